@@ -1,0 +1,13 @@
+"""Everything that starts, watches, freezes or kills a process goes through a `Host`."""
+
+from deadheat.host.base import (
+    Completed,
+    Exited,
+    Host,
+    HostError,
+    ProcessSpec,
+    Sample,
+    Usage,
+)
+
+__all__ = ["Completed", "Exited", "Host", "HostError", "ProcessSpec", "Sample", "Usage"]
