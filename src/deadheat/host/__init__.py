@@ -2,6 +2,7 @@
 
 from deadheat.host.base import (
     Completed,
+    Exchange,
     Exited,
     Host,
     HostError,
@@ -10,4 +11,4 @@ from deadheat.host.base import (
     Usage,
 )
 
-__all__ = ["Completed", "Exited", "Host", "HostError", "ProcessSpec", "Sample", "Usage"]
+__all__ = ["Completed", "Exchange", "Exited", "Host", "HostError", "ProcessSpec", "Sample", "Usage"]

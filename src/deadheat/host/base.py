@@ -55,6 +55,14 @@ class Exited:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """What came back on a connection, and whether the far side closed it."""
+
+    received: bytes
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One second (or less) of a machine: cumulative counters as read at `at_s` (monotonic).
 
@@ -111,8 +119,11 @@ class Host(Protocol):
     def unwatch(self, watch: str) -> list[Sample]:
         """End a watch and hand over its samples (always one at its start and one at its end)."""
 
-    def exchange(self, address: tuple[str, int], payload: bytes, timeout_s: float) -> bytes:
-        """Send bytes on a fresh connection and read to EOF or until `timeout_s` of silence."""
+    def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+        """Send bytes on a fresh connection; read to EOF or until `silence_s` without a byte.
+
+        Raises `HostError` where the connection is refused or reset before any byte came.
+        """
 
     def free_port(self) -> int:
         """A TCP port nothing listens on at present."""
