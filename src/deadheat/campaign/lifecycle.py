@@ -1,0 +1,110 @@
+"""Starting and stopping a racer: ready means the right answer, never just an open port."""
+
+from dataclasses import dataclass
+
+from deadheat.campaign.racer import HOST, Racer
+from deadheat.campaign.response import Response
+from deadheat.campaign.verify import BODY, fault_of, first_answer
+from deadheat.campaign.world import World
+from deadheat.errors import DeadheatError
+from deadheat.host import Exited, HostError, ProcessSpec
+
+ASK_INTERVAL_S = 0.02
+LOG_TAIL_BYTES = 2000
+
+
+class StartFailed(DeadheatError):
+    """The server exited, never got ready, or answered wrongly; `log_tail` is its last words."""
+
+    def __init__(self, message: str, log_tail: str) -> None:
+        shown = "\n".join(f"  | {line}" for line in log_tail.splitlines()[-10:])
+        super().__init__(f"{message}\n{shown}" if shown else message)
+        self.reason = message
+        self.log_tail = log_tail
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """A racer that runs (or is frozen) and has answered."""
+
+    racer: Racer
+    process: str
+    port: int
+    log_path: str
+    ready_s: float
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.port}/"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return (HOST, self.port)
+
+
+def start(world: World, racer: Racer) -> Resident:
+    """Start a racer on a free port and wait for its first right answer.
+
+    Raises `StartFailed`; nothing of it is left running then.
+    """
+    host = world.server_host
+    port = host.free_port()
+    log_path = str(world.logs / f"{racer.name.replace(':', '-')}-{port}.log")
+    spec = ProcessSpec(
+        racer.command_at(port), cwd=racer.cwd, env=racer.env_at(port), cpus=world.server_cpus
+    )
+    begun_s = host.now_s()
+    try:
+        process = host.start(spec, log_path)
+    except HostError as error:
+        raise StartFailed(f"{racer.name} cannot be started: {error}", "") from error
+    resident = Resident(racer, process, port, log_path, 0.0)
+    try:
+        _await_ready(world, resident, begun_s)
+    except StartFailed:
+        host.stop(process, "SIGKILL", racer.stop_s)
+        raise
+    return Resident(racer, process, port, log_path, host.now_s() - begun_s)
+
+
+def stop(world: World, resident: Resident) -> Exited:
+    """Thaw, ask to stop, and after the deadline kill; nothing of its tree survives."""
+    racer = resident.racer
+    world.server_host.thaw(resident.process)
+    return world.server_host.stop(resident.process, racer.stop_signal, racer.stop_s)
+
+
+def log_tail(world: World, resident: Resident) -> str:
+    """The server's last words."""
+    return world.server_host.read_tail(resident.log_path, LOG_TAIL_BYTES)
+
+
+def _await_ready(world: World, resident: Resident, begun_s: float) -> None:
+    host, racer = world.server_host, resident.racer
+    answer: Response | None = None
+    while host.now_s() - begun_s < racer.ready_s:
+        answer = first_answer(host, resident.address)
+        if (ended := host.alive(resident.process)) is not None:
+            raise StartFailed(_how_it_ended(ended, resident, answer), log_tail(world, resident))
+        if answer is not None and _fault(racer, answer) is None:
+            return
+        host.sleep(ASK_INTERVAL_S)
+    fault = _fault(racer, answer) if answer is not None else "it never answered"
+    raise StartFailed(
+        f"{racer.name} was not ready within {racer.ready_s:g} s: {fault}", log_tail(world, resident)
+    )
+
+
+def _fault(racer: Racer, answer: Response) -> str | None:
+    if racer.any_body:
+        return None if answer.status == 200 else f"expected status 200, got {answer.status}"
+    return fault_of(answer, racer.media_type, BODY)
+
+
+def _how_it_ended(ended: Exited, resident: Resident, answer: Response | None) -> str:
+    name = resident.racer.name
+    if answer is not None:
+        return f"{name} ended: port {resident.port} was taken by another process, which answers"
+    if ended.exit_code is not None and ended.exit_code < 0:
+        return f"{name} was ended by signal {-ended.exit_code} before it was ready"
+    return f"{name} exited with {ended.exit_code} before it was ready"

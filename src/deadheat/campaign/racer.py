@@ -1,0 +1,66 @@
+"""`Racer`: a contender made ready to start, wherever it came from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from deadheat.campaign.build import Built
+from deadheat.catalog import Contender, fill, fill_env
+from deadheat.load import Engine
+
+CANARY = "null-server"
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Racer:
+    """What a campaign starts and loads. `{port}` is all that its command still leaves open."""
+
+    name: str
+    role: str  # rival, canary
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    workers: int = 1
+    threads: int = 1
+    ready_s: float = 30
+    stop_signal: str = "SIGTERM"
+    stop_s: float = 10
+    media_type: str = "text/plain"
+    slow_start: bool = False
+    any_body: bool = False  # a command line or URL of the user's: its own first answer is the rule
+
+    def command_at(self, port: int) -> tuple[str, ...]:
+        return fill(self.command, {"port": str(port), "host": HOST})
+
+    def env_at(self, port: int) -> dict[str, str]:
+        return fill_env(self.env, {"port": str(port), "host": HOST})
+
+
+def from_contender(contender: Contender, built: Built) -> Racer:
+    """A catalog's contender and its build."""
+    start = contender.start
+    values = {
+        "build": str(built.path),
+        "workers": str(start.workers),
+        "threads": str(start.threads),
+    }
+    return Racer(
+        name=contender.name,
+        role="rival",
+        command=fill(start.command, values),
+        env=fill_env(start.env, values),
+        cwd=str(built.path),
+        workers=start.workers,
+        threads=start.threads,
+        ready_s=start.ready_s,
+        stop_signal=start.stop_signal,
+        stop_s=start.stop_s,
+        media_type=contender.server.manifest.media_type,
+        slow_start=contender.server.manifest.slow_start,
+    )
+
+
+def canary(engine: Engine) -> Racer:
+    """The null server: what it reads is the machine's doing, and the client's ceiling."""
+    command = engine.null_server("{port}")
+    return Racer(name=CANARY, role="canary", command=tuple(command), ready_s=5, stop_s=3)

@@ -1,0 +1,125 @@
+"""One trial: load one resident at one level, and keep everything that was seen."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from deadheat.campaign.gates import judge
+from deadheat.campaign.lifecycle import Resident, log_tail
+from deadheat.campaign.verify import BODY
+from deadheat.campaign.world import World
+from deadheat.errors import DeadheatError
+from deadheat.host import Completed, Exited, ProcessSpec, Sample, Usage
+from deadheat.load import LoadResult, LoadSpec
+from deadheat.protocol import Protocol
+from deadheat.store import TrialRecord
+
+SAMPLE_INTERVAL_S = 1.0
+KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "elapsed_s")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where in a run a trial stands."""
+
+    run_id: str
+    contender_id: int
+    start_id: int
+    kind: str
+    invocation: int
+    block: int
+    at_s: float
+
+
+def load_spec(protocol: Protocol, resident: Resident, connections: int) -> LoadSpec:
+    """A protocol's load at one level, closed loop."""
+    return LoadSpec(
+        url=resident.url,
+        connections=connections,
+        duration_s=protocol.duration_s,
+        threads=protocol.threads,
+        discard_s=protocol.discard_s,
+        timeout_s=protocol.timeout_s,
+        keep_alive=protocol.keep_alive,
+        request_cap=protocol.request_cap,
+        expect_body=None if resident.racer.any_body else BODY.decode(),
+        arguments=protocol.arguments,
+    )
+
+
+def measure(
+    world: World, resident: Resident, spec: LoadSpec, slot: Slot, ceiling_per_s: float | None
+) -> TrialRecord:
+    """Run one load against a thawed resident. A trial that went wrong is a record too."""
+    host = world.server_host
+    command = world.generator.command(spec)
+    before = host.usage(resident.process)
+    watch = host.watch([resident.process], SAMPLE_INTERVAL_S)
+    done: Completed | None = None
+    fault: str | None = None
+    result: LoadResult | None = None
+    try:
+        done = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
+        result = world.generator.parse(spec, done, world.generator_version)
+    except DeadheatError as error:
+        fault = f"{error} ({error.hint})" if error.hint else str(error)
+    samples = host.unwatch(watch)
+    after = host.usage(resident.process)
+    if (ended := host.alive(resident.process)) is not None:
+        fault = _death(world, resident, ended)
+    if done is not None and done.exit_code is None:
+        fault = f"{world.generator.name} did not end within {spec.limit_s:.0f} s"
+    gates = judge(world, spec, result, samples, ceiling_per_s) if result and not fault else ()
+    return TrialRecord(
+        run_id=slot.run_id,
+        contender_id=slot.contender_id,
+        start_id=slot.start_id,
+        kind=slot.kind,
+        invocation=slot.invocation,
+        block=slot.block,
+        connections=spec.connections,
+        at_s=slot.at_s,
+        command=command,
+        offered_rate_per_s=spec.rate_per_s,
+        state="failed" if fault else "ok",
+        reason=fault,
+        rate_per_s=result.rate_per_s if result else None,
+        requests_ok=result.requests_ok if result else None,
+        elapsed_s=result.elapsed_s if result else None,
+        server_cpu_us_per_request=_cpu_us_per_request(before, after, result),
+        memory_peak_bytes=after.memory_peak_bytes,
+        processes=after.processes,
+        threads=after.threads,
+        result=_other_figures(result),
+        stdout=done.stdout if done else "",
+        stderr=done.stderr if done else "",
+        histograms=result.histograms if result else {},
+        series=_series(result, samples),
+        errors=result.errors if result else {},
+        gates=gates,
+    )
+
+
+def _death(world: World, resident: Resident, ended: Exited) -> str:
+    how = f"signal {-ended.exit_code}" if (ended.exit_code or 0) < 0 else f"{ended.exit_code}"
+    words = log_tail(world, resident).strip().splitlines()[-5:]
+    return "\n".join([f"{resident.racer.name} died under load (exit {how})", *words])
+
+
+def _cpu_us_per_request(before: Usage, after: Usage, result: LoadResult | None) -> float | None:
+    """Server CPU over every request it answered, the discarded ones included."""
+    if result is None:
+        return None
+    answered = result.requests_sent_in_all or result.requests_ok
+    return (after.cpu_s - before.cpu_s) * 1e6 / answered if answered else None
+
+
+def _other_figures(result: LoadResult | None) -> Mapping[str, Any]:
+    if result is None:
+        return {}
+    return {k: v for k, v in asdict(result).items() if k not in KEPT_APART}
+
+
+def _series(result: LoadResult | None, samples: list[Sample]) -> dict[str, list[Any]]:
+    machine = [asdict(sample) for sample in samples]
+    return {"machine": machine} | ({"load": list(result.series)} if result else {})

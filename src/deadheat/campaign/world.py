@@ -1,0 +1,44 @@
+"""`World`: the hosts, the CPUs and the load generator of one campaign."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deadheat.errors import DeadheatError
+from deadheat.host import Host
+from deadheat.load import Engine, Generator
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything a trial touches. On one machine both hosts are the same, on disjoint CPUs."""
+
+    server_host: Host
+    load_host: Host
+    server_cpus: tuple[int, ...]
+    load_cpus: tuple[int, ...]
+    generator: Generator
+    generator_version: str
+    engine: Engine
+    engine_version: str
+    logs: Path
+
+
+def split_cpus(fingerprint: Mapping[str, Any], load_threads: int) -> tuple[list[int], list[int]]:
+    """The server's CPUs and the load generator's, disjoint: the last `load_threads` load.
+
+    Raises `DeadheatError` where the machine has too few.
+    """
+    allowed: Sequence[int] = fingerprint["cpus_allowed"]
+    if len(allowed) < 2:
+        raise DeadheatError(
+            "a comparison needs two CPUs: one for the server, one for the load generator",
+            "use a machine with more, or widen the CPU set of this container",
+        )
+    if load_threads >= len(allowed):
+        raise DeadheatError(
+            f"--load-threads {load_threads}: only {len(allowed)} CPUs here, and one is the server's",
+            f"use at most {len(allowed) - 1}",
+        )
+    return list(allowed[:-load_threads]), list(allowed[-load_threads:])

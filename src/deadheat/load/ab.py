@@ -1,0 +1,89 @@
+"""ApacheBench: its output read whole.
+
+ab counts truncated and failed answers as complete; those that it knows to have failed are taken
+out of the rate here, and stand in the errors under ab's own names.
+"""
+
+import re
+
+from deadheat.errors import DeadheatError
+from deadheat.host import Completed
+from deadheat.load.base import GeneratorFailed, LoadResult, LoadSpec
+
+REQUESTS_MAX = 5_000_000  # ab reserves memory for each in advance
+_CAUSES = ("Connect", "Receive", "Length", "Exceptions")
+
+
+class Ab:
+    """Closed loop, one thread, HTTP/1.0; a connection per request unless kept alive."""
+
+    name = "ab"
+
+    def version_command(self) -> list[str]:
+        return ["ab", "-V"]
+
+    def version(self, completed: Completed) -> str:
+        found = re.search(r"Version ([\d.]+)", completed.stdout)
+        return found.group(1) if found else "unknown"
+
+    def install_hint(self) -> str:
+        return "apt-get install apache2-utils"
+
+    def command(self, spec: LoadSpec) -> list[str]:
+        if spec.rate_per_s is not None:
+            raise DeadheatError("ab has no fixed rate", "use --generator engine")
+        command = ["ab", "-q", "-c", str(spec.connections)]
+        command += ["-t", str(max(1, round(spec.duration_s)))]
+        # -t implies -n 50000; a later -n lifts it.
+        command += ["-n", str(spec.request_cap or REQUESTS_MAX)]
+        command += ["-s", str(max(1, round(spec.timeout_s)))]
+        if spec.keep_alive:
+            command += ["-k"]
+        return [*command, *spec.arguments, spec.url]
+
+    def parse(self, spec: LoadSpec, completed: Completed, version: str) -> LoadResult:
+        text = completed.stdout
+        complete = re.search(r"Complete requests:\s+(\d+)", text)
+        elapsed = re.search(r"Time taken for tests:\s+([\d.]+) seconds", text)
+        if complete is None or elapsed is None:
+            raise GeneratorFailed(
+                f"ab ended with {completed.exit_code} and printed no result",
+                (completed.stderr or text).strip()[-500:] or None,
+            )
+        errors = _errors(text)
+        # The causes overlap: a request that failed twice is counted twice by ab.
+        ok = max(0, int(complete.group(1)) - sum(errors.values()))
+        read = re.search(r"Total transferred:\s+(\d+) bytes", text)
+        elapsed_s = float(elapsed.group(1))
+        return LoadResult(
+            generator=self.name,
+            version=version,
+            rate_per_s=ok / elapsed_s if elapsed_s else 0.0,
+            requests_ok=ok,
+            elapsed_s=elapsed_s,
+            errors=errors,
+            service_us=_latency(text),
+            requests_sent_in_all=int(complete.group(1)),
+            bytes_in=int(read.group(1)) if read else None,
+        )
+
+
+def _errors(text: str) -> dict[str, int]:
+    errors: dict[str, int] = {}
+    for cause in _CAUSES:
+        found = re.search(rf"{cause}: (\d+)", text)
+        if found and int(found.group(1)):
+            errors[cause.lower()] = int(found.group(1))
+    if found := re.search(r"Non-2xx responses:\s+(\d+)", text):
+        errors["status"] = int(found.group(1))
+    return errors
+
+
+def _latency(text: str) -> dict[str, float | None]:
+    figures: dict[str, float | None] = {}
+    if found := re.search(r"^Total:\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)", text, re.M):
+        names = ("min", "mean", "stdev", "p50", "max")
+        figures |= {n: float(v) * 1e3 for n, v in zip(names, found.groups(), strict=True)}
+    for quantile, value in re.findall(r"^\s+(50|75|90|95|99)%\s+(\d+)", text, re.M):
+        figures[f"p{quantile}"] = float(value) * 1e3
+    return figures

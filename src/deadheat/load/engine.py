@@ -1,0 +1,121 @@
+"""Our own load engine, `deadheat-load`."""
+
+import json
+import os
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+from deadheat.host import Completed
+from deadheat.load.base import GeneratorFailed, GeneratorMissing, LoadResult, LoadSpec
+
+SCHEMA = "deadheat-load/1"
+BINARY = "deadheat-load"
+
+
+def find_engine() -> str:
+    """The engine's binary: DEADHEAT_LOAD, then beside this Python, then on the PATH.
+
+    Raises `GeneratorMissing` naming the places looked in.
+    """
+    places = [
+        Path(sysconfig.get_path("scripts")) / BINARY,
+        Path(sys.executable).parent / BINARY,
+    ]
+    if "DEADHEAT_LOAD" in os.environ:
+        places = [Path(os.environ["DEADHEAT_LOAD"])]
+    for place in places:
+        if os.access(place, os.X_OK):
+            return str(place)
+    if "DEADHEAT_LOAD" not in os.environ and (found := shutil.which(BINARY)):
+        return found
+    looked = ", ".join(str(place.parent) for place in dict.fromkeys(places))
+    raise GeneratorMissing(
+        f"the load engine {BINARY} is not in {looked} nor on the PATH",
+        "it comes with the deadheat package; in a checkout: `make build`",
+    )
+
+
+class Engine:
+    """Closed and open loop, every response checked."""
+
+    name = "engine"
+
+    def __init__(self, binary: str | None = None) -> None:
+        self._binary = binary or find_engine()
+
+    def version_command(self) -> list[str]:
+        return [self._binary, "--version"]
+
+    def version(self, completed: Completed) -> str:
+        return completed.stdout.split()[-1]
+
+    def install_hint(self) -> str:
+        return "it comes with the deadheat package; in a checkout: `make build`"
+
+    def null_server(self, port: str, work: int = 0) -> list[str]:
+        """The command of the null server: the least a server can do."""
+        return [self._binary, "--null-server", port, "--null-work", str(work)]
+
+    def command(self, spec: LoadSpec) -> list[str]:
+        command = [self._binary, spec.url, "--json"]
+        command += ["-c", str(spec.connections), "-t", str(spec.threads)]
+        command += ["-d", f"{spec.duration_s * 1000:.0f}ms"]
+        command += ["--timeout", f"{spec.timeout_s * 1000:.0f}ms"]
+        if spec.discard_s:
+            command += ["--warmup", f"{spec.discard_s * 1000:.0f}ms"]
+        if not spec.keep_alive:
+            command += ["--close"]
+        if spec.rate_per_s is not None:
+            command += ["--rate", f"{spec.rate_per_s:.3f}", "--arrival", "poisson"]
+            command += ["--seed", str(spec.seed)]
+        if spec.expect_body is not None:
+            command += ["--expect-body", spec.expect_body]
+        return [*command, *spec.arguments]
+
+    def parse(self, spec: LoadSpec, completed: Completed, version: str) -> LoadResult:
+        try:
+            told = json.loads(completed.stdout)
+        except json.JSONDecodeError as error:
+            raise GeneratorFailed(
+                f"{BINARY} ended with {completed.exit_code} and printed no result",
+                (completed.stderr or completed.stdout).strip()[-500:] or None,
+            ) from error
+        if told.get("schema") != SCHEMA:
+            raise GeneratorFailed(f"expected schema {SCHEMA} of {BINARY}, not {told.get('schema')}")
+        if "preflight_error" in told:
+            raise GeneratorFailed(f"the first request failed: {told['preflight_error']}")
+        latency = told["latency"]
+        return LoadResult(
+            generator=self.name,
+            version=version,
+            rate_per_s=told["rate_per_s"],
+            requests_ok=told["classes"]["ok"],
+            elapsed_s=told["elapsed_s"],
+            errors={k: n for k, n in told["classes"].items() if k != "ok" and n},
+            service_us=_figures(latency["service_us"]),
+            response_us=_figures(latency.get("response_us")),
+            first_byte_us=_figures(latency.get("first_byte_us")),
+            histograms={
+                name: part["hdr_v2_base64"]
+                for name, part in latency.items()
+                if part and part["count"]
+            },
+            series=told["series"],
+            requests_sent_in_all=told["requests"].get("in_all"),
+            connections_established=told["connections"]["established"],
+            connections_served=told["connections"]["served"],
+            jain_fairness=told["connections"]["jain_fairness"],
+            busiest_thread_share=told["client"]["busiest_thread_share"],
+            client_cpu_s=told["client"]["cpu_s"],
+            offered_rate_per_s=told["offered_rate_per_s"],
+            send_lag_us_p99=_figures(latency.get("send_lag_us")).get("p99"),
+            limits=told["limits"],
+            bytes_in=told["bytes_in"],
+        )
+
+
+def _figures(part: dict[str, Any] | None) -> dict[str, float | None]:
+    return {k: v for k, v in part.items() if k != "hdr_v2_base64"} if part else {}

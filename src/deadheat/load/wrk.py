@@ -1,0 +1,95 @@
+"""wrk 4: its output read whole.
+
+Its latencies are rewritten before they are printed (`stats_correct`), so they stay under the names
+wrk gives them and enter no comparison with another generator's.
+"""
+
+import re
+
+from deadheat.errors import DeadheatError
+from deadheat.host import Completed
+from deadheat.load.base import GeneratorFailed, LoadResult, LoadSpec
+
+_UNIT_US = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
+_BYTES = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
+_SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+
+
+class Wrk:
+    """Closed loop; checks nothing but the status."""
+
+    name = "wrk"
+
+    def version_command(self) -> list[str]:
+        return ["wrk", "--version"]
+
+    def version(self, completed: Completed) -> str:
+        # `wrk --version` prints its usage too, and ends with 1.
+        found = re.search(r"wrk (?:debian/)?(\S+)", completed.stdout + completed.stderr)
+        return found.group(1) if found else "unknown"
+
+    def install_hint(self) -> str:
+        return "apt-get install wrk"
+
+    def command(self, spec: LoadSpec) -> list[str]:
+        if spec.rate_per_s is not None:
+            raise DeadheatError("wrk has no fixed rate", "use --generator engine")
+        if spec.request_cap is not None:
+            raise DeadheatError("wrk has no request cap", "use --generator ab")
+        command = ["wrk", "-t", str(min(spec.threads, spec.connections))]
+        command += ["-c", str(spec.connections), "-d", f"{max(1, round(spec.duration_s))}s"]
+        command += ["--timeout", f"{max(1, round(spec.timeout_s))}s", "--latency"]
+        if not spec.keep_alive:
+            command += ["-H", "Connection: close"]
+        return [*command, *spec.arguments, spec.url]
+
+    def parse(self, spec: LoadSpec, completed: Completed, version: str) -> LoadResult:
+        text = completed.stdout
+        total = re.search(r"(\d+) requests in ([\d.]+)(us|ms|s|m|h), ([\d.]+)([KMGT]?B) read", text)
+        rate = re.search(r"Requests/sec:\s+([\d.]+)", text)
+        if total is None or rate is None:
+            raise GeneratorFailed(
+                f"wrk ended with {completed.exit_code} and printed no result",
+                (completed.stderr or text).strip()[-500:] or None,
+            )
+        requests = int(total.group(1))
+        errors = _errors(text)
+        elapsed_s = float(total.group(2)) * _UNIT_US[total.group(3)] / 1e6
+        bad_status = errors.get("status", 0)
+        return LoadResult(
+            generator=self.name,
+            version=version,
+            # wrk counts answers of any status as requests; those in error are no throughput.
+            rate_per_s=float(rate.group(1)) * (requests - bad_status) / max(requests, 1),
+            requests_ok=requests - bad_status,
+            elapsed_s=elapsed_s,
+            errors=errors,
+            service_us=_latency(text),
+            requests_sent_in_all=requests,
+            bytes_in=round(float(total.group(4)) * _BYTES[total.group(5)]),
+        )
+
+
+def _errors(text: str) -> dict[str, int]:
+    errors: dict[str, int] = {}
+    if found := re.search(
+        r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text
+    ):
+        names = ("connect", "read", "write", "timeout")
+        errors.update({n: int(c) for n, c in zip(names, found.groups(), strict=True) if int(c)})
+    if found := re.search(r"Non-2xx or 3xx responses: (\d+)", text):
+        errors["status"] = int(found.group(1))
+    return errors
+
+
+def _latency(text: str) -> dict[str, float | None]:
+    figures: dict[str, float | None] = {}
+    row = r"Latency\s+([\d.]+)(us|ms|s|m|h)\s+([\d.]+)(us|ms|s|m|h)\s+([\d.]+)(us|ms|s|m|h)"
+    if found := re.search(row, text):
+        values = [float(found.group(i)) * _UNIT_US[found.group(i + 1)] for i in (1, 3, 5)]
+        figures |= dict(zip(("mean", "stdev", "max"), values, strict=True))
+    for quantile, value, unit in re.findall(
+        r"^\s+(50|75|90|99)%\s+([\d.]+)(us|ms|s|m)", text, re.M
+    ):
+        figures[f"p{quantile}"] = float(value) * _UNIT_US[unit]
+    return figures

@@ -1,0 +1,78 @@
+"""What `protocols/NAME.toml` may say: what to measure, as data."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from deadheat.catalog.manifest import Name, Strict, Text, Texts
+
+Level = Annotated[int, Field(ge=1)]
+
+
+class Warmup(Strict):
+    """What precedes the first counted trial of a started server."""
+
+    kind: Literal["none", "fixed", "steady"]  # steady: until the windowed rate is flat
+    duration_s: float = Field(default=0, ge=0)  # fixed: how long
+    window_s: float = Field(default=0.1, gt=0)  # steady: one rate per window
+    least_s: float = Field(default=1.0, gt=0)  # steady: a flat stretch at least this long
+    limit_s: float = Field(default=10, gt=0)  # steady: give up, and say so, after this long
+
+
+class Stopping(Strict):
+    """When a campaign ends."""
+
+    kind: Literal["fixed", "settle"]  # settle: when every neighbouring pair is decided
+    repetitions: int = Field(default=3, ge=1)  # fixed: blocks in all
+    invocations: int = Field(default=1, ge=1)  # fresh starts over which the blocks are spread
+    blocks_min: int = Field(default=4, ge=2)  # settle: per invocation, before the first look
+    margin: float = Field(default=0.03, gt=0, lt=0.5)  # settle: closer than this is equivalent
+    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    budget_s: float = Field(default=300, gt=0)  # settle: start to end, builds apart
+
+
+class Entry(Strict):
+    """A contender that the protocol names."""
+
+    server: Name
+    setting: Name = "default"
+    workers: int | None = Field(default=None, ge=1)
+    label: Text | None = None  # as published
+
+
+class Protocol(Strict):
+    """One file of `protocols/`."""
+
+    name: Name
+    about: Text
+    generator: Literal["engine", "wrk", "ab"] = "engine"
+    arguments: Texts = ()  # passed on to the generator as they are
+    threads: int = Field(default=1, ge=1)  # of the generator
+    connections: Annotated[tuple[Level, ...], Field(min_length=1, strict=False)]
+    keep_alive: bool = True
+    duration_s: float = Field(gt=0)  # of one trial, as counted
+    discard_s: float = Field(default=0, ge=0)  # of each trial's beginning, not counted
+    timeout_s: float = Field(default=5, gt=0)  # of one request
+    request_cap: int | None = Field(default=None, ge=1)
+    order: Literal["random", "listed"] = "random"
+    residency: Literal["frozen", "alone"] = "frozen"  # frozen: all started, one running at a time
+    restart: Literal["never", "repetition", "level"] = "never"  # alone only
+    aggregate: Literal["median", "mean", "best"] = "median"
+    canary: bool = True  # the null server, and with it the client's ceiling, in every block
+    warmup: Warmup
+    stopping: Stopping
+    contenders: Annotated[tuple[Entry, ...], Field(strict=False)] = ()
+    notes: Texts = ()
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        if self.stopping.kind == "settle" and self.residency != "frozen":
+            raise ValueError(
+                "stopping.kind = 'settle' needs residency = 'frozen': "
+                "its comparisons are paired block by block"
+            )
+        if self.aggregate == "best" and self.stopping.kind == "settle":
+            raise ValueError("aggregate = 'best' is for replays: settle compares medians")
+        if self.restart != "never" and self.residency == "frozen":
+            raise ValueError("restart needs residency = 'alone'")
+        return self

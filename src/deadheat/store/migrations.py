@@ -1,0 +1,141 @@
+"""The store's schema, as numbered steps. A step that has been released is never changed."""
+
+import sqlite3
+
+MIGRATIONS: tuple[str, ...] = (
+    # 1: runs and what they hold
+    """
+    CREATE TABLE run (
+        id TEXT PRIMARY KEY,              -- 20261120-130405-a1b2
+        started_at TEXT NOT NULL,         -- UTC, ISO 8601
+        ended_at TEXT,
+        state TEXT NOT NULL,              -- running, complete, interrupted, failed
+        protocol TEXT NOT NULL,           -- JSON, as run: the file's values and the flags' changes
+        command TEXT NOT NULL,            -- JSON: the command line
+        seed INTEGER NOT NULL,
+        deadheat_version TEXT NOT NULL,
+        generator_version TEXT NOT NULL,
+        conclusion TEXT                   -- JSON: why it stopped
+    ) STRICT;
+    CREATE TABLE host (
+        run_id TEXT NOT NULL REFERENCES run (id),
+        role TEXT NOT NULL,               -- server, load
+        cpus TEXT NOT NULL,               -- JSON: the CPUs it was given
+        fingerprint TEXT NOT NULL,        -- JSON
+        PRIMARY KEY (run_id, role)
+    ) STRICT;
+    CREATE TABLE build (
+        id INTEGER PRIMARY KEY,
+        server TEXT NOT NULL,
+        key TEXT NOT NULL,                -- content hash of folder, recipe and toolchains
+        built_at TEXT NOT NULL,
+        elapsed_s REAL NOT NULL,
+        toolchains TEXT NOT NULL,         -- JSON: tool -> version
+        files TEXT NOT NULL,              -- JSON: file -> SHA-256, the lock files among them
+        log TEXT NOT NULL,
+        UNIQUE (server, key)
+    ) STRICT;
+    CREATE TABLE contender (
+        id INTEGER PRIMARY KEY,
+        run_id TEXT NOT NULL REFERENCES run (id),
+        position INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        server TEXT NOT NULL,
+        setting TEXT NOT NULL,
+        label TEXT,                       -- as published
+        role TEXT NOT NULL,               -- rival, canary
+        workers INTEGER NOT NULL,
+        threads INTEGER NOT NULL,
+        version TEXT,
+        manifest TEXT NOT NULL,           -- JSON
+        build_id INTEGER REFERENCES build (id),
+        fault TEXT,                       -- why it could not take part
+        UNIQUE (run_id, name)
+    ) STRICT;
+    CREATE TABLE start (
+        id INTEGER PRIMARY KEY,
+        contender_id INTEGER NOT NULL REFERENCES contender (id),
+        invocation INTEGER NOT NULL,
+        at_s REAL NOT NULL,               -- since the run's start
+        command TEXT NOT NULL,            -- JSON
+        ready_s REAL,
+        card TEXT,                        -- JSON: the behaviour card
+        steady TEXT,                      -- JSON: how steady state was found
+        fault TEXT,
+        log_tail TEXT,
+        ended TEXT                        -- JSON: how it stopped
+    ) STRICT;
+    CREATE TABLE trial (
+        id INTEGER PRIMARY KEY,
+        run_id TEXT NOT NULL REFERENCES run (id),
+        contender_id INTEGER NOT NULL REFERENCES contender (id),
+        start_id INTEGER REFERENCES start (id),
+        kind TEXT NOT NULL,               -- measure, latency, capacity
+        invocation INTEGER NOT NULL,
+        block INTEGER NOT NULL,
+        connections INTEGER NOT NULL,
+        offered_rate_per_s REAL,          -- open loop
+        at_s REAL NOT NULL,
+        command TEXT NOT NULL,            -- JSON
+        state TEXT NOT NULL,              -- ok, failed
+        reason TEXT,
+        rate_per_s REAL,
+        requests_ok INTEGER,
+        elapsed_s REAL,
+        server_cpu_us_per_request REAL,
+        memory_peak_bytes INTEGER,
+        processes INTEGER,
+        threads INTEGER,
+        result TEXT,                      -- JSON: every other figure of the generator's
+        stdout BLOB,                      -- zlib
+        stderr BLOB                       -- zlib
+    ) STRICT;
+    CREATE INDEX trial_by_run ON trial (run_id, contender_id, connections);
+    CREATE TABLE histogram (
+        trial_id INTEGER NOT NULL REFERENCES trial (id),
+        name TEXT NOT NULL,
+        hdr_v2_base64 TEXT NOT NULL,
+        PRIMARY KEY (trial_id, name)
+    ) STRICT;
+    CREATE TABLE series (
+        trial_id INTEGER NOT NULL REFERENCES trial (id),
+        name TEXT NOT NULL,               -- load, machine
+        rows BLOB NOT NULL,               -- zlib of a JSON list
+        PRIMARY KEY (trial_id, name)
+    ) STRICT;
+    CREATE TABLE error (
+        trial_id INTEGER NOT NULL REFERENCES trial (id),
+        class TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        PRIMARY KEY (trial_id, class)
+    ) STRICT;
+    CREATE TABLE gate (
+        trial_id INTEGER NOT NULL REFERENCES trial (id),
+        code TEXT NOT NULL,
+        passed INTEGER NOT NULL,
+        reading REAL,
+        threshold REAL,
+        advice TEXT NOT NULL,
+        PRIMARY KEY (trial_id, code)
+    ) STRICT;
+    CREATE TABLE calibration (
+        id INTEGER PRIMARY KEY,
+        at TEXT NOT NULL,
+        host_key TEXT NOT NULL,           -- which kind of machine it speaks for
+        fingerprint TEXT NOT NULL,
+        result TEXT NOT NULL              -- JSON
+    ) STRICT;
+    """,
+)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring a store up to date: each missing step in a transaction with its number.
+
+    Raises `sqlite3.DatabaseError` for what is no store, `ValueError` for one from a newer deadheat.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise ValueError(f"its schema is {version}; this deadheat knows up to {len(MIGRATIONS)}")
+    for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+        connection.executescript(f"BEGIN; {script}; PRAGMA user_version = {number}; COMMIT;")

@@ -1,0 +1,217 @@
+"""One SQLite file that keeps every run whole. Each trial is committed when it ends."""
+
+import datetime
+import json
+import os
+import secrets
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from deadheat.errors import DeadheatError
+from deadheat.store.migrations import MIGRATIONS, migrate
+from deadheat.store.records import TrialRecord
+
+BUSY_TIMEOUT_S = 30.0
+
+
+class StoreError(DeadheatError):
+    """The store cannot be opened, read or written."""
+
+
+def home() -> Path:
+    """Where deadheat keeps runs, builds and logs: DEADHEAT_HOME, else the XDG data folder."""
+    if place := os.environ.get("DEADHEAT_HOME"):
+        return Path(place).resolve()
+    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(data).expanduser() / "deadheat"
+
+
+class Store:
+    """Reads and writes the store. A reader may work while a run writes."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        try:
+            self._connection = _read(path) if read_only else _write(path)
+        except (OSError, sqlite3.Error, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise StoreError(
+                f"the store {path} cannot be {'read' if read_only else 'written'}: {reason}",
+                "name another with --store FILE or DEADHEAT_HOME",
+            ) from error
+        self._connection.row_factory = sqlite3.Row
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def begin_run(
+        self,
+        *,
+        protocol: Mapping[str, Any],
+        command: Sequence[str],
+        seed: int,
+        deadheat_version: str,
+        generator_version: str,
+    ) -> str:
+        """A new run, in state `running`; returns its id."""
+        now = datetime.datetime.now(datetime.UTC)
+        run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        self._insert(
+            "run",
+            id=run_id,
+            started_at=now.isoformat(timespec="seconds"),
+            state="running",
+            protocol=json.dumps(protocol),
+            command=json.dumps(list(command)),
+            seed=seed,
+            deadheat_version=deadheat_version,
+            generator_version=generator_version,
+        )
+        return run_id
+
+    def end_run(self, run_id: str, state: str, conclusion: Mapping[str, Any]) -> None:
+        """Close a run as `complete`, `interrupted` or `failed`."""
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        with self._commit() as connection:
+            connection.execute(
+                "UPDATE run SET state = ?, conclusion = ?, ended_at = ? WHERE id = ?",
+                (state, json.dumps(conclusion), now, run_id),
+            )
+
+    def add_host(
+        self, run_id: str, role: str, cpus: Sequence[int], fingerprint: Mapping[str, Any]
+    ) -> None:
+        self._insert(
+            "host",
+            run_id=run_id,
+            role=role,
+            cpus=json.dumps(list(cpus)),
+            fingerprint=json.dumps(fingerprint),
+        )
+
+    def add_build(self, **values: Any) -> int:
+        """Keep a build's account; one that is already kept is found again."""
+        found = self._connection.execute(
+            "SELECT id FROM build WHERE server = ? AND key = ?", (values["server"], values["key"])
+        ).fetchone()
+        return found["id"] if found else self._insert("build", **_texts(values))
+
+    def add_contender(self, **values: Any) -> int:
+        return self._insert("contender", **_texts(values))
+
+    def update_contender(self, contender_id: int, **values: Any) -> None:
+        self._update("contender", contender_id, values)
+
+    def add_start(self, **values: Any) -> int:
+        return self._insert("start", **_texts(values))
+
+    def update_start(self, start_id: int, **values: Any) -> None:
+        self._update("start", start_id, values)
+
+    def add_trial(self, record: TrialRecord) -> int:
+        """Keep a trial with its series, histograms, errors and gates, in one transaction."""
+        with self._commit() as connection:
+            values = record.columns()
+            trial_id = _insert(connection, "trial", values)
+            for name, text in record.histograms.items():
+                _insert(
+                    connection,
+                    "histogram",
+                    {"trial_id": trial_id, "name": name, "hdr_v2_base64": text},
+                )
+            for name, rows in record.series.items():
+                packed = zlib.compress(json.dumps(rows).encode())
+                _insert(connection, "series", {"trial_id": trial_id, "name": name, "rows": packed})
+            for name, count in record.errors.items():
+                _insert(
+                    connection, "error", {"trial_id": trial_id, "class": name, "requests": count}
+                )
+            for gate in record.gates:
+                _insert(connection, "gate", {"trial_id": trial_id, **gate.columns()})
+        return trial_id
+
+    def add_calibration(
+        self, host_key: str, fingerprint: Mapping[str, Any], result: Mapping[str, Any]
+    ) -> int:
+        return self._insert(
+            "calibration",
+            at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            host_key=host_key,
+            fingerprint=json.dumps(fingerprint),
+            result=json.dumps(result),
+        )
+
+    def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
+        """Rows of a query, as dictionaries."""
+        try:
+            return [dict(row) for row in self._connection.execute(query, values)]
+        except sqlite3.Error as error:
+            raise StoreError(f"the store {self.path} cannot be read: {error}") from error
+
+    def _insert(self, table: str, **values: Any) -> int:
+        with self._commit() as connection:
+            return _insert(connection, table, values)
+
+    def _update(self, table: str, row_id: int, values: Mapping[str, Any]) -> None:
+        texts = _texts(values)
+        sets = ", ".join(f"{name} = ?" for name in texts)
+        with self._commit() as connection:
+            connection.execute(f"UPDATE {table} SET {sets} WHERE id = ?", (*texts.values(), row_id))
+
+    @contextmanager
+    def _commit(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._connection:
+                yield self._connection
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"the store {self.path} cannot be written: {error}",
+                "free some disk or name another place with --store FILE; what was measured stays",
+            ) from error
+
+
+def _write(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection: sqlite3.Connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    migrate(connection)
+    return connection
+
+
+def _read(path: Path) -> sqlite3.Connection:
+    if not path.is_file():
+        raise ValueError("there is no such file")
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version != len(MIGRATIONS):
+        raise ValueError(f"its schema is {version}, expected {len(MIGRATIONS)}")
+    return connection
+
+
+def _insert(connection: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> int:
+    names = ", ".join(values)
+    marks = ", ".join("?" * len(values))
+    cursor = connection.execute(
+        f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values())
+    )
+    return cursor.lastrowid or 0
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Mappings and sequences as JSON, everything else as it is."""
+    return {
+        name: json.dumps(value) if isinstance(value, dict | list | tuple) else value
+        for name, value in values.items()
+    }
