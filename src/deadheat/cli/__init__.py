@@ -1,0 +1,83 @@
+"""The command line: one file a command."""
+
+import sys
+
+import click
+
+from deadheat import __version__
+from deadheat.errors import DeadheatError
+
+COMMANDS = (
+    "run",
+    "list",
+    "build",
+    "verify",
+    "report",
+    "plan",
+    "protocols",
+    "doctor",
+    "calibrate",
+    "capacity",
+)
+
+
+class _Commands(click.Group):
+    """Commands in the order a newcomer meets them; a command's module is read when it is asked."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = __import__(f"deadheat.cli.{name}", fromlist=["command"])
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS)
+            if near:
+                error.message += f" Did you mean {' or '.join(near)}?"
+            raise
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="deadheat")
+def cli() -> None:
+    """Race HTTP servers honestly: build, start, verify and load them, and say which differ, by
+    how much, and which are a dead heat.
+
+    \b
+    deadheat list                          what can run here, and what is missing
+    deadheat run go-net-http node-http     race two servers until the order is settled
+    deadheat report                        the last run again, from the store
+    """
+
+
+def main() -> None:
+    """Entry point: a fault that the user can act on is one message and exit code 1."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(141)
+    except DeadheatError as error:
+        click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+        click.echo(str(error), err=True)
+        if error.hint:
+            click.secho("  way out: ", fg="cyan", nl=False, err=True)
+            click.echo(error.hint, err=True)
+        sys.exit(1)
