@@ -84,7 +84,7 @@ class Host(Protocol):
 
     @property
     def containment(self) -> str:
-        """How process trees are held: `cgroup-v2`, `cgroup-v1` or `pid-namespace`."""
+        """How process trees are held: `cgroup-v2`, `pid-namespace` or `subreaper`."""
 
     def fingerprint(self) -> dict[str, Any]:
         """CPU model and count, memory, kernel, OS, limits, governor, cgroup mode, sysctls."""

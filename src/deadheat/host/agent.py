@@ -1,0 +1,1131 @@
+"""The agent: owns every process of one machine for as long as its standard input lasts.
+
+One file, standard library only, CPython 3.8 or later, Linux: it is copied to a far side and run
+there as it is. It reads one JSON object a line from standard input and writes one a line:
+
+    {"id": 1, "do": "start", "spec": {...}, "log_path": "..."}
+    {"id": 1, "ok": "1"}    or    {"id": 1, "error": {"message": "...", "hint": "..."}}
+
+It greets with `{"id": 0, "ok": {"containment": "..."}}`, or with an error where it cannot work.
+Each request has a thread of its own, so a long `run` does not keep `usage` waiting. When standard
+input ends, however the other side died, every tree the agent started is killed.
+
+A tree is held in one of three ways, the first that works here (`containment`):
+
+* `cgroup-v2`: a cgroup of its own (also the controller-less `unified` mount of a hybrid machine);
+* `pid-namespace`: a PID namespace whose init is ours and dies with the agent;
+* `subreaper`: an init of ours that adopts every orphan of the tree and kills them all at its end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import collections
+import contextlib
+import ctypes
+import errno
+import itertools
+import json
+import os
+import platform
+import random
+import resource
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import IO, Any, Callable, Dict, Iterator, NoReturn  # noqa: UP035 (for 3.8)
+
+CAPTURE_BYTES_MAX = 8 << 20  # of each of stdout and stderr of a `run`: half head, half tail
+EXCHANGE_BYTES_MAX = 4 << 20
+KERNEL_DEADLINE_S = 20.0  # for what the kernel does by itself: kill, freeze, empty a cgroup
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+AGENT_PATH = Path(__file__).resolve()
+CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
+
+Json = Dict[str, Any]  # noqa: UP006
+
+
+class Fault(Exception):
+    """What goes back to the harness as an error: what went wrong, and the way out."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def as_json(self) -> Json:
+        return {"message": self.message, "hint": self.hint}
+
+
+# --- Reading /proc ------------------------------------------------------------------------------
+
+
+def read_text(path: str | Path) -> str | None:
+    """The stripped text of a file of the kernel's, or None where it is missing or refused."""
+    try:
+        return Path(path).read_text(errors="replace").strip()
+    except OSError:
+        return None
+
+
+def read_number(path: str | Path) -> int | None:
+    text = read_text(path)
+    return int(text) if text is not None and text.lstrip("-").isdigit() else None
+
+
+def keyed(text: str | None) -> dict[str, int]:
+    """Lines of `key number`, with or without a colon, as the kernel writes them."""
+    pairs = (line.replace(":", " ").split() for line in (text or "").splitlines())
+    return {p[0]: int(p[1]) for p in pairs if len(p) > 1 and p[1].isdigit()}
+
+
+def numbered(folder: Path) -> list[int]:
+    """The entries of a folder of /proc that are numbers: processes, threads."""
+    return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
+
+
+def stat_fields(pid: int | str) -> list[str] | None:
+    """Fields 3 and on of /proc/PID/stat (proc(5)): [0] state, [1] parent; None if it is gone."""
+    text = read_text(f"/proc/{pid}/stat")
+    return text.rpartition(")")[2].split() if text else None
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot: with its PID, what identifies it."""
+    fields = stat_fields(pid)
+    return int(fields[19]) if fields else None
+
+
+def descendants(root: int) -> list[int]:
+    """Every living process below `root`, nearest first; zombies are not counted."""
+    children: dict[int, list[int]] = collections.defaultdict(list)
+    dead = set()
+    for pid in numbered(Path("/proc")):
+        fields = stat_fields(pid)
+        if fields:
+            children[int(fields[1])].append(pid)
+            if fields[0] in "ZX":
+                dead.add(pid)
+    found = [root]
+    for pid in found:
+        found.extend(children[pid])
+    return [pid for pid in found[1:] if pid not in dead]
+
+
+def cpu_ticks_of(fields: list[str], own: bool = True) -> int:
+    """User and system time of a process and of the children it has waited for, in ticks."""
+    return sum(map(int, fields[11:15] if own else fields[13:15]))
+
+
+def memory_of(pid: int) -> int:
+    """Proportional set size in bytes; resident set size where the kernel refuses the former."""
+    pss = keyed(read_text(f"/proc/{pid}/smaps_rollup")).get("Pss")
+    rss = keyed(read_text(f"/proc/{pid}/status")).get("VmRSS", 0)
+    return 1024 * (rss if pss is None else pss)
+
+
+def wait_for_key(path: str, key: str, value: int, deadline_s: float) -> bool:
+    """Wait until a kernel file says `key value` (kernfs wakes poll(2) when it changes)."""
+    end_s = time.monotonic() + deadline_s
+    try:
+        with Path(path).open() as file:
+            poll = select.poll()
+            poll.register(file, select.POLLPRI)
+            while True:
+                file.seek(0)
+                if keyed(file.read()).get(key) == value:
+                    return True
+                left_s = end_s - time.monotonic()
+                if left_s <= 0:
+                    return False
+                poll.poll(left_s * 1000)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENODEV):
+            return True  # the cgroup is gone: nothing lives in it, nothing runs in it
+        raise
+
+
+# --- Inside the new process, before it becomes the command ---------------------------------------
+
+
+def become(spec: Json, report: int) -> NoReturn:
+    """Turn this process into the command; what stands in the way goes to `report`."""
+    try:
+        prepare(spec)
+        os.write(report, b'{"ready": true}\n')
+        environment = dict(os.environ, **spec["env"])
+        os.execvpe(spec["command"][0], spec["command"], environment)
+    except Fault as fault:
+        refusal = fault
+    except OSError as error:
+        refusal = exec_fault(spec, error)
+    os.write(report, json.dumps({"error": refusal.as_json()}).encode() + b"\n")
+    os._exit(127)
+
+
+def prepare(spec: Json) -> None:
+    try:
+        os.chdir(spec["cwd"] or ".")
+    except OSError as error:
+        raise Fault(f"cannot start in {spec['cwd']}: {error.strerror}") from error
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = spec["open_files"]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard) if wanted else hard, hard))
+    if spec["cpus"] is not None:
+        pin(spec["cpus"])
+    # Python ignores SIGPIPE, and a shell's background job SIGINT: neither is the command's choice.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    if spec["cgroup"]:  # last: what this interpreter has used is not the command's
+        Path(spec["cgroup"], "cgroup.procs").write_text("0")
+
+
+def pin(cpus: list[int]) -> None:
+    allowed = os.sched_getaffinity(0)
+    if not cpus or not set(cpus) <= allowed:
+        raise Fault(
+            f"cannot pin to CPUs {numbers(cpus)}: this host allows {numbers(allowed)}",
+            f"choose among CPUs {numbers(allowed)}",
+        )
+    os.sched_setaffinity(0, cpus)
+
+
+def numbers(values: Any) -> str:
+    return ",".join(map(str, sorted(values))) or "none"
+
+
+def exec_fault(spec: Json, error: OSError) -> Fault:
+    program = spec["command"][0]
+    path = dict(os.environ, **spec["env"]).get("PATH", os.defpath)
+    found = shutil.which(program, path=path)
+    if error.errno == errno.ENOENT and not found:
+        return Fault(f"no such program: {program}", "install it, or put its folder on PATH")
+    if error.errno == errno.ENOENT:
+        return Fault(
+            f"cannot start {found}: the interpreter or loader it names does not exist",
+            f"see its first line, or `file {found}`",
+        )
+    return Fault(f"cannot start {found or program}: {error.strerror}", "is it a program, and +x?")
+
+
+# --- An init of our own, where there is no cgroup ------------------------------------------------
+
+CLONE_NEWUSER, CLONE_NEWPID = 0x10000000, 0x20000000  # sched.h
+PR_SET_CHILD_SUBREAPER = 36  # prctl.h
+
+
+def libc_call(name: str, *arguments: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if getattr(libc, name)(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise Fault(f"{name} refused: {os.strerror(number)}")
+
+
+def enter_pid_namespace() -> None:
+    """The next child is PID 1 of a namespace; as no root, by way of a user namespace."""
+    uid, gid = os.geteuid(), os.getegid()
+    if uid == 0:
+        libc_call("unshare", CLONE_NEWPID)
+        return
+    libc_call("unshare", CLONE_NEWUSER | CLONE_NEWPID)
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+
+
+def init_main(spec: Json, control: IO[bytes], report: int) -> NoReturn:
+    """Run the command under an init of ours: it reaps, passes signals on, and kills at the end.
+
+    `control` brings a signal's number a line; its end is the agent's end. `report` is told when
+    the command has started, ended, and when nothing of its tree is left.
+    """
+    try:
+        if spec["containment"] == "pid-namespace":
+            enter_pid_namespace()
+            init = os.fork()
+            if init:
+                os.close(report)
+                os.waitpid(init, 0)
+                os._exit(0)
+        else:
+            libc_call("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        Init(spec, control, report).reap()
+    except (Fault, OSError) as error:
+        fault = error if isinstance(error, Fault) else Fault(str(error))
+        os.write(report, json.dumps({"error": fault.as_json()}).encode() + b"\n")
+    os._exit(1)
+
+
+class Init:
+    def __init__(self, spec: Json, control: IO[bytes], report: int) -> None:
+        self.control = control
+        self.report = report
+        self.ending = threading.Event()
+        reader, writer = os.pipe()
+        self.first = os.fork()
+        if self.first == 0:
+            os.setsid()
+            become(spec, writer)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as answer:
+            self.tell(answer.read() + b'{"running": true}\n')
+        threading.Thread(target=self.obey, daemon=True).start()
+
+    def tell(self, line: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError):  # a dead agent's init still has its tree to end
+            os.write(self.report, line)
+
+    def obey(self) -> None:
+        for line in self.control:
+            if self.first:
+                os.kill(self.first, int(line))
+        self.ending.set()
+        if os.getpid() == 1:
+            os._exit(0)  # the kernel kills the rest of a namespace with its init
+        self.kill()
+
+    def kill(self) -> None:
+        for pid in descendants(os.getpid()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def reap(self) -> NoReturn:
+        """Wait for every child there is or will be adopted, until the agent says it is over.
+
+        Whatever escapes one round of killing has lost its parent to it, so it comes to this
+        process as a child, and the death of that parent begins another round.
+        """
+        while True:
+            try:
+                pid, status = os.wait()
+            except ChildProcessError:
+                self.tell(b'{"empty": true}\n')
+                self.ending.wait()
+                os._exit(0)
+            if pid == self.first:
+                self.first = 0
+                self.tell(b'{"exit": %d}\n' % exit_code(status))
+            if self.ending.is_set():
+                self.kill()
+
+
+def exit_code(status: int) -> int:
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def launch_main(report: int) -> NoReturn:
+    os.set_inheritable(report, False)
+    control = os.fdopen(os.dup(0), "rb")  # an init keeps it to its end
+    spec = json.loads(control.readline())
+    if spec["cgroup"]:
+        become(spec, report)
+    init_main(spec, control, report)
+
+
+# --- Trees: one started command and all it begets ------------------------------------------------
+
+
+class Tree:
+    """A running command with its descendants, on the agent's side."""
+
+    def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
+        self.ended = threading.Event()  # the first process has ended
+        self.exit_code: int | None = None
+        self.memory_peak_bytes = 0
+        reader, writer = os.pipe()
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(AGENT_PATH), "--launch", str(writer)],
+                stdin=subprocess.PIPE,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=[writer],
+                start_new_session=True,
+            )
+        finally:
+            os.close(writer)
+        self.report = os.fdopen(reader, "rb")
+        assert self.process.stdin is not None
+        self.control: IO[bytes] = self.process.stdin
+        with contextlib.suppress(BrokenPipeError):  # then its report ends early and says so
+            self.control.write(json.dumps(spec).encode() + b"\n")
+            self.control.flush()
+        self.await_start()
+        self.started_s = self.ended_s = time.monotonic()
+        threading.Thread(target=self.await_end, daemon=True).start()
+
+    def await_start(self) -> None:
+        """Read the report up to the moment of exec, which closes it (or which an init tells)."""
+        answer: Json = {}
+        for line in self.report:
+            answer.update(json.loads(line))
+            if "error" in answer:
+                self.abandon()
+                raise Fault(**answer["error"])
+            if "running" in answer:
+                return
+        if "ready" not in answer:
+            self.abandon()
+            raise Fault(f"the launcher died: exit code {self.process.returncode}")
+
+    def abandon(self) -> None:
+        self.control.close()
+        self.process.wait()
+        self.report.close()
+
+    def await_end(self) -> None:
+        raise NotImplementedError
+
+    def note_exit(self, code: int) -> None:
+        self.exit_code = code
+        self.ended_s = time.monotonic()
+        self.ended.set()
+
+    def members(self) -> list[int]:
+        raise NotImplementedError
+
+    def cpu_s(self) -> float:
+        raise NotImplementedError
+
+    def send(self, number: int) -> None:
+        raise NotImplementedError
+
+    def freeze(self) -> None:
+        raise NotImplementedError
+
+    def thaw(self) -> None:
+        raise NotImplementedError
+
+    def wait_empty(self, deadline_s: float) -> bool:
+        raise NotImplementedError
+
+    def kill(self) -> None:
+        """Kill whatever lives; return when nothing does. Works on a frozen and on a dead tree."""
+        raise NotImplementedError
+
+    def memory(self) -> tuple[int, int]:
+        """Bytes now and at the highest seen (exact for a single process, by its VmHWM)."""
+        pids = self.members()
+        now = sum(map(memory_of, pids))
+        marks = (keyed(read_text(f"/proc/{p}/status")).get("VmHWM", 0) for p in pids)
+        self.memory_peak_bytes = max(self.memory_peak_bytes, now, 1024 * max(marks, default=0))
+        return now, self.memory_peak_bytes
+
+    def usage(self) -> Json:
+        memory, peak = self.memory()
+        pids = self.members()
+        threads = (stat_fields(pid) for pid in pids)
+        return {
+            "cpu_s": self.cpu_s(),
+            "memory_bytes": memory,
+            "memory_peak_bytes": peak,
+            "processes": len(pids),
+            "threads": sum(int(fields[17]) for fields in threads if fields),
+        }
+
+    def exited(self, survivors: int = 0, killed: bool = False) -> Json:
+        return {
+            "exit_code": None if killed else self.exit_code,
+            "elapsed_s": self.ended_s - self.started_s,
+            "survivors": survivors,
+            "killed": killed,
+        }
+
+    def stop(self, number: int, deadline_s: float) -> Json:
+        self.thaw()
+        if not self.ended.is_set():
+            self.send(number)
+        self.wait_empty(deadline_s)
+        survivors = len(self.members())
+        killed = not self.ended.is_set() and survivors > 0
+        self.kill()
+        if not self.ended.wait(KERNEL_DEADLINE_S):
+            raise Fault(f"process {self.process.pid} did not end within {KERNEL_DEADLINE_S} s")
+        return self.exited(survivors, killed)
+
+
+class CgroupTree(Tree):
+    def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
+        self.path = spec["cgroup"]
+        Path(self.path).mkdir()
+        try:
+            super().__init__(spec, stdout, stderr)
+        except BaseException:
+            remove_cgroup(self.path)
+            raise
+        self.control.close()
+        self.report.close()
+
+    def await_end(self) -> None:
+        self.note_exit(self.process.wait())
+
+    def members(self) -> list[int]:
+        text = " ".join(
+            read_text(Path(folder, "cgroup.procs")) or "" for folder, _, _ in os.walk(self.path)
+        )
+        return [int(pid) for pid in text.split() if pid != "0"]
+
+    def cpu_s(self) -> float:
+        used = keyed(read_text(f"{self.path}/cpu.stat"))
+        if not used:
+            raise Fault(f"the tree of process {self.process.pid} has been stopped")
+        return used["usage_usec"] / 1e6
+
+    def memory(self) -> tuple[int, int]:
+        now = read_number(f"{self.path}/memory.current")
+        peak = read_number(f"{self.path}/memory.peak")
+        return super().memory() if now is None or peak is None else (now, peak)
+
+    def send(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
+
+    def freeze(self) -> None:
+        Path(self.path, "cgroup.freeze").write_text("1")
+        if not wait_for_key(f"{self.path}/cgroup.events", "frozen", 1, KERNEL_DEADLINE_S):
+            self.thaw()
+            raise Fault(
+                f"the tree of process {self.process.pid} was not frozen in {KERNEL_DEADLINE_S} s",
+                "a process in uninterruptible sleep (state D in ps) holds it up",
+            )
+
+    def thaw(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            Path(self.path, "cgroup.freeze").write_text("0")
+            wait_for_key(f"{self.path}/cgroup.events", "frozen", 0, KERNEL_DEADLINE_S)
+
+    def wait_empty(self, deadline_s: float) -> bool:
+        return wait_for_key(f"{self.path}/cgroup.events", "populated", 0, deadline_s)
+
+    def kill(self) -> None:
+        remove_cgroup(self.path)
+
+
+class InitTree(Tree):
+    """A tree below an init of ours, in a PID namespace or by adoption."""
+
+    def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
+        self.empty = threading.Event()
+        self.namespaced = spec["containment"] == "pid-namespace"
+        self.cpu_ticks = 0
+        super().__init__(spec, stdout, stderr)
+        children = descendants(self.process.pid)
+        self.init = children[0] if self.namespaced and children else self.process.pid
+
+    def await_end(self) -> None:
+        for line in self.report:
+            event = json.loads(line)
+            if "exit" in event:
+                self.note_exit(event["exit"])
+            if "empty" in event:
+                self.empty.set()
+        self.process.wait()
+        self.empty.set()
+        if not self.ended.is_set():
+            self.note_exit(-signal.SIGKILL)
+
+    def members(self) -> list[int]:
+        return descendants(self.init)
+
+    def cpu_s(self) -> float:
+        """What the init has reaped and what its living descendants have used.
+
+        The init is read first: a process that ends in between is missed once, never counted twice.
+        """
+        init = stat_fields(self.init)
+        if init is None:
+            raise Fault(f"the tree of process {self.process.pid} has been stopped")
+        ticks = cpu_ticks_of(init, own=False)
+        living = (stat_fields(pid) for pid in self.members())
+        ticks += sum(cpu_ticks_of(fields) for fields in living if fields)
+        self.cpu_ticks = max(self.cpu_ticks, ticks)
+        return self.cpu_ticks / TICKS_PER_S
+
+    def send(self, number: int) -> None:
+        with contextlib.suppress(BrokenPipeError, ValueError):
+            self.control.write(b"%d\n" % number)
+            self.control.flush()
+
+    def freeze(self) -> None:
+        """SIGSTOP to every process, again and again until none is found running."""
+        end_s = time.monotonic() + KERNEL_DEADLINE_S
+        while running := [pid for pid in self.members() if not is_stopped(pid)]:
+            if time.monotonic() > end_s:
+                self.thaw()
+                raise Fault(f"processes {numbers(running)} did not stop in {KERNEL_DEADLINE_S} s")
+            self.signal_all(running, signal.SIGSTOP)
+            time.sleep(0.001)
+
+    def thaw(self) -> None:
+        self.signal_all(self.members(), signal.SIGCONT)
+
+    def signal_all(self, pids: list[int], number: int) -> None:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def wait_empty(self, deadline_s: float) -> bool:
+        return self.empty.wait(deadline_s)
+
+    def kill(self) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            self.control.close()
+        try:
+            self.process.wait(KERNEL_DEADLINE_S)
+        except subprocess.TimeoutExpired as error:
+            raise Fault(f"the init {self.process.pid} did not end its tree: {error}") from error
+
+
+def is_stopped(pid: int) -> bool:
+    """Every thread of the process is stopped (or dead)."""
+    try:
+        tasks = numbered(Path(f"/proc/{pid}/task"))
+    except FileNotFoundError:
+        return True
+    states = (stat_fields(f"{pid}/task/{task}") for task in tasks)
+    return all(fields is None or fields[0] in "TtZX" for fields in states)
+
+
+# --- Where trees are held ------------------------------------------------------------------------
+
+
+def cgroup_candidates() -> Iterator[Path]:
+    """This process's own cgroup and the one above it, in the v2 hierarchy, where mounted."""
+    mounts = [line.split() for line in (read_text("/proc/self/mounts") or "").splitlines()]
+    lines = (read_text("/proc/self/cgroup") or "").splitlines()
+    own = next((line[3:] for line in lines if line.startswith("0::")), None)
+    root = next((Path(m[1]) for m in mounts if m[2] == "cgroup2"), None)
+    if own is None or root is None:
+        return
+    here = root / own.strip("/")
+    if str(os.getpid()) in (read_text(here / "cgroup.procs") or "").split():
+        yield here
+        if here != root:
+            yield here.parent
+
+
+def cgroup_name() -> str:
+    """Names the agent that made it: PID namespace, PID and start time."""
+    space = Path("/proc/self/ns/pid").stat().st_ino
+    return f"deadheat-{space}-{os.getpid()}-{start_ticks(os.getpid())}"
+
+
+def sweep(folder: Path) -> None:
+    """Kill and remove what agents that died with no time to clean up have left in `folder`."""
+    space = Path("/proc/self/ns/pid").stat().st_ino
+    for left in folder.glob(f"deadheat-{space}-*-*"):
+        pid, ticks = left.name.split("-")[2:4]
+        ours = left.stat().st_uid == os.geteuid()
+        if ours and str(start_ticks(int(pid))) != ticks:
+            remove_cgroup(str(left))
+
+
+def remove_cgroup(path: str) -> None:
+    """Kill all that lives in a cgroup and below it, and remove it."""
+    try:
+        Path(path, "cgroup.kill").write_text("1")
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENODEV):
+            return
+        raise
+    if not wait_for_key(f"{path}/cgroup.events", "populated", 0, KERNEL_DEADLINE_S):
+        raise Fault(f"{path} still has processes {KERNEL_DEADLINE_S} s after they were killed")
+    for folder, _, _ in os.walk(path, topdown=False):
+        with contextlib.suppress(FileNotFoundError):
+            Path(folder).rmdir()
+
+
+def claim_cgroup() -> str | None:
+    """A cgroup for this agent's trees, preferably one that accounts memory; None if refused."""
+    claimed: list[Path] = []
+    for folder in cgroup_candidates():
+        try:
+            sweep(folder)
+            path = folder / cgroup_name()
+            path.mkdir()
+            if accepts_processes(path):
+                claimed.append(path)
+            else:
+                path.rmdir()
+        except (OSError, Fault):
+            continue
+    claimed.sort(key=lambda path: not (path / "memory.peak").exists())
+    for path in claimed[1:]:
+        path.rmdir()
+    return str(claimed[0]) if claimed else None
+
+
+def accepts_processes(path: Path) -> bool:
+    """Whether a child can move into a cgroup below `path`, and be killed and frozen there."""
+    trial = path / "trial"
+    trial.mkdir()
+    child = os.fork()
+    if child == 0:
+        try:
+            (trial / "cgroup.procs").write_text("0")
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    trial.rmdir()
+    return status == 0 and all((path / f"cgroup.{name}").exists() for name in ("kill", "freeze"))
+
+
+class Containment:
+    """Makes trees, each held in the way that was found to work when the agent started."""
+
+    def __init__(self, wanted: str | None) -> None:
+        self.cgroup: str | None = None
+        self.made = 0
+        for name in CONTAINMENTS if wanted is None else (wanted,):
+            if self.works(name):
+                self.name = name
+                return
+        raise Fault(
+            f"this host refuses to hold process trees by {wanted or 'any means'}",
+            "run as root, or under `systemd-run --user --scope -p Delegate=yes`",
+        )
+
+    def works(self, name: str) -> bool:
+        if name == "cgroup-v2":
+            self.cgroup = claim_cgroup()
+            return self.cgroup is not None
+        self.name = name
+        try:
+            nothing = {"command": [sys.executable, "-I", "-S", "-c", ""]}
+            self.start(nothing, subprocess.DEVNULL, subprocess.DEVNULL).kill()
+        except Fault:
+            return False
+        return True
+
+    def start(self, spec: Json, stdout: Any, stderr: Any) -> Tree:
+        self.made += 1
+        cgroup = f"{self.cgroup}/{self.made}" if self.cgroup else None
+        defaults: Json = {"cwd": None, "env": {}, "cpus": None, "open_files": None}
+        full = dict(defaults, **spec, cgroup=cgroup, containment=self.name)
+        return (CgroupTree if cgroup else InitTree)(full, stdout, stderr)
+
+    def close(self) -> None:
+        if self.cgroup:
+            remove_cgroup(self.cgroup)
+
+    @property
+    def memory_source(self) -> str:
+        exact = self.cgroup and Path(self.cgroup, "memory.peak").exists()
+        return "cgroup" if exact else "sampled PSS"
+
+
+# --- Output of a `run` ---------------------------------------------------------------------------
+
+
+class Capture(threading.Thread):
+    """Reads a pipe to its end and keeps the head and the tail of what came."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self.pipe = pipe
+        self.head = bytearray()
+        self.tail = bytearray()
+        self.left_out = 0
+        self.start()
+
+    def run(self) -> None:
+        half = CAPTURE_BYTES_MAX // 2
+        while chunk := self.pipe.read1(1 << 16):  # type: ignore[attr-defined]
+            room = half - len(self.head)
+            self.head += chunk[:room]
+            self.tail += chunk[room:]
+            if len(self.tail) > 2 * half:
+                self.left_out += len(self.tail) - half
+                del self.tail[:-half]
+        self.pipe.close()
+
+    def text(self) -> str:
+        self.join()
+        half = CAPTURE_BYTES_MAX // 2
+        left_out = self.left_out + max(0, len(self.tail) - half)
+        note = f"\n[deadheat: {left_out} bytes left out here]\n" if left_out else ""
+        tail = self.tail[-half:] if self.tail else b""
+        return self.head.decode(errors="replace") + note + tail.decode(errors="replace")
+
+
+# --- The machine ---------------------------------------------------------------------------------
+
+
+def cpu_ticks() -> dict[str, list[int]]:
+    """(user, nice, system, idle, iowait, irq, softirq, steal) of each CPU, cumulative."""
+    lines = (line.split() for line in (read_text("/proc/stat") or "").splitlines())
+    rows = (row for row in lines if row[0].startswith("cpu") and row[0] != "cpu")
+    return {row[0][3:]: [int(field) for field in row[1:9]] for row in rows}
+
+
+def network_counters() -> dict[str, int]:
+    wanted = ("ListenDrops", "ListenOverflows", "RetransSegs", "TCPTimeWaitOverflow")
+    found: dict[str, int] = {}
+    for name in ("netstat", "snmp"):
+        lines = (read_text(f"/proc/net/{name}") or "").splitlines()
+        for keys, values in zip(lines[::2], lines[1::2]):  # noqa: B905 (strict= needs 3.10)
+            found.update((k, int(v)) for k, v in zip(keys.split(), values.split()) if k in wanted)  # noqa: B905
+    return found
+
+
+def pressure_cpu_us() -> int | None:
+    for line in (read_text("/proc/pressure/cpu") or "").splitlines():
+        if line.startswith("some"):
+            return int(line.rpartition("total=")[2])
+    return None
+
+
+class Watch(threading.Thread):
+    """Samples the machine and some trees until `finish`."""
+
+    def __init__(self, trees: dict[str, Tree], interval_s: float) -> None:
+        super().__init__(daemon=True)
+        self.trees = trees
+        self.interval_s = interval_s
+        self.over = threading.Event()
+        self.samples = [self.sample()]
+        self.start()
+
+    def sample(self) -> Json:
+        meminfo = keyed(read_text("/proc/meminfo"))
+        return {
+            "at_s": time.monotonic(),
+            "cpu_ticks": cpu_ticks(),
+            "usage": dict(self.usages()),
+            "network": network_counters(),
+            "pressure_cpu_us": pressure_cpu_us(),
+            "memory_available_bytes": 1024 * meminfo.get("MemAvailable", 0),
+        }
+
+    def usages(self) -> Iterator[tuple[str, Json]]:
+        """Of every tree that has not been stopped meanwhile."""
+        for name, tree in self.trees.items():
+            with contextlib.suppress(Fault):
+                yield name, tree.usage()
+
+    def run(self) -> None:
+        due_s = self.samples[0]["at_s"] + self.interval_s
+        while not self.over.wait(max(0.0, due_s - time.monotonic())):
+            self.samples.append(self.sample())
+            due_s = max(due_s + self.interval_s, time.monotonic())
+
+    def finish(self) -> list[Json]:
+        self.over.set()
+        self.join()
+        return [*self.samples, self.sample()]
+
+
+SYSCTLS = (
+    "net/core/somaxconn",
+    "net/ipv4/tcp_max_syn_backlog",
+    "net/ipv4/ip_local_port_range",
+    "net/ipv4/tcp_tw_reuse",
+    "net/ipv4/tcp_congestion_control",
+    "net/ipv4/tcp_syncookies",
+    "kernel/io_uring_disabled",
+    "kernel/randomize_va_space",
+    "vm/overcommit_memory",
+)
+
+
+def fingerprint(containment: Containment) -> Json:
+    """What may explain a figure, and nothing that names the machine, its address or its user."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return {
+        "cpu": cpu_fingerprint(),
+        "memory_total_bytes": 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0),
+        "architecture": platform.machine(),
+        "kernel": platform.release(),
+        "os": os_name(),
+        "clocksource": read_text(
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+        ),
+        "open_files_soft": soft,
+        "open_files_hard": hard,
+        "sysctl": {name.replace("/", "."): read_text(f"/proc/sys/{name}") for name in SYSCTLS},
+        "containment": containment.name,
+        "memory_source": containment.memory_source,
+        "load_average": list(os.getloadavg()),
+        "python": platform.python_version(),
+    }
+
+
+def cpu_fingerprint() -> Json:
+    info = read_text("/proc/cpuinfo") or ""
+    fields: dict[str, str] = {}
+    for line in info.splitlines():
+        key, _, value = line.partition(":")
+        fields.setdefault(key.strip(), value.strip())
+    devices = Path("/sys/devices/system/cpu")
+    folders = sorted(devices.glob("cpu[0-9]*"), key=lambda folder: int(folder.name[3:]))
+    weaknesses = sorted((devices / "vulnerabilities").glob("*"))
+    return {
+        "model": fields.get("model name") or fields.get("Model") or platform.processor() or None,
+        "logical": os.cpu_count(),
+        "allowed": sorted(os.sched_getaffinity(0)),
+        "smt_active": read_number(devices / "smt/active"),
+        "siblings": {
+            folder.name[3:]: read_text(folder / "topology/thread_siblings_list")
+            for folder in folders
+        },
+        "packages": len({read_text(f / "topology/physical_package_id") for f in folders}),
+        "governors": sorted(
+            {read_text(f / "cpufreq/scaling_governor") or "unknown" for f in folders}
+        ),
+        "turbo": turbo(devices),
+        "virtual_machine": "hypervisor" in fields["flags"].split() if "flags" in fields else None,
+        "mitigations": {path.name: read_text(path) for path in weaknesses},
+    }
+
+
+def turbo(devices: Path) -> bool | None:
+    refused = read_number(devices / "intel_pstate/no_turbo")
+    boost = read_number(devices / "cpufreq/boost")
+    if refused is not None:
+        return refused == 0
+    return None if boost is None else boost == 1
+
+
+def os_name() -> str | None:
+    for line in (read_text("/etc/os-release") or "").splitlines():
+        if line.startswith("PRETTY_NAME="):
+            return line.partition("=")[2].strip('"')
+    return None
+
+
+# --- Ports, connections, files -------------------------------------------------------------------
+
+
+class Ports:
+    """Hands out free TCP ports, none twice while others are left.
+
+    They lie outside the range the kernel takes client ports from, where that leaves any: a load
+    test's own connections could else take the port before its server does.
+    """
+
+    def __init__(self) -> None:
+        text = read_text("/proc/sys/net/ipv4/ip_local_port_range") or "32768 60999"
+        low, high = map(int, text.split())
+        self.left = [port for port in range(10_000, 65_536) if not low <= port <= high]
+        random.shuffle(self.left)
+
+    def take(self) -> int:
+        while self.left:
+            port = self.left.pop()
+            if is_free(port):
+                return port
+        with socket.socket() as probe:
+            probe.bind(("", 0))
+            return int(probe.getsockname()[1])
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
+def exchange(host: str, port: int, payload: bytes, silence_s: float) -> Json:
+    where = f"{host}:{port}"
+    try:
+        connection = socket.create_connection((host, port), silence_s)
+    except OSError as error:
+        raise Fault(f"no connection to {where}: {error}") from error
+    received = bytearray()
+    with connection:
+        try:
+            connection.sendall(payload)
+            while chunk := connection.recv(1 << 16):
+                received += chunk
+                if len(received) > EXCHANGE_BYTES_MAX:
+                    raise Fault(f"{where} sent more than {EXCHANGE_BYTES_MAX} bytes")
+            closed = True
+        except socket.timeout:  # noqa: UP041 (not TimeoutError before 3.10)
+            closed = False
+        except OSError as error:
+            if not received:
+                raise Fault(f"{where} broke the connection: {error}") from error
+            closed = True
+    return {"received": base64.b64encode(received).decode(), "closed": closed}
+
+
+def read_tail(path: str, size_bytes: int) -> str:
+    try:
+        with Path(path).open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(0, end - size_bytes))
+            return file.read(size_bytes).decode(errors="replace")
+    except OSError as error:
+        raise Fault(f"cannot read {path}: {error.strerror}") from error
+
+
+# --- Requests ------------------------------------------------------------------------------------
+
+
+class Agent:
+    def __init__(self, containment: Containment) -> None:
+        self.containment = containment
+        self.ports = Ports()
+        self.trees: dict[str, Tree] = {}
+        self.stopped: dict[str, Json] = {}
+        self.watches: dict[str, Watch] = {}
+        self.watch_numbers = itertools.count(1)
+        self.starting = threading.Lock()
+        self.closing = False
+        self.requests: dict[str, Callable[..., Any]] = {
+            "fingerprint": lambda: fingerprint(containment),
+            "run": self.run,
+            "start": self.start,
+            "alive": self.alive,
+            "usage": lambda process: self.tree(process).usage(),
+            "freeze": lambda process: self.tree(process).freeze(),
+            "thaw": lambda process: self.tree(process).thaw(),
+            "stop": self.stop,
+            "watch": self.watch,
+            "unwatch": self.unwatch,
+            "exchange": self.exchange,
+            "free_port": self.ports.take,
+            "read_tail": read_tail,
+        }
+
+    def launch(self, spec: Json, stdout: Any, stderr: Any) -> tuple[str, Tree]:
+        with self.starting:
+            if self.closing:
+                raise Fault("the agent is closing")
+            tree = self.containment.start(spec, stdout, stderr)
+            name = str(self.containment.made)
+            self.trees[name] = tree
+            return name, tree
+
+    def tree(self, process: str) -> Tree:
+        if process in self.trees:
+            return self.trees[process]
+        raise Fault(f"no process {process}: {'stopped' if process in self.stopped else 'unknown'}")
+
+    def run(self, spec: Json, timeout_s: float) -> Json:
+        name, tree = self.launch(spec, subprocess.PIPE, subprocess.PIPE)
+        assert tree.process.stdout is not None
+        assert tree.process.stderr is not None
+        stdout, stderr = Capture(tree.process.stdout), Capture(tree.process.stderr)
+        in_time = tree.ended.wait(timeout_s)
+        cpu_s = tree.cpu_s()
+        tree.kill()
+        del self.trees[name]
+        tree.ended.wait()
+        return {
+            "exit_code": tree.exit_code if in_time else None,
+            "stdout": stdout.text(),
+            "stderr": stderr.text(),
+            "elapsed_s": tree.ended_s - tree.started_s,
+            "cpu_s": cpu_s,
+        }
+
+    def start(self, spec: Json, log_path: str) -> str:
+        try:
+            log = Path(log_path).open("wb")  # noqa: SIM115 (closed below)
+        except OSError as error:
+            raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
+        with log:
+            return self.launch(spec, log, subprocess.STDOUT)[0]
+
+    def alive(self, process: str) -> Json | None:
+        if process in self.stopped:
+            return self.stopped[process]
+        tree = self.tree(process)
+        return tree.exited() if tree.ended.is_set() else None
+
+    def stop(self, process: str, signal_name: str, deadline_s: float) -> Json:
+        if process in self.stopped:
+            return self.stopped[process]
+        number = getattr(signal.Signals, signal_name, None)
+        if number is None:
+            raise Fault(f"no such signal: {signal_name}", "for instance SIGTERM, SIGINT, SIGQUIT")
+        self.stopped[process] = self.tree(process).stop(number, deadline_s)
+        self.trees.pop(process, None)
+        return self.stopped[process]
+
+    def watch(self, processes: list[str], interval_s: float) -> str:
+        name = str(next(self.watch_numbers))
+        self.watches[name] = Watch({p: self.tree(p) for p in processes}, interval_s)
+        return name
+
+    def unwatch(self, watch: str) -> list[Json]:
+        if watch not in self.watches:
+            raise Fault(f"no watch {watch}")
+        return self.watches.pop(watch).finish()
+
+    def exchange(self, host: str, port: int, payload: str, silence_s: float) -> Json:
+        return exchange(host, port, base64.b64decode(payload), silence_s)
+
+    def close(self) -> None:
+        with self.starting:
+            self.closing = True
+            for tree in list(self.trees.values()):
+                tree.kill()
+            self.containment.close()
+
+
+class Session:
+    """Reads requests, answers each from a thread of its own, writes one line at a time."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.writing = threading.Lock()
+
+    def serve(self, lines: IO[bytes]) -> None:
+        self.reply({"id": 0, "ok": {"containment": self.agent.containment.name}})
+        for line in lines:
+            threading.Thread(target=self.answer, args=(json.loads(line),), daemon=True).start()
+
+    def answer(self, request: Json) -> None:
+        number, name = request.pop("id"), request.pop("do")
+        try:
+            if name not in self.agent.requests:
+                raise Fault(f"unknown request: {name}")
+            self.reply({"id": number, "ok": self.agent.requests[name](**request)})
+        except Fault as fault:
+            self.reply({"id": number, "error": fault.as_json()})
+        except Exception as error:
+            message = f"the agent failed at {name}: {type(error).__name__}: {error}"
+            self.reply({"id": number, "error": {"message": message, "hint": None}})
+
+    def reply(self, answer: Json) -> None:
+        with self.writing, contextlib.suppress(BrokenPipeError):
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="The process agent of deadheat.")
+    parser.add_argument("--containment", choices=CONTAINMENTS, help="instead of the best found")
+    parser.add_argument("--launch", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.launch is not None:
+        launch_main(options.launch)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(1))
+    try:
+        agent = Agent(Containment(options.containment))
+    except Fault as fault:
+        print(json.dumps({"id": 0, "error": fault.as_json()}), flush=True)
+        return 1
+    with contextlib.suppress(SystemExit):
+        Session(agent).serve(sys.stdin.buffer)
+    agent.close()
+    return 0
+
+
+if __name__ == "__main__":
+    os._exit(main(sys.argv[1:]))

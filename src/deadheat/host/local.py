@@ -1,0 +1,20 @@
+"""This machine as a host."""
+
+import sys
+from pathlib import Path
+
+from deadheat.host.agent_host import AgentHost
+
+AGENT_PATH = Path(__file__).with_name("agent.py")
+
+
+class LocalHost(AgentHost):
+    """An agent of this machine, over a pipe.
+
+    `containment` forces `cgroup-v2`, `pid-namespace` or `subreaper`; by default the agent takes
+    the first of these that works. Raises `HostError` when none does.
+    """
+
+    def __init__(self, containment: str | None = None) -> None:
+        forced = ["--containment", containment] if containment else []
+        super().__init__([sys.executable, "-I", "-S", str(AGENT_PATH), *forced])
