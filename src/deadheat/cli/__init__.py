@@ -1,5 +1,7 @@
 """The command line: one file a command."""
 
+import difflib
+import importlib
 import sys
 
 import click
@@ -30,8 +32,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = __import__(f"deadheat.cli.{name}", fromlist=["command"])
-        command: click.Command = module.command
+        command: click.Command = importlib.import_module(f"deadheat.cli.{name}").command
         return command
 
     def resolve_command(
@@ -40,11 +41,10 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS)
-            if near:
-                error.message += f" Did you mean {' or '.join(near)}?"
+            if near := difflib.get_close_matches(args[0], COMMANDS):
+                raise click.UsageError(
+                    f"{error.message} Did you mean {' or '.join(near)}?", ctx
+                ) from error
             raise
 
 

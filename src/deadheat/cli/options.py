@@ -74,7 +74,8 @@ def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
         "--store",
         "store_path",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="The file that keeps the runs.  [default: runs.sqlite in DEADHEAT_HOME or ~/.local/share/deadheat]",
+        help="The file that keeps the runs.  [default: runs.sqlite in DEADHEAT_HOME, or in "
+        "~/.local/share/deadheat]",
         default=lambda: home() / "runs.sqlite",
     )(command)
 

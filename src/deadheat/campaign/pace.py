@@ -1,0 +1,78 @@
+"""When a campaign goes on and when it ends: pure, so that it is tested without a clock."""
+
+from dataclasses import dataclass
+from typing import Protocol as Interface
+
+from deadheat.protocol import Stopping
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where a campaign stands after a block, or before the first of an invocation."""
+
+    invocation: int  # the present one, from 1
+    blocks: int  # done in it
+    elapsed_s: float  # since the first start
+    starting_s: float  # what starting and warming this invocation took
+    block_s: float  # what its slowest block took; 0 before the first
+    settled: bool  # every neighbouring pair is decided at every level
+
+
+class Pace(Interface):
+    """Decides after every block."""
+
+    def another_block(self, moment: Moment) -> bool: ...
+
+    def another_invocation(self, moment: Moment) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPace:
+    """So many repetitions, spread evenly over the invocations; the clock has no say."""
+
+    stopping: Stopping
+
+    def another_block(self, moment: Moment) -> bool:
+        share, rest = divmod(self.stopping.repetitions, self.stopping.invocations)
+        return moment.blocks < share + (1 if moment.invocation <= rest else 0)
+
+    def another_invocation(self, moment: Moment) -> bool:
+        return moment.invocation < min(self.stopping.invocations, self.stopping.repetitions)
+
+
+@dataclass(frozen=True, slots=True)
+class SettlePace:
+    """Until all is decided, or the budget is spent.
+
+    Fresh starts come before more blocks: start-to-start variance is what more blocks of one start
+    cannot see. Blocks past the minimum are for the time that no further invocation fits into.
+    """
+
+    stopping: Stopping
+
+    def another_block(self, moment: Moment) -> bool:
+        left_s = self.stopping.budget_s - moment.elapsed_s
+        if moment.blocks == 0:
+            return True
+        if left_s < moment.block_s:
+            return False
+        if moment.blocks < self.stopping.blocks_min:
+            return True
+        if self._done(moment):
+            return False
+        return not self._fits(moment, left_s)
+
+    def another_invocation(self, moment: Moment) -> bool:
+        left_s = self.stopping.budget_s - moment.elapsed_s
+        return not self._done(moment) and self._fits(moment, left_s)
+
+    def _done(self, moment: Moment) -> bool:
+        return moment.settled and moment.invocation >= self.stopping.invocations
+
+    def _fits(self, moment: Moment, left_s: float) -> bool:
+        return left_s >= moment.starting_s + self.stopping.blocks_min * moment.block_s
+
+
+def pace_of(stopping: Stopping) -> Pace:
+    """The pace that a protocol asks for."""
+    return SettlePace(stopping) if stopping.kind == "settle" else FixedPace(stopping)
