@@ -114,9 +114,7 @@ class Race:
             settled=self.standings.settled,
         )
 
-    def _trial(
-        self, one: _Started, block: int, connections: int, started: list[_Started]
-    ) -> None:
+    def _trial(self, one: _Started, block: int, connections: int, started: list[_Started]) -> None:
         name = one.entrant.racer.name
         self._tell(f"invocation {self._invocation}, block {block}: {name} at {connections}")
         slot = Slot(

@@ -64,9 +64,7 @@ class Standings:
         if len(self._rivals) < 2 or rates.size == 0:
             return None
         stopping = self._protocol.stopping
-        return rank(
-            rates, self._rivals, margin=stopping.margin, confidence=stopping.confidence
-        )
+        return rank(rates, self._rivals, margin=stopping.margin, confidence=stopping.confidence)
 
     @property
     def settled(self) -> bool:

@@ -45,9 +45,7 @@ def warm(world: World, resident: Resident, protocol: Protocol) -> Warmed:
             windows += _load(world, resident, protocol, chunk_s)
             found = find_steady(windows, least=round(rule.least_s / rule.window_s))
             if found.start is not None:
-                return Warmed(
-                    found.kind, windows, rule.window_s, found.start, _last(windows), None
-                )
+                return Warmed(found.kind, windows, rule.window_s, found.start, _last(windows), None)
             chunk_s = rule.least_s / 2
     except DeadheatError as error:
         return Warmed("none", windows, rule.window_s, None, _last(windows), str(error))

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import functools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Any
 
 import click
 
+from deadheat.catalog import find_root
+from deadheat.protocol import amend, load_protocol
 from deadheat.store import home
 
 
@@ -84,3 +87,39 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON, for a machine.")(
         command
     )
+
+
+def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The protocol and the flags that change it; the command gets it as `protocol`, amended."""
+
+    @functools.wraps(command)
+    def with_protocol(*args: Any, protocol: str, **options: Any) -> Any:
+        changed = {name: options.pop(name) for name in ("connections", "generator", "duration_s")}
+        changed["threads"] = options.pop("load_threads")
+        changed["keep_alive"] = False if options.pop("close") else None
+        stopping = {n: options.pop(n) for n in ("repetitions", "invocations", "margin", "budget_s")}
+        if stopping["repetitions"] is not None:
+            stopping["kind"] = "fixed"
+        root = find_root(options.get("catalog"))
+        amended = amend(load_protocol(root, protocol), changed, stopping)
+        return command(*args, protocol=amended, **options)
+
+    flags = (
+        click.option(
+            "--protocol", default="settle", show_default=True, help="What to measure, and how."
+        ),
+        click.option("-c", "--connections", type=Levels(), help="Connection levels: 10,100,1000."),
+        click.option("-d", "--duration", "duration_s", type=Duration(), help="Of one trial."),
+        click.option(
+            "--repetitions", type=click.IntRange(1), help="This many, instead of until settled."
+        ),
+        click.option("--invocations", type=click.IntRange(1), help="Fresh starts of each server."),
+        click.option("--margin", type=Share(), help="Closer than this is equivalent.  [3%]"),
+        click.option("--budget", "budget_s", type=Duration(), help="Time to settle in.  [5m]"),
+        click.option("--generator", type=click.Choice(["engine", "wrk", "ab"])),
+        click.option("--load-threads", type=click.IntRange(1), help="CPUs that load.  [1]"),
+        click.option("--close", is_flag=True, help="A connection per request."),
+    )
+    for flag in reversed(flags):
+        with_protocol = flag(with_protocol)
+    return with_protocol

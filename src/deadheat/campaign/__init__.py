@@ -1,0 +1,1 @@
+"""Plan, build, start, verify, warm, measure, store."""

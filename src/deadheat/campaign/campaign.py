@@ -1,0 +1,202 @@
+"""A campaign: build every contender, race them, keep the run, say why it ended."""
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deadheat import __version__
+from deadheat.campaign.build import Builder, BuildFailed, Built
+from deadheat.campaign.progress import Doing, Happened, Listener
+from deadheat.campaign.race import Entrant, Race
+from deadheat.campaign.racer import CANARY, Racer, canary, from_contender
+from deadheat.campaign.world import World
+from deadheat.catalog import Contender, Probe, Toolchains, fill, missing
+from deadheat.errors import DeadheatError
+from deadheat.host import Host, HostError, ProcessSpec
+from deadheat.protocol import Protocol
+from deadheat.store import Store
+
+VERSION_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a campaign is to do."""
+
+    protocol: Protocol
+    contenders: Sequence[Contender]
+    labels: Mapping[str, str]  # contender -> label, as published
+    extra: Sequence[Racer]  # command lines of the user's
+    seed: int
+    command: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A contender with its build, or with the reason why there is none."""
+
+    contender: Contender
+    built: Built | None
+    version: str | None
+    fault: str | None
+
+
+def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
+    """Build, race and keep; returns the run's id. An interrupt ends the run and keeps it."""
+    run_id = store.begin_run(
+        protocol=plan.protocol.model_dump(),
+        command=plan.command,
+        seed=plan.seed,
+        deadheat_version=__version__,
+        generator_version=f"{world.generator.name} {world.generator_version}",
+    )
+    state, conclusion = "failed", {"why": "an error ended it"}
+    try:
+        store.add_host(run_id, "server", world.server_cpus, world.server_host.fingerprint())
+        store.add_host(run_id, "load", world.load_cpus, world.load_host.fingerprint())
+        entrants = _enter(plan, world, store, run_id, builder, listen)
+        race = Race(world, plan.protocol, store, run_id, entrants, plan.seed, listen)
+        standings = race.run()
+        state = "complete"
+        conclusion = {"why": "settled" if standings.settled else _why_it_ended(plan.protocol)}
+    except KeyboardInterrupt:
+        state, conclusion = "interrupted", {"why": "interrupted"}
+        listen(Happened("interrupted: what was measured is kept", trouble=True))
+    except DeadheatError as error:
+        conclusion = {"why": str(error)}
+        raise
+    finally:
+        store.end_run(run_id, state, conclusion)
+    return run_id
+
+
+def prepare(
+    contenders: Sequence[Contender], host: Host, builder: Builder, listen: Listener
+) -> list[Candidate]:
+    """Build what is not built yet; a contender that cannot be built is told and left out."""
+    toolchains = Toolchains(host)
+    candidates: list[Candidate] = []
+    failed: dict[str, str] = {}
+    for position, contender in enumerate(contenders):
+        server = contender.server
+        listen(Doing(f"building {server.name}", position, len(contenders)))
+        if server.name in failed:
+            candidates.append(Candidate(contender, None, None, failed[server.name]))
+            continue
+        try:
+            probes = toolchains.check(server)
+            if lacking := missing(probes):
+                raise BuildFailed(_lacks(server.name, lacking), _installs(lacking))
+            built = builder.build(server, probes)
+        except BuildFailed as error:
+            failed[server.name] = str(error)
+            listen(Happened(f"{error}\n  {error.hint}" if error.hint else str(error), trouble=True))
+            candidates.append(Candidate(contender, None, None, str(error)))
+            continue
+        if not built.cached:
+            listen(Happened(f"built {server.name} in {built.elapsed_s:.0f} s"))
+        candidates.append(Candidate(contender, built, ask_version(host, built), None))
+    return candidates
+
+
+def ask_version(host: Host, built: Built) -> str | None:
+    """The framework's version, as the built server tells it; None if it does not."""
+    version = built.server.manifest.version
+    command = fill(version.command, {"build": str(built.path)})
+    try:
+        told = host.run(ProcessSpec(command, cwd=str(built.path)), VERSION_TIMEOUT_S)
+    except HostError:
+        return None
+    found = re.search(version.pattern, told.stdout + told.stderr)
+    return found.group(1) if found else None
+
+
+def _enter(
+    plan: Plan,
+    world: World,
+    store: Store,
+    run_id: str,
+    builder: Builder,
+    listen: Listener,
+) -> list[Entrant]:
+    """Prepare the contenders and give each its row; those with a fault have a row and no start."""
+    candidates = prepare(plan.contenders, world.server_host, builder, listen)
+    entrants: list[Entrant] = []
+    for candidate in candidates:
+        contender_id = _keep_candidate(store, run_id, len(entrants), candidate, plan.labels)
+        if candidate.built is not None:
+            racer = from_contender(candidate.contender, candidate.built)
+            entrants.append(Entrant(racer, contender_id))
+    extra = [*plan.extra, *([canary(world.engine)] if plan.protocol.canary else [])]
+    for racer in extra:
+        entrants.append(Entrant(racer, _keep_racer(store, run_id, len(entrants), racer, world)))
+    if all(entrant.racer.name == CANARY for entrant in entrants):
+        raise DeadheatError(
+            "no contender is left to measure", "the reasons stand above; `deadheat list` helps"
+        )
+    return entrants
+
+
+def _keep_candidate(
+    store: Store, run_id: str, position: int, candidate: Candidate, labels: Mapping[str, str]
+) -> int:
+    contender, built = candidate.contender, candidate.built
+    build_id = None
+    if built is not None:
+        build_id = store.add_build(
+            server=contender.server.name,
+            key=built.key,
+            built_at=_now(),
+            elapsed_s=built.elapsed_s,
+            toolchains=dict(built.toolchains),
+            files=dict(built.files),
+            log=built.log,
+        )
+    return store.add_contender(
+        run_id=run_id,
+        position=position,
+        name=contender.name,
+        server=contender.server.name,
+        setting=contender.setting,
+        label=labels.get(contender.name),
+        role="rival",
+        workers=contender.start.workers,
+        threads=contender.start.threads,
+        version=candidate.version,
+        manifest=contender.server.manifest.model_dump(by_alias=True),
+        build_id=build_id,
+        fault=candidate.fault,
+    )
+
+
+def _keep_racer(store: Store, run_id: str, position: int, racer: Racer, world: World) -> int:
+    return store.add_contender(
+        run_id=run_id,
+        position=position,
+        name=racer.name,
+        server=racer.name,
+        setting="default",
+        role=racer.role,
+        workers=racer.workers,
+        threads=racer.threads,
+        version=world.engine_version if racer.name == CANARY else None,
+        manifest={"command": list(racer.command)},
+    )
+
+
+def _why_it_ended(protocol: Protocol) -> str:
+    return "budget spent" if protocol.stopping.kind == "settle" else "all repetitions done"
+
+
+def _lacks(name: str, lacking: Sequence[Probe]) -> str:
+    return f"{name} is left out: " + "; ".join(probe.fault or "" for probe in lacking)
+
+
+def _installs(lacking: Sequence[Probe]) -> str:
+    return "install it: " + " && ".join(dict.fromkeys(probe.need.install for probe in lacking))
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,0 +1,80 @@
+"""How long a protocol takes over so many contenders: pure arithmetic, its assumptions stated."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from deadheat.protocol import Protocol
+
+START_S = 2.0  # of one server: starting and being ready
+TRIAL_OVERHEAD_S = 0.25  # the generator's start, connecting, draining
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What would run. `least_s` is the minimum; `most_s` is what the protocol allows."""
+
+    protocol: str
+    about: str
+    contenders: tuple[str, ...]
+    connections: tuple[int, ...]
+    trials_per_block: int
+    block_s: float
+    invocation_start_s: float
+    least_blocks: int
+    least_s: float
+    most_s: float
+    rule: str
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        levels = ", ".join(map(str, self.connections))
+        return [
+            f"{self.protocol}: {self.about}",
+            f"contenders    {', '.join(self.contenders)}",
+            f"connections   {levels}",
+            f"a block       {self.trials_per_block} trials, about {self.block_s:.0f} s",
+            f"a start of all, warm-up included: about {self.invocation_start_s:.0f} s",
+            f"ends          {self.rule}",
+            f"takes         {_time(self.least_s)} at least, {_time(self.most_s)} at most, "
+            "builds apart",
+        ]
+
+
+def estimate(protocol: Protocol, names: Sequence[str]) -> Estimate:
+    """Before anything starts, so from the protocol's figures and the constants above."""
+    stopping, warmup = protocol.stopping, protocol.warmup
+    racers = len(names) + (1 if protocol.canary else 0)
+    trials = racers * len(protocol.connections)
+    block_s = trials * (protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S)
+    warm_s = {"none": 0.0, "fixed": warmup.duration_s, "steady": warmup.least_s}[warmup.kind]
+    start_s = racers * (START_S + warm_s)
+    settle = stopping.kind == "settle"
+    least_blocks = stopping.blocks_min * stopping.invocations if settle else stopping.repetitions
+    least_s = stopping.invocations * start_s + least_blocks * block_s
+    slow_s = stopping.invocations * racers * max(0.0, warmup.limit_s - warm_s)
+    rule = (
+        f"when every neighbouring pair is separated or equivalent within {stopping.margin:.0%}, "
+        f"or {_time(stopping.budget_s)} are spent"
+        if settle
+        else f"after {stopping.repetitions} repetitions"
+    )
+    return Estimate(
+        protocol=protocol.name,
+        about=protocol.about,
+        contenders=tuple(names),
+        connections=protocol.connections,
+        trials_per_block=trials,
+        block_s=block_s,
+        invocation_start_s=start_s,
+        least_blocks=least_blocks,
+        least_s=min(least_s, stopping.budget_s) if settle else least_s,
+        most_s=stopping.budget_s + block_s if settle else least_s + slow_s,
+        rule=rule,
+    )
+
+
+def _time(duration_s: float) -> str:
+    return f"{duration_s / 60:.1f} min" if duration_s >= 60 else f"{duration_s:.0f} s"

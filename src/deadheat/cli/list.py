@@ -1,0 +1,81 @@
+"""`deadheat list`: what can run here, and what is missing."""
+
+import json
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from deadheat.campaign.build import Builder
+from deadheat.catalog import Catalog, Server, Toolchains, choose, missing
+from deadheat.cli.options import catalog_option, json_option
+from deadheat.cli.workbench import builder_on, open_catalog
+from deadheat.host.local import LocalHost
+
+
+@click.command("list")
+@click.argument("servers", nargs=-1)
+@click.option("--language", "languages", multiple=True, help="Only servers in this language.")
+@catalog_option
+@json_option
+def command(
+    servers: tuple[str, ...], languages: tuple[str, ...], catalog: str | None, as_json: bool
+) -> None:
+    """List the servers: ready, built, or what is missing and how to install it.
+
+    \b
+    Example:  deadheat list 'python-*'
+    """
+    found = open_catalog(catalog)
+    chosen = choose(found, servers, languages)
+    with LocalHost() as host:
+        toolchains, builder = Toolchains(host), builder_on(host)
+        rows = [_row(server, toolchains, builder) for server in chosen]
+    faults = {} if servers or languages else {n: str(f) for n, f in found.faults.items()}
+    if as_json:
+        click.echo(json.dumps({"servers": rows, "faults": faults}, indent=2))
+        return
+    _print(rows, faults, found)
+
+
+def _row(server: Server, toolchains: Toolchains, builder: Builder) -> dict[str, Any]:
+    probes = toolchains.check(server)
+    lacking = missing(probes)
+    manifest = server.manifest
+    return {
+        "name": server.name,
+        "language": manifest.language,
+        "framework": manifest.framework,
+        "kind": manifest.kind,
+        "homepage": manifest.homepage,
+        "ready": not lacking,
+        "built": not lacking and builder.find(server, probes) is not None,
+        "missing": [probe.fault for probe in lacking],
+        "install": list(dict.fromkeys(probe.need.install for probe in lacking)),
+        "toolchains": {p.need.tool: p.version for p in probes if p.version is not None},
+        "verified": manifest.verified,
+        "settings": ["default", *manifest.settings],
+        "published": [row.model_dump() for row in manifest.published],
+    }
+
+
+def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog) -> None:
+    console = Console()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("server", "language", "framework", "kind", "here"):
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        state = "built" if row["built"] else "ready" if row["ready"] else "; ".join(row["missing"])
+        style = "green" if row["ready"] else "yellow"
+        cells = [Text(row[name]) for name in ("name", "language", "framework", "kind")]
+        table.add_row(*cells, Text(state, style=style))
+    console.print(table)
+    for row in rows:
+        for install in row["install"]:
+            console.print(Text(f"{row['name']}: install with  {install}"), soft_wrap=True)
+    for fault in faults.values():
+        console.print(Text(fault, style="red"), soft_wrap=True)
+    ready = sum(row["ready"] for row in rows)
+    console.print(Text(f"{len(rows)} servers in {catalog.root / 'servers'}, {ready} ready here"))

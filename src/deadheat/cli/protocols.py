@@ -1,0 +1,27 @@
+"""`deadheat protocols`: what can be measured, and how."""
+
+import json
+
+import click
+
+from deadheat.catalog import find_root
+from deadheat.cli.options import catalog_option, json_option
+from deadheat.protocol import load_protocol, protocol_names
+
+
+@click.command("protocols")
+@catalog_option
+@json_option
+def command(catalog: str | None, as_json: bool) -> None:
+    """List the protocols.
+
+    \b
+    Example:  deadheat protocols
+    """
+    root = find_root(catalog)
+    protocols = [load_protocol(root, name) for name in protocol_names(root)]
+    if as_json:
+        click.echo(json.dumps([protocol.model_dump() for protocol in protocols], indent=2))
+        return
+    for protocol in protocols:
+        click.echo(f"{protocol.name:12} {protocol.about}")

@@ -1,0 +1,155 @@
+"""`deadheat run`: the main job."""
+
+import random
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from deadheat import report
+from deadheat.campaign.campaign import Plan, conduct
+from deadheat.campaign.racer import Racer
+from deadheat.catalog import Catalog, Contender, choose, contender
+from deadheat.cli.install import install_missing
+from deadheat.cli.options import (
+    Levels,
+    catalog_option,
+    json_option,
+    protocol_options,
+    store_option,
+)
+from deadheat.cli.progress_view import progress_view
+from deadheat.cli.workbench import builder_on, local_world, open_catalog
+from deadheat.errors import DeadheatError
+from deadheat.protocol import Protocol
+from deadheat.store import Store, StoreError, home
+
+DISK_FREE_BYTES_MIN = 200 * 1024**2
+
+
+class _WithCommand(click.Command):
+    """What stands behind `--` is a command line of the user's, not a server's name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["own"] = []
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta["own"] = args[at + 1 :]
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+@click.command("run", cls=_WithCommand)
+@click.argument("servers", nargs=-1)
+@click.option("--language", "languages", multiple=True, help="Only servers in this language.")
+@protocol_options
+@click.option("--workers", type=Levels(), help="Workers of each server, e.g. 1,2,4.")
+@click.option("--setting", default="default", help="A named setting of the manifests.")
+@click.option("--seed", type=int, help="Of the random order; stored with the run.")
+@click.option("--install", is_flag=True, help="First run what `deadheat list` says is missing.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="The table as Markdown.")
+@catalog_option
+@store_option
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    servers: tuple[str, ...],
+    languages: tuple[str, ...],
+    protocol: Protocol,
+    workers: tuple[int, ...] | None,
+    setting: str,
+    seed: int | None,
+    install: bool,
+    output: Path | None,
+    catalog: str | None,
+    store_path: Path,
+    as_json: bool,
+) -> None:
+    """Race servers until the order is settled, and rank them.
+
+    \b
+    Examples:
+      deadheat run                                   every server that is ready here
+      deadheat run go-net-http node-http             two of them
+      deadheat run 'python-*' --connections 10,100 --budget 3m
+      deadheat run --language go --duration 2s --repetitions 3
+      deadheat run go-gin -- ./my-server --port {port}
+    """
+    own: list[str] = ctx.meta["own"]
+    found = open_catalog(catalog)
+    chosen = _contenders(found, servers, languages, setting, workers, alone=bool(own))
+    extra = [_own_racer(own)] if own else []
+    if len(chosen) + len(extra) == 0:
+        raise DeadheatError("there is nothing to run", "`deadheat list` shows what there is")
+    _check_disk(store_path)
+    with Store(store_path) as store, local_world(protocol.generator, protocol.threads) as world:
+        if install:
+            install_missing(world.server_host, [one.server for one in chosen])
+        plan = Plan(
+            protocol=protocol,
+            contenders=chosen,
+            labels={},
+            extra=extra,
+            seed=seed if seed is not None else random.randrange(2**31),
+            command=["deadheat", *sys.argv[1:]],
+        )
+        with progress_view() as listen:
+            run_id = conduct(plan, world, store, builder_on(world.server_host), listen)
+    _tell(store_path, run_id, output, as_json)
+
+
+def _contenders(
+    catalog: Catalog,
+    patterns: Sequence[str],
+    languages: Sequence[str],
+    setting: str,
+    workers: tuple[int, ...] | None,
+    alone: bool,
+) -> list[Contender]:
+    if alone and not patterns and not languages:
+        return []
+    return [
+        contender(server, setting, count)
+        for server in choose(catalog, patterns, languages)
+        for count in (workers or (None,))
+    ]
+
+
+def _own_racer(own: list[str]) -> Racer:
+    if not any("{port}" in part for part in own):
+        raise DeadheatError(
+            f"the command `{' '.join(own)}` does not say where its port goes",
+            "write {port} in its place: deadheat run -- ./my-server --port {port}",
+        )
+    program = shutil.which(own[0])
+    if program is None:
+        raise DeadheatError(f"no program {own[0]!r} is here to run", "give its path")
+    name = Path(own[0]).name.lower()
+    command = (str(Path(program).resolve()), *own[1:])
+    return Racer(name=name, role="rival", command=command, cwd=str(Path.cwd()), any_body=True)
+
+
+def _check_disk(store_path: Path) -> None:
+    for place in (store_path.parent, home()):
+        place.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(place).free < DISK_FREE_BYTES_MIN:
+            raise StoreError(
+                f"less than {DISK_FREE_BYTES_MIN // 1024**2} MiB are free in {place}",
+                "free some, or name another place with --store FILE or DEADHEAT_HOME",
+            )
+
+
+def _tell(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> None:
+    with Store(store_path, read_only=True) as store:
+        view = report.load_view(store, run_id)
+    markdown = output or home() / "reports" / f"{run_id}.md"
+    markdown.parent.mkdir(parents=True, exist_ok=True)
+    markdown.write_text(report.write(view, "md"), encoding="utf-8")
+    click.echo(report.write(view, "json" if as_json else "terminal"))
+    if not as_json:
+        click.echo(f"the table as Markdown: {markdown}")
+        click.echo(f"everything is stored:  {store_path}  (run {run_id})")
+        click.echo(f"see it again:          deadheat report {run_id}")
