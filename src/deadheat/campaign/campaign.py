@@ -4,7 +4,6 @@ import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from deadheat import __version__
 from deadheat.campaign.build import Builder, BuildFailed, Built

@@ -105,6 +105,4 @@ def _how_it_ended(ended: Exited, resident: Resident, answer: Response | None) ->
     name = resident.racer.name
     if answer is not None:
         return f"{name} ended: port {resident.port} was taken by another process, which answers"
-    if ended.exit_code is not None and ended.exit_code < 0:
-        return f"{name} was ended by signal {-ended.exit_code} before it was ready"
-    return f"{name} exited with {ended.exit_code} before it was ready"
+    return f"{name} ended before it was ready ({ended.how})"

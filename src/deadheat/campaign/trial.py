@@ -101,9 +101,8 @@ def measure(
 
 
 def _death(world: World, resident: Resident, ended: Exited) -> str:
-    how = f"signal {-ended.exit_code}" if (ended.exit_code or 0) < 0 else f"{ended.exit_code}"
     words = log_tail(world, resident).strip().splitlines()[-5:]
-    return "\n".join([f"{resident.racer.name} died under load (exit {how})", *words])
+    return "\n".join([f"{resident.racer.name} died under load ({ended.how})", *words])
 
 
 def _cpu_us_per_request(before: Usage, after: Usage, result: LoadResult | None) -> float | None:

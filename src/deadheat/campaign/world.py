@@ -38,7 +38,7 @@ def split_cpus(fingerprint: Mapping[str, Any], load_threads: int) -> tuple[list[
         )
     if load_threads >= len(allowed):
         raise DeadheatError(
-            f"--load-threads {load_threads}: only {len(allowed)} CPUs here, and one is the server's",
+            f"--load-threads {load_threads}: {len(allowed)} CPUs here, and the server needs one",
             f"use at most {len(allowed) - 1}",
         )
     return list(allowed[:-load_threads]), list(allowed[-load_threads:])

@@ -77,7 +77,7 @@ def _verify(world: World, candidate: Candidate) -> dict[str, Any]:
         card = verify(world.server_host, resident.address, racer.media_type)
     finally:
         ended = lifecycle.stop(world, resident)
-    stop = "killed" if ended.killed else f"exit {ended.exit_code} in {ended.elapsed_s:.2f} s"
+    stop = f"{ended.how} in {ended.elapsed_s:.2f} s"
     return row | {
         "fault": card.fault,
         "ready_s": resident.ready_s,

@@ -53,6 +53,13 @@ class Exited:
     survivors: int
     killed: bool
 
+    @property
+    def how(self) -> str:
+        """`exit 1`, `signal 9`, or `killed past its deadline`."""
+        if self.exit_code is None:
+            return "killed past its deadline"
+        return f"signal {-self.exit_code}" if self.exit_code < 0 else f"exit {self.exit_code}"
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
