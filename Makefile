@@ -1,0 +1,46 @@
+# The two commands of a newcomer are `make run` and `make test`. Both set up all they need.
+
+UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
+
+.PHONY: run test build check lint verify-all bench clean
+
+run: build                 ## race eight real servers, and print the ranked table
+	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
+
+test: build lint           ## every check and every test
+	cargo test --locked --release --quiet
+	$(UV) run pytest
+
+build: toolchains $(UV)    ## the Python package and the load engine
+	$(UV) sync --quiet
+
+lint: build                ## formatting, lints and types, of both languages
+	cargo fmt --check
+	cargo clippy --locked --release --quiet --all-targets -- -D warnings
+	$(UV) run ruff check
+	$(UV) run ruff format --check
+	$(UV) run mypy
+
+bench: build               ## the engine's cost beside wrk's and ab's
+	$(UV) run python bench/engine.py
+
+clean:                     ## what the commands above have made here
+	rm -rf target .venv .tools
+
+FIRST_EIGHT := go-net-http go-gin rust-hyper node-http node-express \
+	python-gunicorn-flask python-uvicorn java-undertow
+
+.tools/bin/uv:
+	python3 -m venv .tools
+	.tools/bin/pip install --quiet --disable-pip-version-check uv
+
+.PHONY: toolchains
+toolchains:
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "Python 3.11 or newer is missing: apt-get install python3 python3-venv"; exit 1; }
+	@python3 -c 'import ensurepip' 2>/dev/null || \
+		{ echo "Python's venv module is missing: apt-get install python3-venv"; exit 1; }
+	@command -v cargo >/dev/null || \
+		{ echo "a Rust toolchain is missing: see rustup.rs, or apt-get install cargo"; exit 1; }
+	@command -v cc >/dev/null || \
+		{ echo "a C linker is missing (Rust links with it): apt-get install gcc"; exit 1; }
