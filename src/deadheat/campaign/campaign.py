@@ -1,23 +1,20 @@
 """A campaign: build every contender, race them, keep the run, say why it ended."""
 
 import datetime
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from deadheat import __version__
-from deadheat.campaign.build import Builder, BuildFailed, Built
-from deadheat.campaign.progress import Doing, Happened, Listener
+from deadheat.campaign.build import Builder
+from deadheat.campaign.prepare import Candidate, prepare
+from deadheat.campaign.progress import Happened, Listener
 from deadheat.campaign.race import Entrant, Race
 from deadheat.campaign.racer import CANARY, Racer, canary, from_contender
 from deadheat.campaign.world import World
-from deadheat.catalog import Contender, Probe, Toolchains, fill, missing
+from deadheat.catalog import Contender
 from deadheat.errors import DeadheatError
-from deadheat.host import Host, HostError, ProcessSpec
 from deadheat.protocol import Protocol
 from deadheat.store import Store
-
-VERSION_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +27,6 @@ class Plan:
     extra: Sequence[Racer]  # command lines of the user's
     seed: int
     command: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A contender with its build, or with the reason why there is none."""
-
-    contender: Contender
-    built: Built | None
-    version: str | None
-    fault: str | None
 
 
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
@@ -69,47 +56,6 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     finally:
         store.end_run(run_id, state, conclusion)
     return run_id
-
-
-def prepare(
-    contenders: Sequence[Contender], host: Host, builder: Builder, listen: Listener
-) -> list[Candidate]:
-    """Build what is not built yet; a contender that cannot be built is told and left out."""
-    toolchains = Toolchains(host)
-    candidates: list[Candidate] = []
-    failed: dict[str, str] = {}
-    for position, contender in enumerate(contenders):
-        server = contender.server
-        listen(Doing(f"building {server.name}", position, len(contenders)))
-        if server.name in failed:
-            candidates.append(Candidate(contender, None, None, failed[server.name]))
-            continue
-        try:
-            probes = toolchains.check(server)
-            if lacking := missing(probes):
-                raise BuildFailed(_lacks(server.name, lacking), _installs(lacking))
-            built = builder.build(server, probes)
-        except BuildFailed as error:
-            failed[server.name] = str(error)
-            listen(Happened(f"{error}\n  {error.hint}" if error.hint else str(error), trouble=True))
-            candidates.append(Candidate(contender, None, None, str(error)))
-            continue
-        if not built.cached:
-            listen(Happened(f"built {server.name} in {built.elapsed_s:.0f} s"))
-        candidates.append(Candidate(contender, built, ask_version(host, built), None))
-    return candidates
-
-
-def ask_version(host: Host, built: Built) -> str | None:
-    """The framework's version, as the built server tells it; None if it does not."""
-    version = built.server.manifest.version
-    command = fill(version.command, {"build": str(built.path)})
-    try:
-        told = host.run(ProcessSpec(command, cwd=str(built.path)), VERSION_TIMEOUT_S)
-    except HostError:
-        return None
-    found = re.search(version.pattern, told.stdout + told.stderr)
-    return found.group(1) if found else None
 
 
 def _enter(
@@ -187,14 +133,6 @@ def _keep_racer(store: Store, run_id: str, position: int, racer: Racer, world: W
 
 def _why_it_ended(protocol: Protocol) -> str:
     return "budget spent" if protocol.stopping.kind == "settle" else "all repetitions done"
-
-
-def _lacks(name: str, lacking: Sequence[Probe]) -> str:
-    return f"{name} is left out: " + "; ".join(probe.fault or "" for probe in lacking)
-
-
-def _installs(lacking: Sequence[Probe]) -> str:
-    return "install it: " + " && ".join(dict.fromkeys(probe.need.install for probe in lacking))
 
 
 def _now() -> str:

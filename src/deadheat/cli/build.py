@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from deadheat.campaign.campaign import prepare
+from deadheat.campaign.prepare import prepare
 from deadheat.catalog import choose, contender
 from deadheat.cli.install import install_missing
 from deadheat.cli.options import catalog_option

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from deadheat.campaign import lifecycle
-from deadheat.campaign.campaign import Candidate, prepare
 from deadheat.campaign.lifecycle import StartFailed
+from deadheat.campaign.prepare import Candidate, prepare
 from deadheat.campaign.racer import from_contender
 from deadheat.campaign.verify import verify
 from deadheat.campaign.world import World
