@@ -30,7 +30,7 @@ def split_cpus(fingerprint: Mapping[str, Any], load_threads: int) -> tuple[list[
 
     Raises `DeadheatError` where the machine has too few.
     """
-    allowed: Sequence[int] = fingerprint["cpus_allowed"]
+    allowed: Sequence[int] = fingerprint["cpu"]["allowed"]
     if len(allowed) < 2:
         raise DeadheatError(
             "a comparison needs two CPUs: one for the server, one for the load generator",

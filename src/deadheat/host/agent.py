@@ -585,13 +585,24 @@ class InitTree(Tree):
 
 
 def is_stopped(pid: int) -> bool:
-    """Every thread of the process is stopped (or dead)."""
+    """Every thread of the process is stopped or dead, or will be before it leaves the kernel.
+
+    The last is the parent of a vfork(2) whose child was stopped before its exec.
+    """
     try:
-        tasks = numbered(Path(f"/proc/{pid}/task"))
+        threads = numbered(Path(f"/proc/{pid}/task"))
     except FileNotFoundError:
         return True
-    states = (stat_fields(f"{pid}/task/{task}") for task in tasks)
-    return all(fields is None or fields[0] in "TtZX" for fields in states)
+    found = (stat_fields(f"{pid}/task/{thread}") for thread in threads)
+    states = {fields[0] for fields in found if fields}
+    return states <= set("TtZX") or (states <= set("TtZXD") and stop_is_pending(pid))
+
+
+def stop_is_pending(pid: int) -> bool:
+    for line in (read_text(f"/proc/{pid}/status") or "").splitlines():
+        if line.startswith("ShdPnd:"):
+            return bool(int(line.split()[1], 16) & 1 << signal.SIGSTOP - 1)
+    return False
 
 
 # --- Where trees are held ------------------------------------------------------------------------
