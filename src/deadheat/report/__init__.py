@@ -1,0 +1,1 @@
+"""Reports of a stored run: one file a format."""

@@ -1,0 +1,81 @@
+"""`Distribution`: latencies of many trials as one, read from their merged histograms."""
+
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from deadheat.store import StoreError
+
+LOWEST_US = 1
+HIGHEST_US = 3_600_000_000
+DIGITS = 3
+QUANTILES = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Quantiles in microseconds by name (`p50`, `p99`, `p99_9`); what is not there is not known.
+
+    `merged` tells quantiles of all requests together from medians of what a foreign load
+    generator said of each trial.
+    """
+
+    requests: int = 0
+    quantiles_us: Mapping[str, float] = field(default_factory=dict)
+    mean_us: float | None = None
+    max_us: float | None = None
+    merged: bool = True
+
+    def __getitem__(self, name: str) -> float | None:
+        return self.quantiles_us.get(name)
+
+
+def merge(histograms: Iterable[str]) -> Distribution:
+    """One distribution out of HdrHistograms (V2, base64) in microseconds.
+
+    A quantile q is left out below 100 / (1 - q) requests: it would rest on fewer than a hundred.
+    Raises `StoreError` for text that is no histogram.
+    """
+    merged = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
+    for text in histograms:
+        try:
+            merged.decode_and_add(text)
+        except Exception as error:  # hdrh raises plain Exceptions of several kinds
+            raise StoreError(f"a stored histogram cannot be read: {error}") from error
+    if not merged.total_count:
+        return Distribution()
+    return Distribution(
+        requests=merged.total_count,
+        quantiles_us={
+            name: float(merged.get_value_at_percentile(100 * q))
+            for name, q in QUANTILES.items()
+            if enough(merged.total_count, q)
+        },
+        mean_us=float(merged.get_mean_value()),
+        max_us=float(merged.get_max_value()),
+    )
+
+
+def of_summaries(summaries: Iterable[Mapping[str, Any]], requests: int) -> Distribution:
+    """Medians over trials of what their generator printed, where it keeps no histogram."""
+    known = list(summaries)
+    figures = {}
+    for name in (*QUANTILES, "mean", "max"):
+        told = [each[name] for each in known if each.get(name) is not None]
+        if told:
+            figures[name] = float(statistics.median(told))
+    return Distribution(
+        requests=requests,
+        quantiles_us={name: figures[name] for name in QUANTILES if name in figures},
+        mean_us=figures.get("mean"),
+        max_us=figures.get("max"),
+        merged=False,
+    )
+
+
+def enough(requests: int, quantile: float) -> bool:
+    """Whether a quantile may be spoken of: n >= 100 / (1 - q), rounding errors apart."""
+    return requests * (1 - quantile) >= 100 - 1e-6

@@ -1,0 +1,116 @@
+"""Every doubt about a run, as one short line with its advice."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deadheat.report.view import ContenderView, RunView
+from deadheat.report.words import count, listing
+from deadheat.store import Gate
+
+NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What is doubtful, about whom, and what to do. `code` is for machines."""
+
+    code: str
+    contenders: tuple[str, ...]
+    text: str
+    advice: str | None = None
+
+
+def doubts(view: RunView) -> tuple[Doubt, ...]:
+    """What a reader has to know before believing the figures, the gravest first."""
+    contenders = (*view.rivals, *view.canaries)
+    return (
+        *_state(view),
+        *(_absent(one) for one in contenders if one.fault),
+        *(doubt for one in contenders for doubt in _failed_trials(one)),
+        *_gates(contenders),
+        *(doubt for one in contenders for doubt in _errors(one)),
+        *(doubt for one in contenders for doubt in _unsteady(one)),
+    )
+
+
+def _state(view: RunView) -> Iterator[Doubt]:
+    if view.state == "running":
+        yield Doubt("running", (), "this run has not ended: what it measured so far is shown")
+    elif view.state != "complete":
+        why = str(view.conclusion.get("why") or view.state)
+        text = view.state if why == view.state else f"{view.state}: {why}"
+        yield Doubt(view.state, (), f"this run was {text}; what it measured is shown")
+
+
+def _absent(one: ContenderView) -> Doubt:
+    told = (one.fault or "").strip().splitlines()[0]
+    text = told if told.startswith(one.name) else f"{one.name} is out: {told}"
+    return Doubt("absent", (one.name,), text)
+
+
+def _failed_trials(one: ContenderView) -> Iterator[Doubt]:
+    """One line a contender and reason, over all levels."""
+    reasons: Counter[str] = Counter()
+    for cell in one.cells.values():
+        failed = [trial for trial in cell.trials if trial.state != "ok"]
+        reasons.update(trial.reason or "no reason kept" for trial in failed)
+    for reason, trials in reasons.most_common():
+        words = reason.strip().splitlines()
+        text = f"{one.name}: {count(trials, 'trial')} failed: {words[0] if words else reason}"
+        yield Doubt("trial-failed", (one.name,), text)
+
+
+def _gates(contenders: tuple[ContenderView, ...]) -> Iterator[Doubt]:
+    """One line a gate: who failed it how often, and the worst reading."""
+    failed: defaultdict[str, list[tuple[str, Gate]]] = defaultdict(list)
+    for one in contenders:
+        for cell in one.cells.values():
+            for trial in cell.trials:
+                for gate in trial.gates_failed:
+                    failed[gate.code].append((one.name, gate))
+    for code, cases in sorted(failed.items(), key=lambda item: -len(item[1])):
+        names = Counter(name for name, _ in cases)
+        worst = max((gate for _, gate in cases), key=_excess)
+        text = f"{code}: failed in {_who(names)}{_reading(worst)}"
+        yield Doubt(code, tuple(names), text, worst.advice or None)
+
+
+def _who(names: Counter[str]) -> str:
+    told = [f"{count(trials, 'trial')} of {name}" for name, trials in names.most_common(NAMED)]
+    if rest := len(names) - NAMED:
+        told += [f"of {count(rest, 'other')}"] if rest > 0 else []
+    return listing(told)
+
+
+def _reading(gate: Gate) -> str:
+    if gate.reading is None:
+        return ""
+    limit = "" if gate.threshold is None else f", limit {gate.threshold:.4g}"
+    return f" (worst {gate.reading:.4g}{limit})"
+
+
+def _excess(gate: Gate) -> float:
+    if gate.reading is None or gate.threshold is None:
+        return 0.0
+    return abs(gate.reading - gate.threshold)
+
+
+def _errors(one: ContenderView) -> Iterator[Doubt]:
+    total: Counter[str] = Counter()
+    for cell in one.cells.values():
+        total.update(cell.errors)
+    if total:
+        classes = ", ".join(f"{requests:,} {name}" for name, requests in total.most_common())
+        text = f"{one.name}: {count(total.total(), 'request')} failed ({classes})"
+        yield Doubt("errors", (one.name,), f"{text}; they are in no rate")
+
+
+def _unsteady(one: ContenderView) -> Iterator[Doubt]:
+    """Starts after which no steady state was found, or warming went wrong."""
+    looked = [start.steady for start in one.starts if start.steady]
+    troubled = [steady for steady in looked if steady.get("trouble")]
+    if troubled:
+        reasons = listing(list(dict.fromkeys(str(steady["trouble"]) for steady in troubled)))
+        text = f"{one.name}: {reasons}, in {len(troubled)} of {count(len(looked), 'start')}"
+        yield Doubt("unsteady", (one.name,), text)

@@ -1,0 +1,243 @@
+"""Reads a run out of the store."""
+
+import datetime
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from deadheat.report.distribution import Distribution, merge, of_summaries
+from deadheat.report.view import (
+    CalibrationView,
+    Cell,
+    ContenderView,
+    HostView,
+    OfferedCell,
+    RunView,
+    StartView,
+    TrialView,
+)
+from deadheat.store import Gate, Store, StoreError
+
+Row = Mapping[str, Any]
+Key = TypeVar("Key")
+
+TRIALS = """
+    SELECT id, contender_id, kind, invocation, block, connections, offered_rate_per_s, at_s,
+           state, reason, rate_per_s, requests_ok, elapsed_s, server_cpu_us_per_request,
+           memory_peak_bytes, json_extract(result, '$.service_us') AS service_us
+    FROM trial WHERE run_id = ? ORDER BY id
+"""
+OF_TRIALS = """
+    SELECT {columns} FROM {table} WHERE trial_id IN (SELECT id FROM trial WHERE run_id = ?)
+"""
+STARTS = """
+    SELECT start.* FROM start JOIN contender ON contender.id = start.contender_id
+    WHERE contender.run_id = ? ORDER BY start.id
+"""
+
+
+def load_view(store: Store, run_id: str) -> RunView:
+    """The run of that id, in whatever state it is. Raises `StoreError` where there is none."""
+    found = store.rows("SELECT * FROM run WHERE id = ?", run_id)
+    if not found:
+        raise StoreError(f"the store {store.path} has no run {run_id}")
+    run = found[0]
+    protocol = json.loads(run["protocol"])
+    hosts = _hosts(store, run_id)
+    trials = store.rows(TRIALS, run_id)
+    contenders = _contenders(store, run_id, trials)
+    return RunView(
+        run_id=run_id,
+        started_at=datetime.datetime.fromisoformat(run["started_at"]),
+        ended_at=datetime.datetime.fromisoformat(run["ended_at"]) if run["ended_at"] else None,
+        state=run["state"],
+        last_trial_at_s=max((row["at_s"] for row in trials), default=None),
+        protocol=protocol,
+        command=tuple(json.loads(run["command"])),
+        seed=run["seed"],
+        deadheat_version=run["deadheat_version"],
+        generator_version=run["generator_version"],
+        conclusion=_json(run["conclusion"]) or {},
+        hosts=hosts,
+        levels=_levels(protocol, trials),
+        rivals=tuple(one for one in contenders if one.role != "canary"),
+        canaries=tuple(one for one in contenders if one.role == "canary"),
+        calibration=_calibration(store, hosts),
+    )
+
+
+def _levels(protocol: Row, trials: Sequence[Row]) -> tuple[int, ...]:
+    """The protocol's levels in its order, then any other that was measured."""
+    measured = [row["connections"] for row in trials if row["kind"] == "measure"]
+    return tuple(dict.fromkeys([*protocol.get("connections", ()), *sorted(measured)]))
+
+
+def _hosts(store: Store, run_id: str) -> tuple[HostView, ...]:
+    rows = store.rows("SELECT * FROM host WHERE run_id = ? ORDER BY role DESC", run_id)
+    return tuple(
+        HostView(row["role"], tuple(json.loads(row["cpus"])), json.loads(row["fingerprint"]))
+        for row in rows
+    )
+
+
+def _contenders(store: Store, run_id: str, trials: Sequence[Row]) -> list[ContenderView]:
+    rows = store.rows("SELECT * FROM contender WHERE run_id = ? ORDER BY position, id", run_id)
+    starts = _grouped(store.rows(STARTS, run_id), "contender_id")
+    trials_of = _grouped(trials, "contender_id")
+    facts = _Facts(store, run_id)
+    return [_contender(row, starts[row["id"]], trials_of[row["id"]], facts) for row in rows]
+
+
+class _Facts:
+    """What hangs on the trials of one run, by the trial's id."""
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        def of_trials(table: str, columns: str, condition: str = "") -> dict[Any, list[Row]]:
+            query = OF_TRIALS.format(table=table, columns=f"trial_id, {columns}") + condition
+            return _grouped(store.rows(query, run_id), "trial_id")
+
+        self._gates = of_trials(
+            "gate", "code, reading, threshold, advice", " AND NOT passed ORDER BY code"
+        )
+        self._errors = of_trials("error", "class, requests", " ORDER BY class")
+        self._histograms = of_trials(
+            "histogram", "name, hdr_v2_base64", " AND name IN ('service_us', 'response_us')"
+        )
+
+    def trial(self, row: Row) -> TrialView:
+        return TrialView(
+            invocation=row["invocation"],
+            block=row["block"],
+            state=row["state"],
+            reason=row["reason"],
+            rate_per_s=row["rate_per_s"],
+            requests_ok=row["requests_ok"] or 0,
+            server_cpu_us_per_request=row["server_cpu_us_per_request"],
+            memory_peak_bytes=row["memory_peak_bytes"],
+            errors={error["class"]: error["requests"] for error in self._errors[row["id"]]},
+            gates_failed=tuple(
+                Gate(gate["code"], False, gate["reading"], gate["threshold"], gate["advice"])
+                for gate in self._gates[row["id"]]
+            ),
+        )
+
+    def distribution(self, rows: Sequence[Row], name: str) -> Distribution:
+        """The merged histogram of that name; without one, what the generator printed."""
+        texts = [
+            histogram["hdr_v2_base64"]
+            for row in rows
+            for histogram in self._histograms[row["id"]]
+            if histogram["name"] == name
+        ]
+        if texts or name != "service_us":
+            return merge(texts)
+        summaries = [json.loads(row["service_us"]) for row in rows if row["service_us"]]
+        return of_summaries(summaries, sum(row["requests_ok"] or 0 for row in rows))
+
+
+def _contender(
+    row: Row, starts: Sequence[Row], trials: Sequence[Row], facts: _Facts
+) -> ContenderView:
+    manifest = json.loads(row["manifest"])
+    measured = [trial for trial in trials if trial["kind"] == "measure"]
+    return ContenderView(
+        name=row["name"],
+        server=row["server"],
+        setting=row["setting"],
+        label=row["label"],
+        role=row["role"],
+        workers=row["workers"],
+        threads=row["threads"],
+        version=row["version"],
+        language=manifest.get("language"),
+        framework=manifest.get("framework"),
+        kind=manifest.get("kind"),
+        fault=row["fault"],
+        starts=tuple(_start(start) for start in starts),
+        cells={
+            level: _cell(level, rows, facts)
+            for level, rows in _grouped(measured, "connections").items()
+        },
+        offered=_offered([trial for trial in trials if trial["offered_rate_per_s"]], facts),
+    )
+
+
+def _cell(connections: int, rows: Sequence[Row], facts: _Facts) -> Cell:
+    trials = tuple(facts.trial(row) for row in rows)
+    return Cell(connections, trials, facts.distribution(_counted(rows, trials), "service_us"))
+
+
+def _counted(rows: Sequence[Row], trials: Sequence[TrialView]) -> list[Row]:
+    """The rows of the valid trials; if there are none, of the measured ones (as in `Cell`)."""
+    pairs = list(zip(rows, trials, strict=True))
+    valid = [row for row, trial in pairs if trial.valid]
+    return valid or [row for row, trial in pairs if trial.measured]
+
+
+def _offered(rows: Sequence[Row], facts: _Facts) -> tuple[OfferedCell, ...]:
+    """The latency trials, by level and offered rate; a search for capacity is not among them."""
+    groups: defaultdict[tuple[int, float], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row["kind"] == "latency":
+            groups[row["connections"], row["offered_rate_per_s"]].append(row)
+    cells = []
+    for (connections, offered), group in sorted(groups.items()):
+        trials = [facts.trial(row) for row in group]
+        counted = _counted(group, trials)
+        seconds = sum(row["elapsed_s"] or 0 for row in counted)
+        cells.append(
+            OfferedCell(
+                connections=connections,
+                offered_rate_per_s=offered,
+                achieved_rate_per_s=(
+                    sum(row["requests_ok"] or 0 for row in counted) / seconds if seconds else None
+                ),
+                trials=len(group),
+                trials_valid=sum(trial.valid for trial in trials),
+                response=facts.distribution(counted, "response_us"),
+            )
+        )
+    return tuple(cells)
+
+
+def _start(row: Row) -> StartView:
+    return StartView(
+        invocation=row["invocation"],
+        ready_s=row["ready_s"],
+        card=_json(row["card"]),
+        steady=_json(row["steady"]),
+        fault=row["fault"],
+        log_tail=row["log_tail"],
+    )
+
+
+def _calibration(store: Store, hosts: Sequence[HostView]) -> CalibrationView | None:
+    """The newest calibration of a machine like the run's server host."""
+    machine = next((machine_of(host.fingerprint) for host in hosts if host.role == "server"), None)
+    for row in store.rows("SELECT at, fingerprint, result FROM calibration ORDER BY id DESC"):
+        if machine_of(json.loads(row["fingerprint"])) == machine:
+            return CalibrationView(row["at"], json.loads(row["result"]))
+    return None
+
+
+def machine_of(fingerprint: Row) -> tuple[Any, ...]:
+    """What has to be the same for a calibration to speak for a run: processor, CPUs, kernel."""
+    cpu = fingerprint.get("cpu", {})
+    return (
+        cpu.get("model"),
+        cpu.get("logical"),
+        len(cpu.get("allowed") or ()),
+        fingerprint.get("kernel"),
+    )
+
+
+def _grouped(rows: Iterable[Row], key: str) -> defaultdict[Any, list[Row]]:
+    groups: defaultdict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row[key]].append(row)
+    return groups
+
+
+def _json(text: str | None) -> Any:
+    return json.loads(text) if text else None

@@ -1,0 +1,78 @@
+"""The stored runs: a line each, and finding one by what the user typed."""
+
+import datetime
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deadheat.store import Store, StoreError
+
+NEAREST = 3
+
+RUNS = """
+    SELECT id, started_at, ended_at, state, protocol,
+           (SELECT count(*) FROM contender WHERE run_id = run.id AND role = 'rival') AS contenders,
+           (SELECT count(*) FROM trial WHERE run_id = run.id) AS trials
+    FROM run ORDER BY started_at DESC, rowid DESC
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """What tells one run from another in a list."""
+
+    run_id: str
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None
+    state: str
+    protocol: str
+    contenders: int
+    trials: int
+
+
+def list_runs(store: Store) -> list[StoredRun]:
+    """Every stored run, the newest first."""
+    return [
+        StoredRun(
+            run_id=row["id"],
+            started_at=datetime.datetime.fromisoformat(row["started_at"]),
+            ended_at=datetime.datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
+            state=row["state"],
+            protocol=str(json.loads(row["protocol"]).get("name", "?")),
+            contenders=row["contenders"],
+            trials=row["trials"],
+        )
+        for row in store.rows(RUNS)
+    ]
+
+
+def find_run(store: Store, wanted: str | None) -> str:
+    """The id of the run whose id is, or alone begins with, `wanted`; the last run for None.
+
+    Raises `StoreError` naming the runs it could have been.
+    """
+    ids = [run.run_id for run in list_runs(store)]
+    if not ids:
+        raise StoreError(f"the store {store.path} holds no run yet", "measure one: deadheat run")
+    if wanted is None:
+        return ids[0]
+    if wanted in ids:
+        return wanted
+    matches = [run_id for run_id in ids if wanted and run_id.startswith(wanted)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise StoreError(
+            f"RUN {wanted!r}: {len(matches)} runs begin so: {_some(matches)}",
+            "give more of its id",
+        )
+    near = difflib.get_close_matches(wanted, ids, n=NEAREST, cutoff=0.3) or ids[:NEAREST]
+    raise StoreError(
+        f"RUN {wanted!r}: no stored run has this id",
+        f"the nearest: {', '.join(near)}; all of them: deadheat report --list",
+    )
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:NEAREST]) + (", ..." if len(ids) > NEAREST else "")

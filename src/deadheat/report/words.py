@@ -1,0 +1,99 @@
+"""Figures and foreign text as words, the same in every format."""
+
+import datetime
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+NONE = "–"
+MIB = 1024 * 1024
+TEXT_MAX = 300
+
+
+def plain(text: str, longest: int = TEXT_MAX) -> str:
+    """Foreign text on one line: control and direction characters escaped, and cut when long."""
+    words = " ".join(text.split())
+    shown = "".join(
+        repr(char)[1:-1] if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co") else char
+        for char in words[:longest]
+    )
+    return f"{shown}…" if len(words) > longest else shown
+
+
+def rate(per_s: float | None) -> str:
+    """Requests per second: whole, but three digits below 100."""
+    if per_s is None:
+        return NONE
+    return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.3g}"
+
+
+def spread(low_high: tuple[float, float] | None) -> str:
+    """From the slowest to the fastest."""
+    return f"{rate(low_high[0])}–{rate(low_high[1])}" if low_high else NONE
+
+
+def milliseconds(us: float | None) -> str:
+    """Three digits, and at most three after the point: the histograms have no more."""
+    if us is None:
+        return NONE
+    ms = us / 1000
+    decimals = 3 if ms < 1 else 2 if ms < 10 else 1 if ms < 100 else 0
+    return f"{ms:,.{decimals}f}"
+
+
+def microseconds(us: float | None) -> str:
+    if us is None:
+        return NONE
+    return f"{us:.1f}" if us < 100 else f"{us:,.0f}"
+
+
+def mebibytes(size_bytes: float | None) -> str:
+    if size_bytes is None:
+        return NONE
+    return f"{size_bytes / MIB:.1f}" if size_bytes < 10 * MIB else f"{size_bytes / MIB:,.0f}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def duration(seconds: float | None) -> str:
+    """`45 s`, `3 min 20 s`, `2 h 5 min`."""
+    if seconds is None:
+        return NONE
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
+
+
+def moment(at: datetime.datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listing(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def machine(fingerprint: Mapping[str, Any]) -> str:
+    """A host in a line."""
+    cpu = fingerprint.get("cpu", {})
+    parts = [str(cpu.get("model") or "unknown processor")]
+    if logical := cpu.get("logical"):
+        parts.append(count(logical, "CPU"))
+    if memory := fingerprint.get("memory_total_bytes"):
+        parts.append(f"{memory / MIB / 1024:.1f} GiB")
+    if cpu.get("virtual_machine"):
+        parts.append("virtual machine")
+    parts += [str(fingerprint[key]) for key in ("os", "kernel") if fingerprint.get(key)]
+    return plain(", ".join(parts))

@@ -1,0 +1,162 @@
+"""Made runs: a store filled through its own API with trials whose truth is known."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from deadheat.store import Gate, Store, TrialRecord
+
+SETTLE: dict[str, Any] = {
+    "name": "settle",
+    "about": "until the order is settled",
+    "generator": "engine",
+    "connections": [100],
+    "keep_alive": True,
+    "duration_s": 0.5,
+    "aggregate": "median",
+    "stopping": {
+        "kind": "settle",
+        "invocations": 3,
+        "blocks_min": 4,
+        "margin": 0.03,
+        "confidence": 0.95,
+        "budget_s": 300,
+    },
+}
+QUICK: dict[str, Any] = {
+    **SETTLE,
+    "name": "quick",
+    "duration_s": 1.0,
+    "stopping": {"kind": "fixed", "repetitions": 3, "invocations": 1},
+}
+FINGERPRINT: dict[str, Any] = {
+    "cpu": {"model": "Made CPU", "logical": 2, "allowed": [0, 1], "virtual_machine": True},
+    "memory_total_bytes": 8 * 1024**3,
+    "kernel": "6.1.0",
+    "os": "Made OS 1",
+}
+
+
+def histogram(requests: int, median_us: int = 1000) -> str:
+    """A distribution with a tail: the median, and a hundredth of the requests ten times slower."""
+    made = HdrHistogram(1, 3_600_000_000, 3)
+    made.record_value(median_us, requests - requests // 50)
+    made.record_value(10 * median_us, requests // 50)
+    return bytes(made.encode()).decode()
+
+
+@dataclass
+class MadeRun:
+    """One run in a store, trial by trial."""
+
+    store: Store
+    protocol: Mapping[str, Any] = field(default_factory=lambda: SETTLE)
+    command: Sequence[str] = ("deadheat", "run", "a", "b")
+    seed: int = 7
+
+    def __post_init__(self) -> None:
+        self.run_id = self.store.begin_run(
+            protocol=self.protocol,
+            command=self.command,
+            seed=self.seed,
+            deadheat_version="0.1.0",
+            generator_version="engine 0.1.0",
+        )
+        for role, cpu in (("server", 0), ("load", 1)):
+            self.store.add_host(self.run_id, role, [cpu], FINGERPRINT)
+        self.ids: dict[str, int] = {}
+        self.random = random.Random(self.seed)
+
+    def contender(self, name: str, role: str = "rival", **values: Any) -> int:
+        """A contender with no start and no trial."""
+        manifest = {"language": "Go", "framework": "net/http", "kind": "server"}
+        values = {"manifest": manifest, "version": "1.2.3", "workers": 1, "threads": 1} | values
+        self.ids[name] = self.store.add_contender(
+            run_id=self.run_id,
+            position=len(self.ids),
+            name=name,
+            server=name,
+            setting="default",
+            role=role,
+            **values,
+        )
+        return self.ids[name]
+
+    def start(self, name: str, invocation: int = 1, **values: Any) -> int:
+        """A start that went well unless `values` say otherwise."""
+        steady = {"kind": "warm-up", "start": 5, "trouble": None}
+        values = {"command": [name], "ready_s": 0.1, "steady": steady} | values
+        return self.store.add_start(
+            contender_id=self.ids[name], invocation=invocation, at_s=0.0, **values
+        )
+
+    def trial(self, name: str, rate_per_s: float | None, **values: Any) -> int:
+        """A trial that went well unless `values` say otherwise."""
+        requests = 6000
+        known: dict[str, Any] = {
+            "run_id": self.run_id,
+            "contender_id": self.ids[name],
+            "start_id": None,
+            "kind": "measure",
+            "invocation": 1,
+            "block": 1,
+            "connections": 100,
+            "at_s": 1.0,
+            "command": ["deadheat-load"],
+            "state": "ok",
+            "rate_per_s": rate_per_s,
+            "requests_ok": requests,
+            "elapsed_s": 0.5,
+            "server_cpu_us_per_request": 41.5,
+            "memory_peak_bytes": 48 * 1024**2,
+            "histograms": {"service_us": histogram(requests)},
+        }
+        return self.store.add_trial(TrialRecord(**(known | values)))
+
+    def race(
+        self,
+        rates: Mapping[str, float],
+        *,
+        invocations: int = 3,
+        blocks: int = 8,
+        levels: Sequence[int] = (100,),
+        noise: float = 0.01,
+        **values: Any,
+    ) -> None:
+        """Every contender in every block, around its true rate; a machine that drifts for all."""
+        for name in rates:
+            if name not in self.ids:
+                self.contender(name)
+        for invocation in range(1, invocations + 1):
+            for name in rates:
+                self.start(name, invocation)
+            for block in range(1, blocks + 1):
+                drift = 1 + 0.1 * self.random.random()
+                for level in levels:
+                    for name, rate in rates.items():
+                        seen = rate * drift * self.random.lognormvariate(0, noise)
+                        self.trial(
+                            name,
+                            seen,
+                            invocation=invocation,
+                            block=block,
+                            connections=level,
+                            **values,
+                        )
+
+    def end(self, state: str = "complete", why: str = "settled") -> str:
+        self.store.end_run(self.run_id, state, {"why": why})
+        return self.run_id
+
+
+def failed(code: str = "steal", reading: float = 0.04) -> tuple[Gate, ...]:
+    """One gate that failed."""
+    return (Gate(code, False, reading, 0.01, "stop what else runs on this machine"),)
+
+
+def made_run(path: Path, **values: Any) -> MadeRun:
+    return MadeRun(Store(path), **values)

@@ -1,0 +1,145 @@
+"""Reading a run out of the store."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from deadheat.report.load import load_view
+from deadheat.store import Store, StoreError
+from tests.report.made import FINGERPRINT, QUICK, failed, histogram, made_run
+
+
+def test_a_run_is_read_whole(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("null-server", role="canary")
+    run.race({"a": 9000, "b": 6000}, invocations=2, blocks=3, levels=(10, 100))
+    run.end()
+    view = load_view(run.store, run.run_id)
+    assert (view.state, view.seed, view.aggregate) == ("complete", 7, "median")
+    assert view.levels == (100, 10)  # the protocol's first, then what else was measured
+    assert [one.name for one in view.rivals] == ["a", "b"]
+    assert [one.name for one in view.canaries] == ["null-server"]
+    assert [host.role for host in view.hosts] == ["server", "load"]
+    assert len(view.rivals[0].cells[10].trials) == 6
+    assert len(view.rivals[0].starts) == 2
+    assert view.trials == 24
+
+
+def test_figures_are_of_the_valid_trials(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    run.trial("a", 100.0, server_cpu_us_per_request=10.0, memory_peak_bytes=5)
+    run.trial("a", 300.0, server_cpu_us_per_request=20.0, memory_peak_bytes=7)
+    run.trial("a", 999.0, gates=failed(), errors={"reset": 3}, memory_peak_bytes=9)
+    run.trial(
+        "a",
+        None,
+        state="failed",
+        reason="it died",
+        memory_peak_bytes=None,
+        histograms={},
+        errors={"reset": 4},
+    )
+    cell = load_view(run.store, run.run_id).rivals[0].cells[100]
+    assert cell.rate_per_s("median") == 200
+    assert cell.rate_per_s("best") == 300
+    assert cell.spread_per_s == (100, 300)
+    assert cell.server_cpu_us_per_request == 15
+    assert cell.memory_peak_bytes == 9
+    assert cell.errors == {"reset": 7}
+    assert cell.service.requests == 12000
+    assert not cell.doubtful
+
+
+def test_without_a_valid_trial_the_measured_ones_are_shown_as_doubtful(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    run.trial("a", 500.0, gates=failed())
+    cell = load_view(run.store, run.run_id).rivals[0].cells[100]
+    assert cell.doubtful
+    assert cell.rate_per_s("median") == 500
+    assert cell.service.requests == 6000
+
+
+def test_a_trial_without_one_answered_request_is_not_measured(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    run.trial("a", 0.0, requests_ok=0, histograms={})
+    cell = load_view(run.store, run.run_id).rivals[0].cells[100]
+    assert cell.rate_per_s("median") is None
+    assert cell.spread_per_s is None
+
+
+def test_a_foreign_generators_figures_are_medians_over_trials(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol=QUICK)
+    run.contender("a")
+    for p50 in (1000.0, 3000.0, 2000.0):
+        run.trial("a", 100.0, histograms={}, result={"service_us": {"p50": p50, "p99": None}})
+    service = load_view(run.store, run.run_id).rivals[0].cells[100].service
+    assert (service["p50"], service["p99"], service.merged) == (2000, None, False)
+
+
+def test_offered_rates_are_apart_from_the_race(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"a": 9000}, invocations=1, blocks=1)
+    for block in (1, 2):
+        run.trial(
+            "a",
+            4990.0,
+            kind="latency",
+            block=block,
+            offered_rate_per_s=5000.0,
+            requests_ok=2495,
+            histograms={"response_us": histogram(2495)},
+        )
+    view = load_view(run.store, run.run_id)
+    assert len(view.rivals[0].cells[100].trials) == 1
+    (cell,) = view.rivals[0].offered
+    assert cell.achieved_rate_per_s == pytest.approx(4990)
+    assert (cell.trials, cell.trials_valid, cell.response.requests) == (2, 2, 4990)
+
+
+def test_the_newest_calibration_of_a_machine_like_this_is_quoted(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    other = {**FINGERPRINT, "cpu": {**FINGERPRINT["cpu"], "model": "Another"}}
+    run.store.add_calibration("this", FINGERPRINT, {"null_pairs": 100})
+    run.store.add_calibration("this", FINGERPRINT, {"null_pairs": 200})
+    run.store.add_calibration("other", other, {"null_pairs": 300})
+    calibration = load_view(run.store, run.run_id).calibration
+    assert calibration is not None
+    assert calibration.result == {"null_pairs": 200}
+
+
+def test_a_run_is_read_while_another_connection_writes_it(tmp_path: Path) -> None:
+    path = tmp_path / "runs.sqlite"
+    run = made_run(path)
+    run.race({"a": 9000, "b": 6000}, invocations=1, blocks=2)
+    with Store(path, read_only=True) as reader:
+        before = load_view(reader, run.run_id)
+        run.trial("a", 9000.0, block=3, at_s=12.5)
+        after = load_view(reader, run.run_id)
+    assert (before.state, before.trials, after.trials) == ("running", 4, 5)
+    assert after.elapsed_s == 12.5
+
+
+def test_a_view_is_frozen(tmp_path: Path) -> None:
+    view = load_view((run := made_run(tmp_path / "runs.sqlite")).store, run.run_id)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        view.state = "other"  # type: ignore[misc]
+
+
+def test_an_unknown_run_is_named(tmp_path: Path) -> None:
+    with (
+        Store(tmp_path / "runs.sqlite") as store,
+        pytest.raises(StoreError, match="no run nothing"),
+    ):
+        load_view(store, "nothing")
+
+
+def test_a_broken_histogram_is_told(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    run.trial("a", 100.0, histograms={"service_us": "no histogram"})
+    with pytest.raises(StoreError, match="histogram cannot be read"):
+        load_view(run.store, run.run_id)
