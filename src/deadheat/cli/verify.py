@@ -76,8 +76,9 @@ def _verify(world: World, candidate: Candidate) -> dict[str, Any]:
         memory_bytes = world.server_host.usage(resident.process).memory_bytes
         card = verify(world.server_host, resident.address, racer.media_type)
     finally:
+        asked_s = world.server_host.now_s()
         ended = lifecycle.stop(world, resident)
-    stop = f"{ended.how} in {ended.elapsed_s:.2f} s"
+    stop = f"{ended.how} {world.server_host.now_s() - asked_s:.2f} s after {racer.stop_signal}"
     return row | {
         "fault": card.fault,
         "ready_s": resident.ready_s,
