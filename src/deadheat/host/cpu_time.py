@@ -1,0 +1,51 @@
+"""CPU time between two samples, as the kernel's tick counters tell it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from deadheat.host.base import Sample
+
+TICK_S = 0.01  # USER_HZ is 100 on every architecture the agent runs on
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTime:
+    """What some CPUs did between two samples.
+
+    A counter is read in whole ticks, hence known to one tick a CPU: `tick_share` of the capacity.
+    """
+
+    elapsed_s: float
+    cpus: int
+    tasks_s: float  # user, nice, system
+    interrupts_s: float  # irq, softirq
+    steal_s: float
+
+    @property
+    def capacity_s(self) -> float:
+        return self.elapsed_s * self.cpus
+
+    @property
+    def steal_share(self) -> float:
+        return self.steal_s / self.capacity_s
+
+    @property
+    def busy_share(self) -> float:
+        return (self.tasks_s + self.interrupts_s) / self.capacity_s
+
+    @property
+    def tick_share(self) -> float:
+        return TICK_S / self.elapsed_s
+
+
+def cpu_time(first: Sample, last: Sample, cpus: Iterable[int]) -> CpuTime | None:
+    """The time of those of `cpus` that both samples tell of; None where that is no time at all."""
+    seen = set(cpus) & set(first.cpu_ticks) & set(last.cpu_ticks)
+    elapsed_s = last.at_s - first.at_s
+    if not seen or elapsed_s <= 0:
+        return None
+    user, nice, system, _idle, _iowait, irq, softirq, steal = (
+        sum(last.cpu_ticks[cpu][field] - first.cpu_ticks[cpu][field] for cpu in seen) * TICK_S
+        for field in range(8)
+    )
+    return CpuTime(elapsed_s, len(seen), user + nice + system, irq + softirq, steal)

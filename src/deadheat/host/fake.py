@@ -1,0 +1,183 @@
+"""A scripted world with a clock of its own: campaigns are tested in it without a process."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from deadheat.host.base import (
+    Completed,
+    Exchange,
+    Exited,
+    HostError,
+    ProcessSpec,
+    Sample,
+    Usage,
+)
+
+Chooses = Callable[[Sequence[str]], bool]  # does this rule speak for that command?
+
+
+@dataclass(frozen=True, slots=True)
+class FakeServer:
+    """What a started command does: `answer` maps the bytes of a request to those sent back."""
+
+    answer: Callable[[bytes], bytes] = lambda _: b""
+    ready_after_s: float = 0.0  # a connection is refused until then
+    dies_after_s: float | None = None  # since its start; None: it lives until it is stopped
+    exit_code: int = 0
+    log: str = ""
+    deaf: bool = False  # to signals: it has to be killed
+    usage: Usage = field(default_factory=lambda: Usage(0.0, 1 << 20, 1 << 20, 1, 1))
+
+
+@dataclass(slots=True)
+class FakeProcess:
+    spec: ProcessSpec
+    server: FakeServer
+    log_path: str
+    started_s: float
+    frozen: bool = False
+    exited: Exited | None = None
+
+    def listens_on(self, port: int) -> bool:
+        words = [*self.spec.command, *self.spec.env.values()]
+        return any(str(port) in word for word in words)
+
+
+Runs = Callable[["FakeHost", ProcessSpec], Completed]
+Starts = Callable[["FakeHost", ProcessSpec], FakeServer]
+Rule = TypeVar("Rule")
+
+
+class FakeHost:
+    """Implements `Host` by rules; the last rule added that chooses a command speaks for it.
+
+    `sleep` and `run` move `now_s()` on at once. `calls` lists (method, arguments) in order.
+    A command without a rule is a program that is not installed.
+    """
+
+    containment = "fake"
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Any]] = []
+        self.processes: dict[str, FakeProcess] = {}
+        self._now_s = 0.0
+        self._runs: list[tuple[Chooses, Runs]] = []
+        self._starts: list[tuple[Chooses, Starts]] = []
+        self._watches: dict[str, tuple[float, float, tuple[str, ...]]] = {}
+        self._ports = itertools.count(20_000)
+        self._numbers = itertools.count(1)
+
+    def on_run(self, chooses: Chooses, runs: Runs) -> None:
+        self._runs.insert(0, (chooses, runs))
+
+    def on_start(self, chooses: Chooses, starts: Starts) -> None:
+        self._starts.insert(0, (chooses, starts))
+
+    def fingerprint(self) -> dict[str, Any]:
+        return {"cpu": {"model": "fake", "logical": 2, "allowed": [0, 1]}}
+
+    def run(self, spec: ProcessSpec, timeout_s: float) -> Completed:
+        self.calls.append(("run", spec))
+        completed = rule_for(self._runs, spec)(self, spec)
+        if completed.elapsed_s > timeout_s:
+            completed = replace(completed, exit_code=None, elapsed_s=timeout_s)
+        self._now_s += completed.elapsed_s
+        return completed
+
+    def start(self, spec: ProcessSpec, log_path: str) -> str:
+        self.calls.append(("start", spec))
+        server = rule_for(self._starts, spec)(self, spec)
+        process = str(next(self._numbers))
+        self.processes[process] = FakeProcess(spec, server, log_path, self._now_s)
+        return process
+
+    def alive(self, process: str) -> Exited | None:
+        fake = self._process(process)
+        lived_s, dies_s = self._now_s - fake.started_s, fake.server.dies_after_s
+        if fake.exited is None and dies_s is not None and lived_s >= dies_s:
+            fake.exited = Exited(fake.server.exit_code, dies_s, survivors=0, killed=False)
+        return fake.exited
+
+    def usage(self, process: str) -> Usage:
+        return self._process(process).server.usage
+
+    def freeze(self, process: str) -> None:
+        self.calls.append(("freeze", process))
+        self._process(process).frozen = True
+
+    def thaw(self, process: str) -> None:
+        self.calls.append(("thaw", process))
+        self._process(process).frozen = False
+
+    def stop(self, process: str, signal: str, deadline_s: float) -> Exited:
+        self.calls.append(("stop", process))
+        fake = self._process(process)
+        exited = self.alive(process)
+        if exited is None:
+            deaf = fake.server.deaf
+            self._now_s += deadline_s if deaf else 0.0
+            code = None if deaf else fake.server.exit_code
+            exited = Exited(code, self._now_s - fake.started_s, survivors=int(deaf), killed=deaf)
+            fake.exited = exited
+        return exited
+
+    def watch(self, processes: Sequence[str], interval_s: float) -> str:
+        watch = str(next(self._numbers))
+        self._watches[watch] = (self._now_s, interval_s, tuple(processes))
+        return watch
+
+    def unwatch(self, watch: str) -> list[Sample]:
+        started_s, interval_s, processes = self._watches.pop(watch)
+        inner = int((self._now_s - started_s) / interval_s)
+        times_s = [started_s + n * interval_s for n in range(inner + 1)]
+        return [self.sample(at_s, processes) for at_s in [*times_s, self._now_s]]
+
+    def sample(self, at_s: float, processes: Sequence[str]) -> Sample:
+        """An idle machine; override it for one that is not."""
+        idle = (0, 0, 0, int(at_s * 100), 0, 0, 0, 0)
+        usage = {process: self.usage(process) for process in processes}
+        counters = ("ListenDrops", "ListenOverflows", "RetransSegs", "TCPTimeWaitOverflow")
+        return Sample(at_s, {0: idle, 1: idle}, usage, dict.fromkeys(counters, 0), 0, 1 << 33)
+
+    def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+        for process, fake in self.processes.items():
+            ready = self._now_s - fake.started_s >= fake.server.ready_after_s
+            if not ready or not fake.listens_on(address[1]) or self.alive(process) is not None:
+                continue
+            if fake.frozen:
+                self._now_s += silence_s
+                return Exchange(b"", closed=False)
+            return Exchange(fake.server.answer(payload), closed=True)
+        raise HostError(f"no connection to {address[0]}:{address[1]}: refused")
+
+    def free_port(self) -> int:
+        return next(self._ports)
+
+    def read_tail(self, path: str, size_bytes: int) -> str:
+        for fake in reversed(self.processes.values()):
+            if fake.log_path == path:
+                return fake.server.log[-size_bytes:]
+        raise HostError(f"cannot read {path}: no such file")
+
+    def now_s(self) -> float:
+        return self._now_s
+
+    def sleep(self, duration_s: float) -> None:
+        self._now_s += duration_s
+
+    def close(self) -> None:
+        self.calls.append(("close", None))
+
+    def _process(self, process: str) -> FakeProcess:
+        if process not in self.processes:
+            raise HostError(f"no process {process}")
+        return self.processes[process]
+
+
+def rule_for(rules: list[tuple[Chooses, Rule]], spec: ProcessSpec) -> Rule:
+    for chooses, rule in rules:
+        if chooses(spec.command):
+            return rule
+    raise HostError(f"no such program: {spec.command[0]}")

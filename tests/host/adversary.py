@@ -1,0 +1,49 @@
+"""A server that does all it can to outlive its stop.
+
+It ignores every signal it may, starts children that leave its session and its parents, take back
+what would kill them with their parent, and beget more; then writes a file to say it is ready.
+Each of the tree holds an exclusive mark, its PID as a file in the folder given: who lives is then
+plain to see.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+GENERATIONS = 3
+
+
+def harden(marks: Path) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, 0)
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    real_pid = Path("/proc/self").readlink()  # as /proc numbers it, even inside a PID namespace
+    (marks / real_pid).write_text(fields[19])
+
+
+def detach(marks: Path, generation: int) -> None:
+    """Fork twice into a session of its own; the grandchild goes on alone."""
+    if os.fork():
+        return
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    live(marks, generation)
+
+
+def live(marks: Path, generation: int) -> None:
+    harden(marks)
+    if generation < GENERATIONS:
+        detach(marks, generation + 1)
+        detach(marks, generation + 1)
+    while True:
+        time.sleep(60)
+
+
+if __name__ == "__main__":
+    live(Path(sys.argv[1]), 0)

@@ -1,0 +1,252 @@
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from deadheat.host import HostError, ProcessSpec
+from deadheat.host.agent_host import AgentHost
+from deadheat.host.local import LocalHost
+from tests.host.conftest import eventually, log, python
+
+SPIN = "print('spinning', flush=True)\nwhile True: pass"
+TELL_CPUS = "import os; print(sorted(os.sched_getaffinity(0)))"
+TELL_FILES = "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))"
+
+
+def wait_for_log(host: LocalHost, path: str, text: str) -> None:
+    eventually(lambda: text in host.read_tail(path, 1000))
+
+
+def test_it_says_how_it_holds_trees(host: LocalHost, containment: str) -> None:
+    assert host.containment == containment
+    assert host.fingerprint()["containment"] == containment
+
+
+def test_run_gives_output_exit_code_and_time(host: LocalHost) -> None:
+    completed = host.run(ProcessSpec(["sh", "-c", "echo out; echo err >&2; exit 7"]), 60)
+    assert (completed.stdout, completed.stderr, completed.exit_code) == ("out\n", "err\n", 7)
+    assert completed.elapsed_s > 0
+
+
+def test_run_reports_a_signal_as_a_negative_code(host: LocalHost) -> None:
+    assert host.run(ProcessSpec(["sh", "-c", "kill -KILL $$"]), 60).exit_code == -signal.SIGKILL
+
+
+def test_run_past_its_time_keeps_what_was_said(host: LocalHost) -> None:
+    completed = host.run(ProcessSpec(["sh", "-c", "echo before; sleep 600"]), 0.5)
+    assert completed.exit_code is None
+    assert completed.stdout == "before\n"
+    assert completed.elapsed_s >= 0.5
+
+
+def test_run_does_not_keep_other_requests_waiting(host: LocalHost, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    wait = f"until test -e {go}; do sleep 0.01; done; echo went"
+    process = host.start(
+        ProcessSpec(["sh", "-c", f"sleep 0.1; touch {go}; sleep 600"]), log(tmp_path)
+    )
+    assert host.run(ProcessSpec(["sh", "-c", wait]), 60).stdout == "went\n"
+    assert host.alive(process) is None
+
+
+def test_long_output_keeps_head_and_tail_and_says_so(host: LocalHost) -> None:
+    code = "import sys; sys.stdout.write('head' + 'x' * (20 << 20) + 'tail')"
+    output = host.run(python(code), 60).stdout
+    note = re.search(r"\n\[deadheat: (\d+) bytes left out here\]\n", output)
+    assert note is not None
+    assert output.startswith("head")
+    assert output.endswith("tail")
+    assert len(output) - len(note[0]) + int(note[1]) == (20 << 20) + 8
+
+
+def test_output_that_is_not_text_is_replaced(host: LocalHost) -> None:
+    assert host.run(ProcessSpec(["printf", r"a\377b"]), 60).stdout == "a\N{REPLACEMENT CHARACTER}b"
+
+
+def test_the_command_reads_an_empty_input(host: LocalHost) -> None:
+    assert host.run(ProcessSpec(["cat"]), 60).exit_code == 0
+
+
+def test_signals_python_ignores_are_restored(host: LocalHost) -> None:
+    code = "import os; print(open('/proc/self/status').read())"
+    status = host.run(ProcessSpec(["cat", "/proc/self/status"]), 60).stdout
+    assert re.search(r"SigIgn:\s*0+$", status, re.MULTILINE), code
+
+
+def test_environment_and_folder(host: LocalHost, tmp_path: Path) -> None:
+    spec = ProcessSpec(["sh", "-c", "echo $GREETING; pwd"], str(tmp_path), {"GREETING": "hello"})
+    assert host.run(spec, 60).stdout == f"hello\n{tmp_path}\n"
+
+
+def test_pinning(host: LocalHost) -> None:
+    cpu = host.fingerprint()["cpu"]["allowed"][-1]
+    assert host.run(python(TELL_CPUS, cpus=[cpu]), 60).stdout == f"[{cpu}]\n"
+
+
+def test_open_files_default_to_the_hard_limit_and_are_clipped_to_it(host: LocalHost) -> None:
+    hard = host.fingerprint()["open_files_hard"]
+    for wanted, soft in ((None, hard), (64, 64), (hard + 1, hard)):
+        told = host.run(python(TELL_FILES, open_files=wanted), 60).stdout
+        assert told == f"({soft}, {hard})\n"
+
+
+def test_freeze_stops_the_use_of_cpu_and_thaw_resumes_it(host: LocalHost, tmp_path: Path) -> None:
+    process = host.start(python(SPIN), log(tmp_path))
+    wait_for_log(host, log(tmp_path), "spinning")
+    host.freeze(process)
+    frozen_s = host.usage(process).cpu_s
+    host.sleep(0.3)
+    assert host.usage(process).cpu_s == frozen_s
+    host.thaw(process)
+    eventually(lambda: host.usage(process).cpu_s > frozen_s)
+
+
+def test_a_process_started_meanwhile_is_frozen_too(host: LocalHost, tmp_path: Path) -> None:
+    code = "echo ready; while true; do /bin/true; done"
+    process = host.start(ProcessSpec(["sh", "-c", code]), log(tmp_path))
+    wait_for_log(host, log(tmp_path), "ready")
+    host.freeze(process)
+    frozen_s = host.usage(process).cpu_s
+    host.sleep(0.3)
+    assert host.usage(process).cpu_s == frozen_s
+
+
+def test_cpu_of_short_lived_children_is_counted(host: LocalHost) -> None:
+    """Half of the children are orphans; each reports what it has used itself."""
+    child = "import time; sum(range(200_000)); print(time.process_time())"
+    code = f"""
+import os, subprocess, sys, time
+command = [sys.executable, "-I", "-S", "-c", {child!r}]
+for number in range(20):
+    if number % 2:
+        subprocess.run(command)
+    elif os.fork() == 0:
+        if os.fork() == 0:
+            os.execv(command[0], command)
+        os._exit(0)
+    else:
+        os.wait()
+sys.stdin.read()
+import glob
+time.sleep(1)
+"""
+    completed = host.run(python(code), 120)
+    told_s = [float(line) for line in completed.stdout.splitlines()]
+    assert len(told_s) == 20
+    assert completed.cpu_s >= 0.8 * sum(told_s)
+
+
+def test_usage_counts_processes_and_threads(host: LocalHost, tmp_path: Path) -> None:
+    code = (
+        "import os, threading, time\n"
+        "os.fork()\n"
+        "for _ in range(3): threading.Thread(target=time.sleep, args=(600,)).start()\n"
+        "print('up', flush=True)"
+    )
+    process = host.start(python(code), log(tmp_path))
+    eventually(lambda: host.read_tail(log(tmp_path), 100).count("up") == 2)
+    usage = host.usage(process)
+    assert (usage.processes, usage.threads) == (2, 8)
+
+
+def test_peak_memory_outlasts_the_memory(host: LocalHost, tmp_path: Path) -> None:
+    size = 64 << 20
+    code = f"a = bytearray({size}); del a; print('freed', flush=True); import time; time.sleep(600)"
+    process = host.start(python(code), log(tmp_path))
+    wait_for_log(host, log(tmp_path), "freed")
+    usage = host.usage(process)
+    assert usage.memory_peak_bytes >= size > usage.memory_bytes
+
+
+def test_alive_until_it_ends(host: LocalHost, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    wait = f"until test -e {go}; do sleep 0.01; done; exit 3"
+    process = host.start(ProcessSpec(["sh", "-c", wait]), log(tmp_path))
+    assert host.alive(process) is None
+    go.touch()
+    eventually(lambda: host.alive(process) is not None)
+    exited = host.alive(process)
+    assert exited is not None
+    assert (exited.exit_code, exited.killed) == (3, False)
+    assert host.stop(process, "SIGTERM", 10).exit_code == 3
+
+
+def test_stop_lets_a_server_end_by_itself(host: LocalHost, tmp_path: Path) -> None:
+    code = "trap 'echo bye; exit 5' TERM; echo ready; while true; do sleep 0.01; done"
+    process = host.start(ProcessSpec(["sh", "-c", code]), log(tmp_path))
+    wait_for_log(host, log(tmp_path), "ready")
+    exited = host.stop(process, "SIGTERM", deadline_s=60)
+    assert (exited.exit_code, exited.killed, exited.survivors) == (5, False, 0)
+    assert host.read_tail(log(tmp_path), 4) == "bye\n"
+    assert host.stop(process, "SIGTERM", 60) == exited == host.alive(process)
+    with pytest.raises(HostError, match="stopped"):
+        host.usage(process)
+
+
+def test_a_first_process_gone_does_not_hide_the_rest(host: LocalHost, tmp_path: Path) -> None:
+    process = host.start(ProcessSpec(["sh", "-c", "sleep 600 & exit 4"]), log(tmp_path))
+    eventually(lambda: host.alive(process) is not None)
+    exited = host.stop(process, "SIGTERM", deadline_s=0.1)
+    assert (exited.exit_code, exited.killed, exited.survivors) == (4, False, 1)
+
+
+@pytest.mark.parametrize("method", ["run", "start"])
+def test_a_program_that_is_missing_is_named(host: LocalHost, tmp_path: Path, method: str) -> None:
+    spec = ProcessSpec(["no-such-server", "--port", "1"])
+    with pytest.raises(HostError, match="no such program: no-such-server") as caught:
+        host.run(spec, 1) if method == "run" else host.start(spec, log(tmp_path))
+    assert caught.value.hint == "install it, or put its folder on PATH"
+
+
+def test_a_missing_interpreter_is_not_called_a_missing_program(
+    host: LocalHost, tmp_path: Path
+) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    with pytest.raises(HostError, match="interpreter or loader it names does not exist"):
+        host.run(ProcessSpec([str(script)]), 1)
+
+
+def test_other_things_that_keep_a_command_from_starting(host: LocalHost, tmp_path: Path) -> None:
+    with pytest.raises(HostError, match="cannot start in /no/such/folder: No such file"):
+        host.run(ProcessSpec(["true"], cwd="/no/such/folder"), 1)
+    with pytest.raises(HostError, match="cannot pin to CPUs 9999: this host allows"):
+        host.run(ProcessSpec(["true"], cpus=[9999]), 1)
+    with pytest.raises(HostError, match="Permission denied"):
+        host.run(ProcessSpec([str(tmp_path)]), 1)
+    with pytest.raises(HostError, match="cannot write the log /no/such/folder/log"):
+        host.start(ProcessSpec(["true"]), "/no/such/folder/log")
+    with pytest.raises(HostError, match="no process 17: unknown"):
+        host.usage("17")
+
+
+def test_a_wrong_signal_is_named(host: LocalHost, tmp_path: Path) -> None:
+    process = host.start(ProcessSpec(["sleep", "600"]), log(tmp_path))
+    with pytest.raises(HostError, match="no such signal: SIGNOPE"):
+        host.stop(process, "SIGNOPE", 1)
+
+
+def test_a_dead_agent_is_told_with_its_last_words() -> None:
+    code = 'import sys; print(\'{"id": 0, "ok": {"containment": "none"}}\', flush=True)\n'
+    code += "sys.stdin.readline(); sys.exit('a last word')"
+    with AgentHost([sys.executable, "-c", code]) as host:
+        with pytest.raises(HostError, match=r"the agent is gone \(exit code 1\)") as caught:
+            host.free_port()
+        assert caught.value.hint == "its last words: a last word"
+        with pytest.raises(HostError, match="the agent is gone"):
+            host.free_port()
+
+
+def test_an_agent_that_cannot_start_is_told() -> None:
+    with pytest.raises(HostError, match="cannot start the agent by no-such-ssh"):
+        AgentHost(["no-such-ssh"])
+    with pytest.raises(HostError, match="the agent is gone"):
+        AgentHost([sys.executable, "-c", ""])
+
+
+def test_the_agent_has_a_session_of_its_own(host: LocalHost, tmp_path: Path) -> None:
+    session = "import os; print(os.getsid(0) == os.getpid() and os.getpgid(0) == os.getpid())"
+    assert host.run(python(session), 60).stdout == "True\n"

@@ -1,0 +1,70 @@
+import getpass
+import json
+import os
+import socket
+from pathlib import Path
+
+from deadheat.host import ProcessSpec
+from deadheat.host.local import LocalHost
+from tests.host.conftest import eventually, log, python
+
+
+def test_a_watch_has_a_sample_at_its_start_and_at_its_end(host: LocalHost) -> None:
+    before_s = host.now_s()
+    watch = host.watch([], interval_s=600)
+    first, last = host.unwatch(watch)
+    assert before_s <= first.at_s <= last.at_s <= host.now_s()
+
+
+def test_a_watch_sees_the_machine_and_the_trees(host: LocalHost, tmp_path: Path) -> None:
+    process = host.start(python("while True: pass"), log(tmp_path))
+    watch = host.watch([process], interval_s=0.05)
+    used_s = host.usage(process).cpu_s
+    eventually(lambda: host.usage(process).cpu_s > used_s + 0.2)
+    samples = host.unwatch(watch)
+    first, last = samples[0], samples[-1]
+    assert len(samples) > 3
+    assert last.usage[process].cpu_s > first.usage[process].cpu_s
+    assert set(first.cpu_ticks) >= set(host.fingerprint()["cpu"]["allowed"])
+    assert all(len(ticks) == 8 for ticks in last.cpu_ticks.values())
+    busy = sum(t[0] for t in last.cpu_ticks.values()) - sum(t[0] for t in first.cpu_ticks.values())
+    assert busy > 0
+    assert set(first.network) == {
+        "ListenDrops",
+        "ListenOverflows",
+        "RetransSegs",
+        "TCPTimeWaitOverflow",
+    }
+    assert first.memory_available_bytes > 0
+
+
+def test_a_watch_leaves_out_a_tree_that_was_stopped(host: LocalHost, tmp_path: Path) -> None:
+    process = host.start(ProcessSpec(["sleep", "600"]), log(tmp_path))
+    watch = host.watch([process], interval_s=0.01)
+    host.stop(process, "SIGTERM", 60)
+    samples = host.unwatch(watch)
+    assert process in samples[0].usage
+    assert process not in samples[-1].usage
+
+
+def test_the_fingerprint_says_what_may_explain_a_figure(host: LocalHost) -> None:
+    found = host.fingerprint()
+    assert found["cpu"]["logical"] == os.cpu_count()
+    assert set(found["cpu"]["allowed"]) == os.sched_getaffinity(0)
+    assert found["memory_total_bytes"] > 0
+    assert found["kernel"] == os.uname().release
+    assert int(found["sysctl"]["net.core.somaxconn"]) > 0
+
+
+def test_the_fingerprint_names_neither_machine_nor_user(host: LocalHost) -> None:
+    values = json.dumps(list(leaves(host.fingerprint())))
+    for name in (socket.gethostname(), getpass.getuser(), str(Path.home())):
+        assert f'"{name}"' not in values
+
+
+def leaves(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in leaves(item)]
+    if isinstance(value, list):
+        return [leaf for item in value for leaf in leaves(item)]
+    return [value]

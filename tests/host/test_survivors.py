@@ -1,0 +1,147 @@
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deadheat.host import ProcessSpec
+from deadheat.host.agent import cgroup_candidates, stat_fields
+from deadheat.host.local import LocalHost
+from tests.host.conftest import eventually, log, python
+
+ADVERSARY = Path(__file__).with_name("adversary.py")
+TREE_SIZE = 2**4 - 1  # adversary.py: a binary tree of four generations
+
+
+def adversary(marks: Path) -> ProcessSpec:
+    return ProcessSpec([sys.executable, str(ADVERSARY), str(marks)])
+
+
+def wait_for_marks(marks: Path) -> None:
+    def complete() -> bool:
+        return len([mark for mark in marks.iterdir() if mark.read_text()]) == TREE_SIZE
+
+    eventually(complete)
+
+
+def living(marks: Path) -> list[str]:
+    """The marks (PID and start time) of processes alive now; a zombie is dead."""
+    alive = {}
+    for mark in marks.iterdir():
+        fields = stat_fields(mark.name)
+        if fields and fields[0] not in "ZX":
+            alive[mark.name] = fields[19]
+    return [pid for pid, start in alive.items() if start == (marks / pid).read_text()]
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> Path:
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    return folder
+
+
+def test_nothing_survives_a_stop(host: LocalHost, marks: Path, tmp_path: Path) -> None:
+    process = host.start(adversary(marks), log(tmp_path))
+    wait_for_marks(marks)
+    assert len(living(marks)) == TREE_SIZE
+    exited = host.stop(process, "SIGTERM", deadline_s=0.1)
+    assert exited.killed
+    assert exited.exit_code is None
+    assert exited.survivors == TREE_SIZE
+    assert living(marks) == []
+
+
+def test_nothing_survives_a_stop_while_frozen(host: LocalHost, marks: Path, tmp_path: Path) -> None:
+    process = host.start(adversary(marks), log(tmp_path))
+    wait_for_marks(marks)
+    host.freeze(process)
+    assert host.stop(process, "SIGTERM", deadline_s=0.1).survivors == TREE_SIZE
+    assert living(marks) == []
+
+
+def test_nothing_survives_a_run_past_its_time(host: LocalHost, marks: Path) -> None:
+    completed = host.run(adversary(marks), timeout_s=1.0)
+    assert completed.exit_code is None
+    assert living(marks) == []
+
+
+def test_orphans_of_a_run_that_ends_are_killed(host: LocalHost, marks: Path) -> None:
+    code = (
+        "import os, subprocess, sys, time\n"
+        "subprocess.Popen([sys.executable, *sys.argv[1:]], start_new_session=True)\n"
+        "while len(os.listdir(sys.argv[2])) < int(sys.argv[3]): time.sleep(0.01)"
+    )
+    completed = host.run(python(code, str(ADVERSARY), str(marks), str(TREE_SIZE)), timeout_s=60)
+    assert completed.exit_code == 0
+    assert living(marks) == []
+
+
+def test_nothing_survives_close(containment: str, marks: Path, tmp_path: Path) -> None:
+    with LocalHost(containment) as host:
+        host.start(adversary(marks), log(tmp_path))
+        wait_for_marks(marks)
+    assert living(marks) == []
+
+
+HARNESS = """
+import sys
+from deadheat.host import ProcessSpec
+from deadheat.host.local import LocalHost
+host = LocalHost(sys.argv[1])
+host.start(ProcessSpec(sys.argv[3:]), sys.argv[2])
+print(host._agent.pid, flush=True)
+host.sleep(600)
+"""
+
+
+def start_harness(
+    containment: str, marks: Path, tmp_path: Path
+) -> tuple[subprocess.Popen[str], int]:
+    command = [sys.executable, "-c", HARNESS, containment, log(tmp_path), *adversary(marks).command]
+    harness = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert harness.stdout is not None
+    agent = int(harness.stdout.readline())
+    wait_for_marks(marks)
+    return harness, agent
+
+
+def test_nothing_survives_the_harness_killed(containment: str, marks: Path, tmp_path: Path) -> None:
+    harness, agent = start_harness(containment, marks, tmp_path)
+    agent_end = os.pidfd_open(agent)
+    harness.kill()
+    harness.communicate()
+    select.select([agent_end], [], [])
+    os.close(agent_end)
+    assert living(marks) == []
+
+
+def test_nothing_survives_harness_and_agent_killed_once_the_next_agent_starts(
+    containment: str, marks: Path, tmp_path: Path
+) -> None:
+    harness, agent = start_harness(containment, marks, tmp_path)
+    harness.kill()
+    os.kill(agent, signal.SIGKILL)
+    harness.communicate()
+    LocalHost(containment).close()
+    eventually(lambda: living(marks) == [])
+
+
+def test_a_sweep_spares_the_trees_of_a_living_agent(
+    host: LocalHost, containment: str, tmp_path: Path
+) -> None:
+    process = host.start(ProcessSpec(["sleep", "600"]), log(tmp_path))
+    LocalHost(containment).close()
+    assert host.alive(process) is None
+
+
+def test_no_cgroup_is_left_behind(marks: Path, tmp_path: Path) -> None:
+    with LocalHost() as host:
+        host.start(adversary(marks), log(tmp_path))
+        agent = host._agent.pid
+        wait_for_marks(marks)
+    left = [path for folder in cgroup_candidates() for path in folder.glob(f"deadheat-*-{agent}-*")]
+    assert left == []
