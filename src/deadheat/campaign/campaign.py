@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from deadheat import __version__
 from deadheat.campaign.build import Builder
+from deadheat.campaign.grid import Entrant
 from deadheat.campaign.prepare import Candidate, prepare
 from deadheat.campaign.progress import Happened, Listener
-from deadheat.campaign.race import Entrant, Race
+from deadheat.campaign.race import Race
 from deadheat.campaign.racer import CANARY, Racer, canary, from_contender
 from deadheat.campaign.world import World
 from deadheat.catalog import Contender
