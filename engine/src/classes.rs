@@ -1,0 +1,125 @@
+//! How requests end. Every request ends in exactly one [`Class`].
+
+/// Gives an enum its variants as a list and the names they have in every output.
+macro_rules! named {
+    ($(#[$doc:meta])* $kind:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $kind { $($(#[$variant_doc])* $variant,)* }
+
+        impl $kind {
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+            pub const COUNT: usize = Self::ALL.len();
+
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+named! {
+    /// The one way in which a request ended.
+    Class {
+        /// The whole expected response arrived.
+        Ok = "ok",
+        /// The server's address refused the connection.
+        ConnectRefused = "connect_refused",
+        /// No connection within the timeout.
+        ConnectTimeout = "connect_timeout",
+        /// Any other failure to connect; the error numbers are under `connect_errnos`.
+        ConnectOther = "connect_other",
+        /// The client ran out of local ports (EADDRNOTAVAIL).
+        AddrNotAvail = "addr_not_avail",
+        /// The client ran out of file descriptors (EMFILE, ENFILE).
+        FdLimit = "fd_limit",
+        /// The connection broke while the request was being written.
+        WriteReset = "write_reset",
+        /// The server closed without a byte, on a connection that had not answered yet.
+        EofOnFresh = "eof_on_fresh",
+        /// The server closed without a byte, on a connection that had answered before.
+        EofOnReused = "eof_on_reused",
+        /// The server closed inside the response head.
+        EofMidHead = "eof_mid_head",
+        /// The server closed inside the response body.
+        EofMidBody = "eof_mid_body",
+        /// The connection was reset before the first byte of the response.
+        ResetBeforeByte = "reset_before_byte",
+        /// The connection was reset inside the response.
+        ResetMid = "reset_mid",
+        /// No byte of the response within the timeout.
+        TimeoutFirstByte = "timeout_first_byte",
+        /// The response began and did not end within the timeout.
+        TimeoutBody = "timeout_body",
+        /// Not an HTTP/1.x response; the kinds are under `malformed_kinds`.
+        Malformed = "malformed",
+        /// Another status than expected; the codes are under `status_codes`.
+        Status = "status",
+        /// Another media type than expected.
+        ContentType = "content_type",
+        /// A body as long as expected, with other bytes.
+        BodyMismatch = "body_mismatch",
+        /// A body of another length than expected.
+        BodyLength = "body_length",
+        /// The right response, followed by bytes nobody had asked for.
+        Unsolicited = "unsolicited",
+        /// Open loop: the right response, past the deadline.
+        Late = "late",
+        /// Open loop: past the deadline before it could be sent, hence never sent.
+        Shed = "shed",
+        /// Still waiting for its turn or its response when the run was over.
+        Unfinished = "unfinished",
+    }
+}
+
+named! {
+    /// Why a response was not HTTP/1.x.
+    MalformedKind {
+        StatusLine = "status_line",
+        HeaderName = "header_name",
+        HeaderValue = "header_value",
+        LineEnd = "line_end",
+        TooManyHeaders = "too_many_headers",
+        HeadTooLong = "head_too_long",
+        /// A Content-Length that is not a number.
+        BadLength = "bad_length",
+        /// Two Content-Length values that differ.
+        LengthConflict = "length_conflict",
+        /// Content-Length beside Transfer-Encoding.
+        LengthAndEncoding = "length_and_encoding",
+        /// Transfer-Encoding in a response of HTTP/1.0, or `chunked` before another coding.
+        BadEncoding = "bad_encoding",
+        ChunkSize = "chunk_size",
+        ChunkEnd = "chunk_end",
+        Trailer = "trailer",
+    }
+}
+
+impl Class {
+    /// True where the server (or the path to it) is at fault: exit code 3.
+    pub fn is_server_error(self) -> bool {
+        !matches!(self, Self::Ok | Self::Late | Self::Shed | Self::Unfinished)
+            && !self.is_client_limit()
+    }
+
+    /// True where the client itself ran out of something: exit code 4.
+    pub fn is_client_limit(self) -> bool {
+        matches!(self, Self::AddrNotAvail | Self::FdLimit)
+    }
+
+    /// True where, on a kept connection, the server may have closed before it saw the request.
+    pub fn is_stale_reuse(self) -> bool {
+        matches!(self, Self::EofOnReused | Self::ResetBeforeByte | Self::WriteReset)
+    }
+
+    /// The class of a failed connect.
+    pub fn of_connect_errno(errno: i32) -> Self {
+        match errno {
+            libc::ECONNREFUSED => Self::ConnectRefused,
+            libc::ETIMEDOUT => Self::ConnectTimeout,
+            libc::EADDRNOTAVAIL => Self::AddrNotAvail,
+            libc::EMFILE | libc::ENFILE => Self::FdLimit,
+            _ => Self::ConnectOther,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What was asked for, frozen.
+
+use std::net::IpAddr;
+
+use crate::schedule::Arrival;
+use crate::target::Target;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// The next request goes out when a response is in.
+    Closed,
+    /// Requests go out by a schedule, whatever the responses do.
+    Open { rate_per_s: f64, arrival: Arrival, seed: u64, deadline_ns: Option<u64> },
+}
+
+/// One load run; durations in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub targets: Vec<Target>,
+    pub connections: usize,
+    pub threads: usize,
+    pub duration_ns: u64,
+    pub warmup_ns: u64,
+    pub timeout_ns: u64,
+    pub drain_ns: u64,
+    pub pace: Pace,
+    /// A connection per request.
+    pub close: bool,
+    pub requests_per_connection: Option<u64>,
+    pub pipeline: usize,
+    pub method: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+    pub expect: Expect,
+    /// Local addresses to connect from; chosen by the engine where none is given.
+    pub sources: Vec<IpAddr>,
+    pub json: bool,
+    pub stream: bool,
+    pub calibrate: bool,
+}
+
+/// What the command line expects of every response; the preflight fills in what it leaves open.
+#[derive(Clone, Debug, Default)]
+pub struct Expect {
+    pub status: Option<u16>,
+    pub media_type: Option<String>,
+    pub body: Option<Vec<u8>>,
+    /// Bodies are not compared.
+    pub any_body: bool,
+}
+
+impl Config {
+    pub fn has_header(&self, name: &str) -> bool {
+        self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
+    }
+
+    pub fn is_open_loop(&self) -> bool {
+        matches!(self.pace, Pace::Open { .. })
+    }
+}

@@ -1,0 +1,145 @@
+//! One connection as a state machine: requests in flight, bytes in, answers out. No syscall.
+
+use std::collections::VecDeque;
+
+use crate::expected::Expected;
+use crate::response::{Answer, Parser, Progress};
+use crate::template::Template;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Closed,
+    Opening,
+    Open,
+    /// The server said that it closes; its end of stream is awaited.
+    Lingering,
+}
+
+/// One request from its start to its class; stamps are CLOCK_MONOTONIC nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Flight {
+    /// When the connection took the request on: connecting counts where it is part of it.
+    pub begun_ns: u64,
+    pub sent_ns: u64,
+    /// When the schedule wanted it sent; 0 in a closed loop.
+    pub intended_ns: u64,
+    pub url: u32,
+    pub measured: bool,
+}
+
+#[derive(Debug)]
+pub struct Connection {
+    pub state: State,
+    /// When `state` was entered.
+    pub since_ns: u64,
+    /// First byte of the response to the oldest request in flight; 0 before it came.
+    pub first_byte_ns: u64,
+    /// Responses and requests of this connection since it was opened.
+    pub served: u64,
+    pub issued: u64,
+    /// Measured responses over all connections that used this slot.
+    pub responses: u64,
+    pub next_url: u32,
+    parser: Parser,
+    front: Option<Flight>,
+    behind: VecDeque<Flight>,
+}
+
+impl Connection {
+    pub fn new(next_url: u32) -> Self {
+        Self {
+            state: State::Closed,
+            since_ns: 0,
+            first_byte_ns: 0,
+            served: 0,
+            issued: 0,
+            responses: 0,
+            next_url,
+            parser: Parser::default(),
+            front: None,
+            behind: VecDeque::new(),
+        }
+    }
+
+    pub fn enter(&mut self, state: State, now_ns: u64) {
+        self.state = state;
+        self.since_ns = now_ns;
+        if state == State::Opening {
+            self.served = 0;
+            self.issued = 0;
+            self.first_byte_ns = 0;
+            self.parser.reset();
+        }
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.state == State::Open && self.front.is_none()
+    }
+
+    pub fn in_flight(&self) -> usize {
+        usize::from(self.front.is_some()) + self.behind.len()
+    }
+
+    pub fn front(&self) -> Option<&Flight> {
+        self.front.as_ref()
+    }
+
+    /// Requests assigned and not yet sent.
+    pub fn unsent_mut(&mut self) -> impl Iterator<Item = &mut Flight> {
+        self.front.iter_mut().chain(&mut self.behind).filter(|flight| flight.sent_ns == 0)
+    }
+
+    /// One request may be assigned ahead of its connection.
+    pub fn unsent(&self) -> usize {
+        usize::from(self.front.is_some_and(|flight| flight.sent_ns == 0))
+    }
+
+    pub fn push(&mut self, flight: Flight) {
+        self.issued += 1;
+        match self.front {
+            None => self.front = Some(flight),
+            Some(_) => self.behind.push_back(flight),
+        }
+    }
+
+    /// The oldest request in flight, which has just got its class.
+    pub fn pop(&mut self) -> Option<Flight> {
+        let flight = self.front.take();
+        self.front = self.behind.pop_front();
+        self.first_byte_ns = 0;
+        flight
+    }
+
+    /// Feeds bytes to the response of the oldest request in flight.
+    #[inline]
+    pub fn take(&mut self, input: &[u8], url: &Expected, template: &mut Template) -> Progress {
+        let fresh = self.parser.is_fresh();
+        if fresh && let Some((answer, used)) = template.matches(input) {
+            return Progress::Done { answer, used };
+        }
+        let progress = self.parser.feed(input, url);
+        if fresh && let Progress::Done { answer, used } = progress {
+            template.learn(&input[..used], answer);
+        }
+        progress
+    }
+
+    /// The answer that the end of the stream completes, where it does.
+    pub fn end_of_stream(&mut self, url: &Expected) -> Option<Answer> {
+        self.front.as_ref().and_then(|_| self.parser.end_of_stream(url))
+    }
+
+    pub fn is_in_body(&self) -> bool {
+        self.parser.is_in_body()
+    }
+
+    pub fn is_overdue(&self, now_ns: u64, timeout_ns: u64, linger_ns: u64) -> bool {
+        let (since_ns, limit_ns) = match (self.state, self.front) {
+            (State::Opening, _) => (self.since_ns, timeout_ns),
+            (State::Open, Some(front)) => (front.sent_ns, timeout_ns),
+            (State::Lingering, _) => (self.since_ns, linger_ns),
+            (State::Closed | State::Open, _) => return false,
+        };
+        now_ns.saturating_sub(since_ns) >= limit_ns
+    }
+}

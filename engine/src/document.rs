@@ -1,0 +1,151 @@
+//! The JSON document that `--json` prints; docs/engine-schema.json describes it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Phase;
+use crate::histogram::Summary;
+use crate::limits::Limit;
+
+pub const SCHEMA: &str = "deadheat-load/1";
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Document {
+    pub schema: String,
+    pub version: String,
+    pub urls: Vec<String>,
+    /// `closed` or `open`.
+    pub mode: String,
+    pub backend: String,
+    pub processes: usize,
+    /// The run was ended by a signal.
+    pub interrupted: bool,
+    /// Why the run was not started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preflight_error: Option<String>,
+    pub config: ConfigPart,
+    pub expected: Option<ExpectedPart>,
+    pub requests: RequestsPart,
+    pub elapsed_s: f64,
+    pub rate_per_s: f64,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub classes: BTreeMap<String, u64>,
+    pub status_codes: BTreeMap<u16, u64>,
+    pub malformed_kinds: BTreeMap<String, u64>,
+    pub connect_errnos: BTreeMap<i32, u64>,
+    /// What came before the measured window.
+    pub warmup: WarmupPart,
+    pub connections: ConnectionsPart,
+    pub latency: LatencyPart,
+    pub client: ClientPart,
+    pub limits: Vec<Limit>,
+    /// X * R / N - 1 in a closed loop.
+    pub little_law_error: Option<f64>,
+    pub offered_rate_per_s: Option<f64>,
+    pub backlog_peak: Option<u64>,
+    pub phases: Vec<Phase<String>>,
+    pub series: Vec<SeriesRow>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ConfigPart {
+    pub connections: usize,
+    pub threads: usize,
+    pub duration_s: f64,
+    pub warmup_s: f64,
+    pub rate_per_s: Option<f64>,
+    pub arrival: Option<String>,
+    pub seed: Option<u64>,
+    pub deadline_s: Option<f64>,
+    pub close: bool,
+    pub requests_per_connection: Option<u64>,
+    pub pipeline: usize,
+    pub timeout_s: f64,
+    pub drain_s: f64,
+    pub method: String,
+    pub request_body_bytes: usize,
+}
+
+/// Of the first URL.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ExpectedPart {
+    pub status: u16,
+    pub content_type: String,
+    /// Absent where bodies are not compared.
+    pub body_bytes: Option<usize>,
+    pub head_bytes: usize,
+    pub closes_unannounced: bool,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RequestsPart {
+    pub scheduled: u64,
+    pub ok: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct WarmupPart {
+    pub scheduled: u64,
+    pub classes: BTreeMap<String, u64>,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ConnectionsPart {
+    pub asked: usize,
+    /// Most open at once.
+    pub established: u64,
+    /// Slots that got at least one measured response.
+    pub served: u64,
+    /// Opened over the whole run.
+    pub opened: u64,
+    pub responses_min: u64,
+    pub responses_max: u64,
+    /// (sum x)^2 / (n * sum x^2) over the responses of the slots (Jain 1984).
+    pub jain_fairness: Option<f64>,
+    pub closed_by_server: u64,
+    pub closed_by_client: u64,
+    pub failed_without_request: u64,
+    pub unsolicited_idle: u64,
+    pub stale_reuse: u64,
+    /// Sockets in TIME_WAIT in this network namespace at the end.
+    pub time_wait: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LatencyPart {
+    pub connect_us: Summary,
+    pub first_byte_us: Summary,
+    pub service_us: Summary,
+    pub response_us: Option<Summary>,
+    pub error_us: Summary,
+    pub send_lag_us: Option<Summary>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ClientPart {
+    pub cpu_s: f64,
+    pub user_s: f64,
+    pub system_s: f64,
+    pub cpu_us_per_request: Option<f64>,
+    pub busiest_thread_share: f64,
+    pub run_wait_share: f64,
+    pub steal_share: f64,
+}
+
+/// One interval of 100 ms; the last row is what the drain brought.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SeriesRow {
+    /// End of the interval, from the start of measuring.
+    pub at_s: f64,
+    pub sent: u64,
+    pub ok: u64,
+    pub errors: u64,
+    pub bytes_in: u64,
+    pub open_connections: u64,
+    pub client_cpu_s: f64,
+    pub service_us_mean: Option<f64>,
+}

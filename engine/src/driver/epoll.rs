@@ -1,0 +1,246 @@
+//! Level-triggered epoll: a descriptor is registered once, a request is written at once, and one
+//! read takes a response, so that keep-alive traffic costs a send, a recv and a share of a wait.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use super::Driver;
+use crate::clock;
+use crate::poll::Poll;
+use crate::session::{Action, Session};
+use crate::sockets::{self, Endpoint};
+
+const BUFFER_BYTES: usize = 64 * 1024;
+const READ: u32 = (libc::EPOLLIN | libc::EPOLLRDHUP) as u32;
+const WRITE: u32 = libc::EPOLLOUT as u32;
+const HANG_UP: u32 = (libc::EPOLLRDHUP | libc::EPOLLHUP) as u32;
+
+/// What a slot's descriptor is doing.
+struct Link {
+    fd: Option<OwnedFd>,
+    connecting: bool,
+    /// The parts of the request book that the socket has not taken yet.
+    unsent: VecDeque<Range<usize>>,
+}
+
+pub struct Epoll {
+    poll: Poll,
+    to: Endpoint,
+    from: Vec<Endpoint>,
+    no_delay: bool,
+    links: Vec<Link>,
+    buffer: Box<[u8]>,
+}
+
+impl Epoll {
+    /// `from` holds local addresses, taken in blocks of slots; the kernel chooses if it is empty.
+    pub fn new(
+        to: Endpoint,
+        from: Vec<Endpoint>,
+        slots: usize,
+        no_delay: bool,
+    ) -> Result<Self, String> {
+        let link = |_| Link { fd: None, connecting: false, unsent: VecDeque::new() };
+        Ok(Self {
+            poll: Poll::new(slots.clamp(16, 1024))?,
+            to,
+            from,
+            no_delay,
+            links: (0..slots).map(link).collect(),
+            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+        })
+    }
+
+    fn fd(&self, slot: usize) -> RawFd {
+        self.links[slot].fd.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    /// Starts a connect. A loopback handshake is over when it returns, so the first request is
+    /// tried right away; where the socket does not take it yet, EPOLLOUT says when it does.
+    fn open(&mut self, session: &mut Session, slot: usize) -> Result<(), String> {
+        session.opening(slot, clock::now_ns());
+        let from = match self.from.len() {
+            0 => None,
+            sources => Some(&self.from[slot * sources / self.links.len()]),
+        };
+        let fd = match sockets::connect(&self.to, from, self.no_delay) {
+            Ok(fd) => fd,
+            Err(errno) => {
+                session.open_failed(slot, errno, clock::now_ns());
+                return Ok(());
+            }
+        };
+        let now_ns = clock::now_ns();
+        // SAFETY: `connect` has just made `fd`, and nothing else owns it.
+        self.links[slot].fd = Some(unsafe { OwnedFd::from_raw_fd(fd) });
+        let greeting = session.greeting(slot);
+        let tried = match &greeting {
+            Some(range) => sockets::send(fd, session.plan().book.bytes(range.clone())),
+            None => Ok(0),
+        };
+        match tried {
+            Err(errno) => {
+                self.links[slot].fd = None;
+                session.open_failed(slot, errno, now_ns);
+                Ok(())
+            }
+            Ok(0) => {
+                self.links[slot].connecting = true;
+                self.poll.add(fd, slot, READ | WRITE)
+            }
+            Ok(sent) => {
+                self.poll.add(fd, slot, READ)?;
+                match session.connected(slot, now_ns) {
+                    Action::Send(range) => self.write(session, slot, range.start + sent..range.end),
+                    action => self.carry_out(session, slot, action),
+                }
+            }
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        session: &mut Session,
+        slot: usize,
+        action: Action,
+    ) -> Result<(), String> {
+        match action {
+            Action::Wait => Ok(()),
+            Action::Send(range) => self.write(session, slot, range),
+            Action::Open => self.open(session, slot),
+            Action::Close => {
+                let link = &mut self.links[slot];
+                link.fd = None;
+                link.connecting = false;
+                link.unsent.clear();
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    fn write(
+        &mut self,
+        session: &mut Session,
+        slot: usize,
+        range: Range<usize>,
+    ) -> Result<(), String> {
+        if !self.links[slot].unsent.is_empty() {
+            self.links[slot].unsent.push_back(range);
+            return Ok(());
+        }
+        if range.is_empty() {
+            return Ok(());
+        }
+        let fd = self.fd(slot);
+        match sockets::send(fd, session.plan().book.bytes(range.clone())) {
+            Ok(sent) if sent == range.len() => Ok(()),
+            Ok(sent) => {
+                self.links[slot].unsent.push_back(range.start + sent..range.end);
+                self.poll.modify(fd, slot, READ | WRITE)
+            }
+            Err(_) => {
+                let action = session.write_failed(slot, clock::now_ns());
+                self.carry_out(session, slot, action)
+            }
+        }
+    }
+
+    /// The socket takes bytes: the connect is over, or the rest of a request can go.
+    fn writable(&mut self, session: &mut Session, slot: usize) -> Result<(), String> {
+        let fd = self.fd(slot);
+        if self.links[slot].connecting {
+            self.links[slot].connecting = false;
+            let now_ns = clock::now_ns();
+            match sockets::take_error(fd) {
+                0 => {
+                    self.poll.modify(fd, slot, READ)?;
+                    let action = session.connected(slot, now_ns);
+                    return self.carry_out(session, slot, action);
+                }
+                errno => {
+                    self.links[slot].fd = None;
+                    session.open_failed(slot, errno, now_ns);
+                    return Ok(());
+                }
+            }
+        }
+        let mut waiting = std::mem::take(&mut self.links[slot].unsent);
+        if !waiting.is_empty() {
+            self.poll.modify(fd, slot, READ)?;
+        }
+        while let Some(range) = waiting.pop_front() {
+            self.write(session, slot, range)?;
+        }
+        Ok(())
+    }
+
+    /// Reads once, and again only while the buffer comes back full.
+    #[inline]
+    fn readable(
+        &mut self,
+        session: &mut Session,
+        slot: usize,
+        hung_up: bool,
+    ) -> Result<(), String> {
+        loop {
+            let fd = self.fd(slot);
+            let got = sockets::receive(fd, &mut self.buffer);
+            let now_ns = clock::now_ns();
+            let full = got == Ok(Some(BUFFER_BYTES));
+            let action = match got {
+                Ok(None) => return Ok(()),
+                Ok(Some(0)) => session.ended(slot, now_ns),
+                Ok(Some(got)) => session.received(slot, &self.buffer[..got], now_ns, hung_up),
+                Err(_) => session.broke(slot, now_ns),
+            };
+            self.carry_out(session, slot, action)?;
+            if !full || self.fd(slot) != fd {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Driver for Epoll {
+    #[inline]
+    fn launch(&mut self, session: &mut Session) -> Result<(), String> {
+        let mut now_ns = clock::now_ns();
+        while let Some(slot) = session.next_open(now_ns) {
+            self.open(session, slot)?;
+            now_ns = clock::now_ns();
+        }
+        while let Some((slot, action)) = session.next_send(now_ns) {
+            self.carry_out(session, slot, action)?;
+            now_ns = clock::now_ns();
+        }
+        Ok(())
+    }
+
+    fn expire(&mut self, session: &mut Session) -> Result<(), String> {
+        let now_ns = clock::now_ns();
+        while let Some(slot) = session.overdue(now_ns) {
+            let action = session.timed_out(slot, now_ns);
+            self.carry_out(session, slot, action)?;
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<(), String> {
+        let ready = self.poll.wait(wake_ns)?;
+        for at in 0..ready {
+            let (slot, flags) = self.poll.event(at);
+            if flags & WRITE != 0 || self.links[slot].connecting {
+                self.writable(session, slot)?;
+            }
+            if flags & !WRITE != 0 && self.links[slot].fd.is_some() {
+                self.readable(session, slot, flags & HANG_UP != 0)?;
+            }
+            if session.has_work() {
+                self.launch(session)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,21 @@
+//! The seam between a [`Session`] and the kernel.
+
+pub mod epoll;
+
+use crate::session::Session;
+
+/// Moves bytes for a session: reports what happened to it and carries out its actions.
+///
+/// A completion-based driver fits as well: nothing in a session depends on readiness, input is a
+/// borrowed slice that is not needed after [`Session::received`], and output is a range of the
+/// request book, which outlives the run.
+pub trait Driver {
+    /// Starts what the session wants started now: connects and sends.
+    fn launch(&mut self, session: &mut Session) -> Result<(), String>;
+
+    /// Gives up the slots whose time is up.
+    fn expire(&mut self, session: &mut Session) -> Result<(), String>;
+
+    /// Waits until something happens, or until `wake_ns` (CLOCK_MONOTONIC), and handles it.
+    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<(), String>;
+}

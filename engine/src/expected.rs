@@ -1,0 +1,73 @@
+//! What every response must be.
+
+use crate::classes::Class;
+use crate::response::Head;
+
+/// What every response to one URL must be; `None` accepts anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    pub status: u16,
+    pub media_type: Option<Vec<u8>>,
+    pub body: Option<Vec<u8>>,
+    /// The request is a HEAD: no response has a body.
+    pub to_head_request: bool,
+}
+
+/// The first difference between a response and what was expected, in order of weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Comparison {
+    Same,
+    Body,
+    Length,
+    MediaType,
+    Status,
+}
+
+impl Comparison {
+    /// The weightier of two differences.
+    pub fn or(self, other: Self) -> Self {
+        self.max(other)
+    }
+
+    pub fn class(self) -> Class {
+        match self {
+            Self::Same => Class::Ok,
+            Self::Body => Class::BodyMismatch,
+            Self::Length => Class::BodyLength,
+            Self::MediaType => Class::ContentType,
+            Self::Status => Class::Status,
+        }
+    }
+}
+
+impl Expected {
+    pub fn compare_head(&self, head: &Head) -> Comparison {
+        if head.status != self.status {
+            return Comparison::Status;
+        }
+        match &self.media_type {
+            Some(media_type) if !media_type.eq_ignore_ascii_case(head.media_type) => {
+                Comparison::MediaType
+            }
+            _ => Comparison::Same,
+        }
+    }
+
+    /// Compares a piece of body that starts `at` bytes into it.
+    pub fn compare_body(&self, at: u64, data: &[u8]) -> Comparison {
+        let Some(body) = &self.body else { return Comparison::Same };
+        let at = usize::try_from(at).unwrap_or(usize::MAX);
+        match body.get(at..at.saturating_add(data.len())) {
+            Some(piece) if piece == data => Comparison::Same,
+            Some(_) => Comparison::Body,
+            None => Comparison::Length,
+        }
+    }
+
+    pub fn compare_length(&self, body_bytes: u64) -> Comparison {
+        match &self.body {
+            Some(body) if body.len() as u64 != body_bytes => Comparison::Length,
+            _ => Comparison::Same,
+        }
+    }
+}

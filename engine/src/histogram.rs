@@ -1,0 +1,108 @@
+//! Latency distributions: HdrHistogram, 3 digits, 1 us to 1 h.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use serde::{Deserialize, Serialize};
+
+const MAX_US: u64 = 3_600_000_000;
+const DIGITS: u8 = 3;
+
+/// A distribution of durations, with their exact sum beside it.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    histogram: Histogram<u64>,
+    pub sum_ns: u128,
+}
+
+/// The figures of a distribution, microseconds; a quantile q is absent below 100 / (1 - q) values.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Summary {
+    pub count: u64,
+    pub min: Option<u64>,
+    pub mean: Option<f64>,
+    pub stdev: Option<f64>,
+    pub max: Option<u64>,
+    pub p50: Option<u64>,
+    pub p75: Option<u64>,
+    pub p90: Option<u64>,
+    pub p99: Option<u64>,
+    pub p99_9: Option<u64>,
+    pub p99_99: Option<u64>,
+    pub hdr_v2_base64: String,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        let histogram = Histogram::new_with_bounds(1, MAX_US, DIGITS)
+            .expect("1 us to 1 h with 3 digits are bounds that HdrHistogram takes");
+        Self { histogram, sum_ns: 0 }
+    }
+}
+
+impl Latency {
+    /// Records a duration, rounded to the microsecond; more than an hour counts as an hour.
+    #[inline]
+    pub fn record(&mut self, duration_ns: u64) {
+        self.histogram.saturating_record((duration_ns + 500) / 1000);
+        self.sum_ns += u128::from(duration_ns);
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("all histograms have the same bounds");
+        self.sum_ns += other.sum_ns;
+    }
+
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count() > 0).then(|| self.sum_ns as f64 / self.count() as f64)
+    }
+
+    /// The q-quantile in microseconds, where there are enough values to speak of it.
+    pub fn quantile_us(&self, q: f64) -> Option<u64> {
+        let enough = self.count() as f64 * (1.0 - q) >= 100.0 - 1e-6;
+        enough.then(|| self.histogram.value_at_quantile(q))
+    }
+
+    pub fn max_us(&self) -> Option<u64> {
+        (self.count() > 0).then(|| self.histogram.max())
+    }
+
+    pub fn summary(&self) -> Summary {
+        let any = self.count() > 0;
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.histogram, &mut bytes)
+            .expect("a histogram can be written to memory");
+        Summary {
+            count: self.count(),
+            min: any.then(|| self.histogram.min()),
+            mean: self.mean_ns().map(|ns| ns / 1000.0),
+            stdev: any.then(|| self.histogram.stdev()),
+            max: self.max_us(),
+            p50: self.quantile_us(0.5),
+            p75: self.quantile_us(0.75),
+            p90: self.quantile_us(0.9),
+            p99: self.quantile_us(0.99),
+            p99_9: self.quantile_us(0.999),
+            p99_99: self.quantile_us(0.9999),
+            hdr_v2_base64: STANDARD.encode(bytes),
+        }
+    }
+
+    /// The distribution behind a summary, as another process wrote it.
+    pub fn from_summary(summary: &Summary) -> Result<Self, String> {
+        let bytes = STANDARD.decode(&summary.hdr_v2_base64).map_err(|error| error.to_string())?;
+        let read: Histogram<u64> =
+            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| e.to_string())?;
+        let mut latency = Self::default();
+        latency.histogram.add(&read).map_err(|error| error.to_string())?;
+        let sum_us = summary.mean.unwrap_or(0.0) * summary.count as f64;
+        latency.sum_ns = (sum_us * 1000.0).round() as u128;
+        Ok(latency)
+    }
+}

@@ -1,0 +1,39 @@
+//! An HTTP/1.1 load engine. Requests are written and responses checked by a [`session::Session`],
+//! which knows no syscall; a [`driver::Driver`] moves the bytes; [`engine`] runs threads of them.
+
+pub mod args;
+pub mod backlog;
+pub mod chunked;
+pub mod classes;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod connection;
+pub mod descriptors;
+pub mod document;
+pub mod driver;
+pub mod duration;
+pub mod engine;
+pub mod expected;
+pub mod histogram;
+pub mod limits;
+pub mod links;
+pub mod null_client;
+pub mod null_server;
+pub mod plan;
+pub mod poll;
+pub mod preflight;
+pub mod report;
+pub mod request;
+pub mod response;
+pub mod schedule;
+pub mod series;
+pub mod session;
+pub mod signals;
+pub mod sockets;
+pub mod summary;
+pub mod tally;
+pub mod target;
+pub mod template;
+pub mod usage;
+pub mod worker;

@@ -1,0 +1,5 @@
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    deadheat_load::cli::main(std::env::args_os().skip(1))
+}

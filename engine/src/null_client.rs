@@ -1,0 +1,205 @@
+//! One connection of the null server: requests in, replies out.
+
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use crate::chunked::Chunked;
+use crate::sockets;
+
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+const MAX_HEADERS: usize = 128;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    Answer,
+    /// The request was not HTTP/1.x.
+    Refusal,
+}
+
+/// The replies, written once, and the last request that was parsed.
+pub struct Replies {
+    keep: Vec<u8>,
+    keep_old: Vec<u8>,
+    close: Vec<u8>,
+    body_bytes: usize,
+    refusal: &'static [u8],
+    /// A whole request without a body that keeps its connection: its like needs no parsing.
+    learned: Vec<u8>,
+}
+
+impl Replies {
+    pub fn new(body: &str) -> Self {
+        let reply = |connection: &str| {
+            let length = body.len();
+            format!(
+                "HTTP/1.1 200 OK\r\nServer: deadheat-null\r\nContent-Type: text/plain\r\n\
+                 Content-Length: {length}\r\n{connection}\r\n{body}"
+            )
+            .into_bytes()
+        };
+        Self {
+            keep: reply(""),
+            keep_old: reply("Connection: keep-alive\r\n"),
+            close: reply("Connection: close\r\n"),
+            body_bytes: body.len(),
+            refusal: b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+            learned: Vec::new(),
+        }
+    }
+
+    fn of(&self, request: &Request) -> &[u8] {
+        let whole = match (request.keeps, request.old) {
+            (true, false) => &self.keep,
+            (true, true) => &self.keep_old,
+            (false, _) => &self.close,
+        };
+        let cut = if request.to_head { self.body_bytes } else { 0 };
+        &whole[..whole.len() - cut]
+    }
+}
+
+/// What a request head says.
+struct Request {
+    bytes: usize,
+    old: bool,
+    keeps: bool,
+    to_head: bool,
+    body: Body,
+}
+
+#[derive(Clone, Copy)]
+enum Body {
+    Length(u64),
+    Chunked(Chunked),
+}
+
+pub struct Client {
+    fd: OwnedFd,
+    /// Input of a request that is not all there.
+    input: Vec<u8>,
+    /// The rest of the body of a request that was answered already.
+    body: Body,
+    output: Vec<u8>,
+    closing: bool,
+}
+
+impl Client {
+    pub fn new(fd: OwnedFd) -> Self {
+        Self { fd, input: Vec::new(), body: Body::Length(0), output: Vec::new(), closing: false }
+    }
+
+    pub fn wants_write(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    /// Takes input and replies to the requests in it; false when the connection is over.
+    pub fn take(&mut self, new: &[u8], replies: &mut Replies, mut each: impl FnMut(Reply)) -> bool {
+        if new == replies.learned && self.is_between_requests() {
+            each(Reply::Answer);
+            return self.send(&replies.keep);
+        }
+        let mut held = std::mem::take(&mut self.input);
+        held.extend_from_slice(new);
+        let mut at = 0;
+        while !self.closing && self.skip_body(&held, &mut at) && at < held.len() {
+            match parse(&held[at..]) {
+                Err(()) => {
+                    self.closing = true;
+                    self.output.extend_from_slice(replies.refusal);
+                    each(Reply::Refusal);
+                }
+                Ok(None) => break,
+                Ok(Some(request)) => {
+                    self.output.extend_from_slice(replies.of(&request));
+                    each(Reply::Answer);
+                    let plain = request.keeps && !request.old && !request.to_head;
+                    if plain && matches!(request.body, Body::Length(0)) {
+                        replies.learned.clear();
+                        replies.learned.extend_from_slice(&held[at..at + request.bytes]);
+                    }
+                    at += request.bytes;
+                    self.body = request.body;
+                    self.closing = !request.keeps;
+                }
+            }
+        }
+        held.drain(..at);
+        self.input = held;
+        self.flush()
+    }
+
+    /// Writes what the socket takes; false when the connection is over.
+    pub fn flush(&mut self) -> bool {
+        let output = std::mem::take(&mut self.output);
+        self.send(&output)
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> bool {
+        match sockets::send(self.fd.as_raw_fd(), bytes) {
+            Err(_) => false,
+            Ok(sent) => {
+                self.output.extend_from_slice(&bytes[sent..]);
+                !(self.closing && self.output.is_empty())
+            }
+        }
+    }
+
+    fn is_between_requests(&self) -> bool {
+        self.input.is_empty() && self.output.is_empty() && matches!(self.body, Body::Length(0))
+    }
+
+    /// Leaves the body of the last request behind; true once it is over.
+    fn skip_body(&mut self, held: &[u8], at: &mut usize) -> bool {
+        match &mut self.body {
+            Body::Length(left) => {
+                let skipped = (*left).min((held.len() - *at) as u64);
+                *left -= skipped;
+                *at += skipped as usize;
+                *left == 0
+            }
+            Body::Chunked(chunked) => match chunked.feed(&held[*at..], |_| ()) {
+                Ok(Some(used)) => {
+                    *at += used;
+                    self.body = Body::Length(0);
+                    true
+                }
+                Ok(None) => {
+                    *at = held.len();
+                    false
+                }
+                Err(_) => {
+                    self.closing = true;
+                    false
+                }
+            },
+        }
+    }
+}
+
+/// A request head at the start of `input`; `None` when it is not all there yet.
+fn parse(input: &[u8]) -> Result<Option<Request>, ()> {
+    let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let mut request = httparse::Request::new(&mut []);
+    let bytes = match request.parse_with_uninit_headers(input, &mut headers) {
+        Ok(httparse::Status::Complete(bytes)) => bytes,
+        Ok(httparse::Status::Partial) if input.len() <= MAX_HEAD_BYTES => return Ok(None),
+        _ => return Err(()),
+    };
+    let old = request.version == Some(0);
+    let mut keeps = !old;
+    let mut body = Body::Length(0);
+    for header in request.headers.iter() {
+        let value = std::str::from_utf8(header.value).map_err(drop)?.trim();
+        if header.name.eq_ignore_ascii_case("connection") {
+            let has =
+                |token: &str| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(token));
+            keeps = (keeps || has("keep-alive")) && !has("close");
+        } else if header.name.eq_ignore_ascii_case("content-length") {
+            body = Body::Length(value.parse().map_err(drop)?);
+        } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+            body = Body::Chunked(Chunked::default());
+        }
+    }
+    let to_head = request.method == Some("HEAD");
+    Ok(Some(Request { bytes, old, keeps, to_head, body }))
+}

@@ -1,0 +1,174 @@
+//! A server that does as little as HTTP/1.1 allows, and counts what it answers.
+
+use std::hint::black_box;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use serde::Serialize;
+
+use crate::clock;
+use crate::null_client::{Client, Replies, Reply};
+use crate::poll::Poll;
+use crate::sockets::{self, Endpoint, check};
+
+#[derive(Clone, Debug)]
+pub struct NullServerConfig {
+    pub address: SocketAddr,
+    /// Units of busy work per request: one multiplication and addition each.
+    pub work: u64,
+    pub body: String,
+}
+
+/// What a null server did, by its own count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub answered: u64,
+    pub connections: u64,
+}
+
+pub struct NullServer {
+    poll: Poll,
+    listener: OwnedFd,
+    accepting: bool,
+    clients: Vec<Option<Client>>,
+    replies: Replies,
+    work: u64,
+    state: u64,
+    counts: Counts,
+    buffer: Box<[u8]>,
+}
+
+const READ: u32 = libc::EPOLLIN as u32;
+const WRITE: u32 = libc::EPOLLOUT as u32;
+const LISTENER: usize = usize::MAX;
+const STOP_POLL_NS: u64 = 100_000_000;
+
+impl NullServer {
+    /// Listens, shared with other listeners on the port (SO_REUSEPORT).
+    pub fn bind(config: &NullServerConfig) -> Result<Self, String> {
+        let listener = listen(config.address)
+            .map_err(|errno| std::io::Error::from_raw_os_error(errno).to_string())
+            .map_err(|error| format!("--null-server: {}: {error}", config.address))?;
+        let poll = Poll::new(512)?;
+        poll.add(listener.as_raw_fd(), LISTENER, READ)?;
+        Ok(Self {
+            poll,
+            listener,
+            accepting: true,
+            clients: Vec::new(),
+            replies: Replies::new(&config.body),
+            work: config.work,
+            state: 1,
+            counts: Counts::default(),
+            buffer: vec![0; 64 * 1024].into_boxed_slice(),
+        })
+    }
+
+    pub fn local_address(&self) -> Result<SocketAddr, String> {
+        let listener = self.listener.try_clone().map_err(|error| error.to_string())?;
+        std::net::TcpListener::from(listener).local_addr().map_err(|error| error.to_string())
+    }
+
+    /// Serves until `stopped`, which is asked at least ten times a second.
+    pub fn run(mut self, stopped: impl Fn() -> bool) -> Result<Counts, String> {
+        while !stopped() {
+            let ready = self.poll.wait(clock::now_ns() + STOP_POLL_NS)?;
+            for at in 0..ready {
+                match self.poll.event(at) {
+                    (LISTENER, _) => self.accept()?,
+                    (fd, flags) => self.serve(fd as RawFd, flags)?,
+                }
+            }
+        }
+        Ok(self.counts)
+    }
+
+    fn accept(&mut self) -> Result<(), String> {
+        loop {
+            let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+            let null = std::ptr::null_mut();
+            // SAFETY: null pointers say that the peer's address is not wanted.
+            match check(unsafe {
+                libc::accept4(self.listener.as_raw_fd(), null, null.cast(), flags)
+            }) {
+                Ok(fd) => {
+                    // SAFETY: `fd` is new, and nothing else owns it.
+                    self.add_client(unsafe { OwnedFd::from_raw_fd(fd) })?;
+                }
+                Err(libc::EMFILE | libc::ENFILE) => {
+                    self.accepting = false;
+                    return self.poll.modify(self.listener.as_raw_fd(), LISTENER, 0);
+                }
+                Err(libc::EINTR | libc::ECONNABORTED) => {}
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+
+    fn add_client(&mut self, fd: OwnedFd) -> Result<(), String> {
+        let at = fd.as_raw_fd() as usize;
+        self.poll.add(fd.as_raw_fd(), at, READ)?;
+        if self.clients.len() <= at {
+            self.clients.resize_with(at + 1, || None);
+        }
+        self.clients[at] = Some(Client::new(fd));
+        self.counts.connections += 1;
+        Ok(())
+    }
+
+    fn serve(&mut self, fd: RawFd, flags: u32) -> Result<(), String> {
+        let Some(client) = self.clients[fd as usize].as_mut() else { return Ok(()) };
+        let open = match flags & WRITE {
+            0 => match sockets::receive(fd, &mut self.buffer) {
+                Ok(None) => true,
+                Ok(Some(0)) | Err(_) => false,
+                Ok(Some(got)) => {
+                    let input = &self.buffer[..got];
+                    let (state, work, answered) =
+                        (&mut self.state, self.work, &mut self.counts.answered);
+                    client.take(input, &mut self.replies, |reply| {
+                        *state = busy(*state, work);
+                        *answered += u64::from(reply == Reply::Answer);
+                    })
+                }
+            },
+            _ => client.flush(),
+        };
+        let wants_write = client.wants_write();
+        if !open {
+            self.clients[fd as usize] = None;
+            if !self.accepting {
+                self.accepting = true;
+                self.poll.modify(self.listener.as_raw_fd(), LISTENER, READ)?;
+            }
+        } else if wants_write || flags & WRITE != 0 {
+            self.poll.modify(fd, fd as usize, if wants_write { WRITE } else { READ })?;
+        }
+        Ok(())
+    }
+}
+
+/// `work` dependent multiplications that the compiler cannot leave out.
+fn busy(mut state: u64, work: u64) -> u64 {
+    for _ in 0..work {
+        state = black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    }
+    state
+}
+
+fn listen(address: SocketAddr) -> Result<OwnedFd, i32> {
+    let endpoint = Endpoint::of_tcp(address);
+    let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed, and the new descriptor has no other owner.
+    let fd = unsafe { OwnedFd::from_raw_fd(check(libc::socket(family, kind, 0))?) };
+    for option in [libc::SO_REUSEADDR, libc::SO_REUSEPORT] {
+        sockets::set_option(fd.as_raw_fd(), libc::SOL_SOCKET, option, 1)?;
+    }
+    let (pointer, length) = endpoint.as_ptr();
+    // SAFETY: `pointer` points to `length` valid bytes.
+    check(unsafe { libc::bind(fd.as_raw_fd(), pointer, length) })?;
+    // SAFETY: no pointers are passed.
+    check(unsafe { libc::listen(fd.as_raw_fd(), 65_535) })?;
+    Ok(fd)
+}

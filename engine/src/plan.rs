@@ -1,0 +1,50 @@
+//! What the threads of a run share, read-only: made from the configuration and the preflight.
+
+use crate::config::{Config, Pace};
+use crate::expected::Expected;
+use crate::request::RequestBook;
+
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub book: RequestBook,
+    /// One a URL, in the order of the book.
+    pub expected: Vec<Expected>,
+    pub pace: Pace,
+    /// A connection per request: connections are opened for a request, not ahead of it.
+    pub per_request: bool,
+    /// The server closes after a response without saying so.
+    pub closes_unannounced: bool,
+    pub requests_per_connection: u64,
+    pub pipeline: usize,
+    pub timeout_ns: u64,
+}
+
+impl Plan {
+    pub fn new(config: &Config, expected: Vec<Expected>, closes_unannounced: bool) -> Self {
+        Self {
+            book: RequestBook::new(config),
+            expected,
+            pace: config.pace,
+            per_request: config.close,
+            closes_unannounced,
+            requests_per_connection: match config.close {
+                true => 1,
+                false => config.requests_per_connection.unwrap_or(u64::MAX),
+            },
+            pipeline: config.pipeline,
+            timeout_ns: config.timeout_ns,
+        }
+    }
+
+    pub fn is_open_loop(&self) -> bool {
+        matches!(self.pace, Pace::Open { .. })
+    }
+
+    /// How long a request may wait before it is shed, or be late.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        match self.pace {
+            Pace::Open { deadline_ns, .. } => deadline_ns,
+            Pace::Closed => None,
+        }
+    }
+}

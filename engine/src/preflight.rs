@@ -1,0 +1,239 @@
+//! One request to each URL before the run: what it answers is what all others must match.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use crate::chunked::Chunked;
+use crate::config::Config;
+use crate::expected::Expected;
+use crate::request::RequestBook;
+use crate::response::{Framing, Head, media_type, parse_head};
+use crate::target::Address;
+
+/// How long a connection that should be kept is watched for a close.
+const KEPT_WATCH: Duration = Duration::from_millis(20);
+/// Longest body that is kept to compare others with.
+const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
+
+/// What the preflight saw.
+#[derive(Clone, Debug)]
+pub struct Preflight {
+    /// One a URL.
+    pub expected: Vec<Expected>,
+    /// Of the first URL's response.
+    pub head_bytes: usize,
+    /// The server closed after a response that did not say so.
+    pub closes_unannounced: bool,
+}
+
+/// Sends one request to each URL; the error names the URL and what was wrong.
+pub fn run(config: &Config) -> Result<Preflight, String> {
+    let book = RequestBook::new(config);
+    let mut seen = Preflight { expected: Vec::new(), head_bytes: 0, closes_unannounced: false };
+    for (url, target) in config.targets.iter().enumerate() {
+        let about = |error: String| format!("preflight of {}: {error}", target.url);
+        let request = book.bytes(book.range(url, 1));
+        let mut stream = Stream::connect(&target.address, config).map_err(about)?;
+        stream.write_all(request).map_err(|error| about(error.to_string()))?;
+        let answer = Answer::read(&mut stream, config).map_err(about)?;
+        seen.expected.push(answer.expected(config).map_err(about)?);
+        seen.closes_unannounced |= !answer.closes && stream.is_closed();
+        if url == 0 {
+            seen.head_bytes = answer.head_bytes;
+        }
+    }
+    Ok(seen)
+}
+
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    fn connect(address: &Address, config: &Config) -> Result<Self, String> {
+        let limit = Duration::from_nanos(config.timeout_ns);
+        let stream = match address {
+            Address::Tcp(address) => TcpStream::connect_timeout(address, limit).map(Self::Tcp),
+            Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
+        };
+        let stream = stream.map_err(|error| format!("no connection: {error}"))?;
+        stream.limit_reads(limit).map_err(|error| error.to_string())?;
+        Ok(stream)
+    }
+
+    fn limit_reads(&self, limit: Duration) -> std::io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_read_timeout(Some(limit)),
+            Self::Unix(stream) => stream.set_read_timeout(Some(limit)),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.write_all(bytes),
+            Self::Unix(stream) => stream.write_all(bytes),
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
+        }
+    }
+
+    /// True when the end of the stream comes within a moment.
+    fn is_closed(&mut self) -> bool {
+        self.limit_reads(KEPT_WATCH).is_ok() && matches!(self.read(&mut [0]), Ok(0))
+    }
+}
+
+/// One whole response.
+struct Answer {
+    status: u16,
+    media_type: Vec<u8>,
+    body: Vec<u8>,
+    head_bytes: usize,
+    closes: bool,
+}
+
+impl Answer {
+    fn read(stream: &mut Stream, config: &Config) -> Result<Self, String> {
+        let deadline = Instant::now() + Duration::from_nanos(config.timeout_ns);
+        let mut input = Input { bytes: Vec::new(), deadline };
+        let to_head = config.method == "HEAD";
+        loop {
+            let parsed = parse_head(&input.bytes, to_head)
+                .map_err(|kind| format!("the response is malformed ({})", kind.name()))?;
+            let Some(head) = parsed else {
+                input.more(stream)?;
+                continue;
+            };
+            let (status, framing, closes) = (head.status, head.framing, head.closes);
+            let (head_bytes, media_type) = (head.bytes, head.media_type.to_vec());
+            if is_interim(&head) {
+                input.bytes.drain(..head_bytes);
+                continue;
+            }
+            input.bytes.drain(..head_bytes);
+            let body = input.body(stream, framing)?;
+            return Ok(Self { status, media_type, body, head_bytes, closes });
+        }
+    }
+
+    /// What this answer makes all others match, unless the command line says something else.
+    fn expected(&self, config: &Config) -> Result<Expected, String> {
+        let expect = &config.expect;
+        let accepts = |status: u16| match expect.status {
+            Some(asked) => status == asked,
+            None => (200..400).contains(&status),
+        };
+        if !accepts(self.status) {
+            let wanted = expect.status.map_or("2xx or 3xx".to_owned(), |status| status.to_string());
+            return Err(format!(
+                "status {}, expected {wanted}; --expect-status sets another",
+                self.status
+            ));
+        }
+        if let Some(asked) = &expect.media_type
+            && !media_type(asked.as_bytes()).eq_ignore_ascii_case(&self.media_type)
+        {
+            let got = String::from_utf8_lossy(&self.media_type);
+            return Err(format!("media type {got:?}, expected {asked:?} (--expect-type)"));
+        }
+        if let Some(asked) = &expect.body
+            && *asked != self.body
+        {
+            return Err(format!(
+                "a body of {} bytes that differs from the {} bytes of --expect-body",
+                self.body.len(),
+                asked.len()
+            ));
+        }
+        Ok(Expected {
+            status: self.status,
+            media_type: Some(self.media_type.clone()),
+            body: (!expect.any_body).then(|| self.body.clone()),
+            to_head_request: config.method == "HEAD",
+        })
+    }
+}
+
+fn is_interim(head: &Head) -> bool {
+    head.status < 200 && head.status != 101
+}
+
+/// Bytes read and not yet taken.
+struct Input {
+    bytes: Vec<u8>,
+    deadline: Instant,
+}
+
+impl Input {
+    /// Waits for more; an error at the end of the stream.
+    fn more(&mut self, stream: &mut Stream) -> Result<(), String> {
+        let mut buffer = [0; 16 * 1024];
+        if Instant::now() >= self.deadline {
+            return Err("no whole response within --timeout".to_owned());
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) if self.bytes.is_empty() => Err("closed without a response".to_owned()),
+            Ok(0) => Err("closed inside the response".to_owned()),
+            Ok(got) => {
+                self.bytes.extend_from_slice(&buffer[..got]);
+                match self.bytes.len() > MAX_BODY_BYTES {
+                    true => Err(format!("a response of more than {MAX_BODY_BYTES} bytes")),
+                    false => Ok(()),
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                Err("no whole response within --timeout".to_owned())
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn body(&mut self, stream: &mut Stream, framing: Framing) -> Result<Vec<u8>, String> {
+        match framing {
+            Framing::None => Ok(Vec::new()),
+            Framing::Length(length) => {
+                let length = usize::try_from(length).map_err(|error| error.to_string())?;
+                while self.bytes.len() < length {
+                    self.more(stream)?;
+                }
+                Ok(self.bytes[..length].to_vec())
+            }
+            Framing::Chunked => self.chunked_body(stream),
+            Framing::UntilClose => {
+                let mut buffer = [0; 16 * 1024];
+                loop {
+                    match stream.read(&mut buffer).map_err(|error| error.to_string())? {
+                        0 => return Ok(std::mem::take(&mut self.bytes)),
+                        got => self.bytes.extend_from_slice(&buffer[..got]),
+                    }
+                    if self.bytes.len() > MAX_BODY_BYTES || Instant::now() >= self.deadline {
+                        return Err("a body without an end".to_owned());
+                    }
+                }
+            }
+        }
+    }
+
+    fn chunked_body(&mut self, stream: &mut Stream) -> Result<Vec<u8>, String> {
+        let mut chunked = Chunked::default();
+        let mut body = Vec::new();
+        let mut taken = 0;
+        loop {
+            let fed = chunked.feed(&self.bytes[taken..], |data| body.extend_from_slice(data));
+            taken = self.bytes.len();
+            match fed {
+                Ok(Some(_)) => return Ok(body),
+                Ok(None) => self.more(stream)?,
+                Err(kind) => return Err(format!("the body is malformed ({})", kind.name())),
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! From a run to its document.
+
+use std::collections::BTreeMap;
+
+use crate::classes::{Class, MalformedKind};
+use crate::config::{Config, Pace};
+use crate::document::{
+    ClientPart, ConfigPart, ConnectionsPart, Document, ExpectedPart, LatencyPart, RequestsPart,
+    SCHEMA, SeriesRow, WarmupPart,
+};
+use crate::engine::{Phase, Run};
+use crate::histogram::Latency;
+use crate::limits::Readings;
+use crate::preflight::Preflight;
+use crate::schedule::Arrival;
+use crate::series::Row;
+use crate::signals;
+use crate::tally::Tally;
+use crate::usage::time_wait_sockets;
+
+/// The document of a finished run; `preflight_phase` is when the preflight was.
+pub fn of_run(
+    config: &Config,
+    preflight: &Preflight,
+    preflight_phase: Phase,
+    run: &Run,
+) -> Document {
+    let [warmup, tally] = &run.tallies;
+    let mut document = empty(config);
+    document.interrupted = signals::received() > 0;
+    document.expected = Some(expected_part(preflight));
+    document.requests = RequestsPart { scheduled: tally.scheduled, ok: tally.count(Class::Ok) };
+    document.elapsed_s = seconds(run.elapsed_ns);
+    document.rate_per_s = per_second(document.requests.ok, document.elapsed_s);
+    document.bytes_in = tally.bytes_in;
+    document.bytes_out = tally.bytes_out;
+    document.classes = classes(tally);
+    document.status_codes = tally.status_codes.clone();
+    document.malformed_kinds = malformed_kinds(tally);
+    document.connect_errnos = tally.connect_errnos.clone();
+    document.warmup = WarmupPart {
+        scheduled: warmup.scheduled,
+        classes: classes(warmup),
+        bytes_in: warmup.bytes_in,
+        bytes_out: warmup.bytes_out,
+    };
+    document.connections = connections_part(config, run);
+    document.latency = latency_part(config, run);
+    document.client = client_part(run);
+    if config.is_open_loop() {
+        document.offered_rate_per_s = Some(per_second(tally.scheduled, document.elapsed_s));
+        document.backlog_peak = run.backlog_peak;
+    } else {
+        document.little_law_error = little_law_error(config, run);
+    }
+    let phases = std::iter::once(&preflight_phase).chain(&run.phases);
+    document.phases = phases.map(named).collect();
+    document.series = run.rows.iter().filter(|row| row.at_ns > 0).map(series_row).collect();
+    document.limits = readings(config, run, &document).limits();
+    document
+}
+
+/// The document of a run that its preflight prevented.
+pub fn of_preflight_error(config: &Config, error: String) -> Document {
+    Document { preflight_error: Some(error), ..empty(config) }
+}
+
+fn empty(config: &Config) -> Document {
+    let (tally, open) = (Tally::default(), config.is_open_loop());
+    Document {
+        schema: SCHEMA.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        urls: config.targets.iter().map(|target| target.url.clone()).collect(),
+        mode: if open { "open" } else { "closed" }.to_owned(),
+        backend: "epoll".to_owned(),
+        processes: 1,
+        interrupted: false,
+        preflight_error: None,
+        config: config_part(config),
+        expected: None,
+        requests: RequestsPart::default(),
+        elapsed_s: 0.0,
+        rate_per_s: 0.0,
+        bytes_in: 0,
+        bytes_out: 0,
+        classes: classes(&tally),
+        status_codes: BTreeMap::new(),
+        malformed_kinds: malformed_kinds(&tally),
+        connect_errnos: BTreeMap::new(),
+        warmup: WarmupPart { classes: classes(&tally), ..WarmupPart::default() },
+        connections: ConnectionsPart { asked: config.connections, ..Default::default() },
+        latency: LatencyPart {
+            connect_us: tally.connect.summary(),
+            first_byte_us: tally.first_byte.summary(),
+            service_us: tally.service.summary(),
+            response_us: open.then(|| tally.response.summary()),
+            error_us: tally.error.summary(),
+            send_lag_us: open.then(|| tally.send_lag.summary()),
+        },
+        client: ClientPart::default(),
+        limits: Vec::new(),
+        little_law_error: None,
+        offered_rate_per_s: None,
+        backlog_peak: None,
+        phases: Vec::new(),
+        series: Vec::new(),
+    }
+}
+
+fn config_part(config: &Config) -> ConfigPart {
+    let (rate_per_s, arrival, seed, deadline_s) = match config.pace {
+        Pace::Closed => (None, None, None, None),
+        Pace::Open { rate_per_s, arrival, seed, deadline_ns } => {
+            let arrival = match arrival {
+                Arrival::Constant => "constant",
+                Arrival::Poisson => "poisson",
+            };
+            (Some(rate_per_s), Some(arrival.to_owned()), Some(seed), deadline_ns.map(seconds))
+        }
+    };
+    ConfigPart {
+        connections: config.connections,
+        threads: config.threads,
+        duration_s: seconds(config.duration_ns),
+        warmup_s: seconds(config.warmup_ns),
+        rate_per_s,
+        arrival,
+        seed,
+        deadline_s,
+        close: config.close,
+        requests_per_connection: config.requests_per_connection,
+        pipeline: config.pipeline,
+        timeout_s: seconds(config.timeout_ns),
+        drain_s: seconds(config.drain_ns),
+        method: config.method.clone(),
+        request_body_bytes: config.body.len(),
+    }
+}
+
+fn expected_part(preflight: &Preflight) -> ExpectedPart {
+    let first = &preflight.expected[0];
+    let media_type = first.media_type.as_deref().unwrap_or_default();
+    ExpectedPart {
+        status: first.status,
+        content_type: String::from_utf8_lossy(media_type).into_owned(),
+        body_bytes: first.body.as_ref().map(Vec::len),
+        head_bytes: preflight.head_bytes,
+        closes_unannounced: preflight.closes_unannounced,
+    }
+}
+
+/// Every class by name, also those that did not occur.
+pub fn classes(tally: &Tally) -> BTreeMap<String, u64> {
+    Class::ALL.iter().map(|class| (class.name().to_owned(), tally.count(*class))).collect()
+}
+
+fn malformed_kinds(tally: &Tally) -> BTreeMap<String, u64> {
+    let count = |kind: &MalformedKind| tally.malformed_kinds[*kind as usize];
+    MalformedKind::ALL
+        .iter()
+        .filter(|kind| count(kind) > 0)
+        .map(|kind| (kind.name().to_owned(), count(kind)))
+        .collect()
+}
+
+fn connections_part(config: &Config, run: &Run) -> ConnectionsPart {
+    let responses = &run.responses;
+    let sum: f64 = responses.iter().map(|count| *count as f64).sum();
+    let squares: f64 = responses.iter().map(|count| (*count as f64).powi(2)).sum();
+    ConnectionsPart {
+        asked: config.connections,
+        established: run.links.established,
+        served: responses.iter().filter(|count| **count > 0).count() as u64,
+        opened: run.links.opened,
+        responses_min: responses.iter().copied().min().unwrap_or(0),
+        responses_max: responses.iter().copied().max().unwrap_or(0),
+        jain_fairness: (sum > 0.0).then(|| sum * sum / (responses.len() as f64 * squares)),
+        closed_by_server: run.links.closed_by_server,
+        closed_by_client: run.links.closed_by_client,
+        failed_without_request: run.links.failed_without_request,
+        unsolicited_idle: run.links.unsolicited_idle,
+        stale_reuse: run.links.stale_reuse,
+        time_wait: time_wait_sockets(),
+    }
+}
+
+fn latency_part(config: &Config, run: &Run) -> LatencyPart {
+    let [warmup, tally] = &run.tallies;
+    let mut connect = Latency::default();
+    connect.merge(&tally.connect);
+    if !config.close {
+        connect.merge(&warmup.connect);
+    }
+    let open = config.is_open_loop();
+    LatencyPart {
+        connect_us: connect.summary(),
+        first_byte_us: tally.first_byte.summary(),
+        service_us: tally.service.summary(),
+        response_us: open.then(|| tally.response.summary()),
+        error_us: tally.error.summary(),
+        send_lag_us: open.then(|| tally.send_lag.summary()),
+    }
+}
+
+fn client_part(run: &Run) -> ClientPart {
+    let total = |of: fn(&crate::usage::ThreadUsage) -> u64| -> u64 {
+        run.usage.iter().map(|[_, whole]| of(whole)).sum()
+    };
+    let share = |of: fn(&crate::usage::ThreadUsage) -> u64| {
+        let shares = run.usage.iter().map(|[window, _]| of(window) as f64 / wall(window));
+        shares.fold(0.0, f64::max)
+    };
+    let cpu_s = seconds(total(|usage| usage.cpu_ns()));
+    let requests = run.tallies[1].scheduled;
+    ClientPart {
+        cpu_s,
+        user_s: seconds(total(|usage| usage.user_ns)),
+        system_s: seconds(total(|usage| usage.system_ns)),
+        cpu_us_per_request: (requests > 0).then(|| cpu_s * 1e6 / requests as f64),
+        busiest_thread_share: share(|usage| usage.cpu_ns()),
+        run_wait_share: share(|usage| usage.wait_ns),
+        steal_share: run.steal_share,
+    }
+}
+
+/// Wall time of a reading, never zero.
+fn wall(usage: &crate::usage::ThreadUsage) -> f64 {
+    usage.at_ns.max(1) as f64
+}
+
+/// N = X * R: the time spent on measured requests over the time there was, less one.
+fn little_law_error(config: &Config, run: &Run) -> Option<f64> {
+    let capacity_ns = run.elapsed_ns as f64 * config.connections as f64 * config.pipeline as f64;
+    (run.tallies[1].scheduled > 0).then(|| run.tallies[1].busy_ns as f64 / capacity_ns - 1.0)
+}
+
+fn readings(config: &Config, run: &Run, document: &Document) -> Readings {
+    let tally = &run.tallies[1];
+    let asked = document.connections.asked as u64;
+    let unserved = if config.is_open_loop() { 0 } else { asked - document.connections.served };
+    Readings {
+        busiest_thread_share: document.client.busiest_thread_share,
+        run_wait_share: document.client.run_wait_share,
+        steal_share: document.client.steal_share,
+        little_law_error: document.little_law_error.filter(|_| tally.not_ok() == 0),
+        send_lag_us_p99: tally.send_lag.quantile_us(0.99).map(|us| us as f64),
+        response_us_p50: tally.response.quantile_us(0.5).map(|us| us as f64),
+        client_limits: tally.client_limits(),
+        unserved_connections: unserved,
+        calibrated_share: None,
+    }
+}
+
+pub fn series_row(row: &Row) -> SeriesRow {
+    SeriesRow {
+        at_s: row.at_ns as f64 / 1e9,
+        sent: row.sent,
+        ok: row.count(Class::Ok),
+        errors: row.errors(),
+        bytes_in: row.bytes_in,
+        open_connections: row.open_connections,
+        client_cpu_s: seconds(row.cpu_ns),
+        service_us_mean: row.service_us_mean(),
+    }
+}
+
+fn named(phase: &Phase) -> Phase<String> {
+    Phase { name: phase.name.to_owned(), start_ns: phase.start_ns, end_ns: phase.end_ns }
+}
+
+pub fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn per_second(count: u64, elapsed_s: f64) -> f64 {
+    if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 }
+}

@@ -1,0 +1,136 @@
+//! The run in rows of 100 ms: each thread sends its own, one collector adds them up.
+
+use std::collections::BTreeMap;
+
+use crate::classes::Class;
+use crate::session::Session;
+use crate::tally::Tally;
+
+pub const ROW_NS: u64 = 100_000_000;
+
+/// What happened in one interval; counts are of the interval, `open_connections` of its end.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// End of the interval, nanoseconds from the start of measuring; negative in the warm-up.
+    pub at_ns: i64,
+    pub sent: u64,
+    pub classes: [u64; Class::COUNT],
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    pub open_connections: u64,
+    pub cpu_ns: u64,
+    pub service_count: u64,
+    pub service_sum_ns: u64,
+    pub lag_count: u64,
+    pub lag_sum_ns: u64,
+}
+
+impl Row {
+    /// Totals of a session so far, in its warm-up or in its measured part.
+    pub fn totals(session: &Session, measured: bool, cpu_ns: u64) -> Self {
+        let tally: &Tally = &session.tallies[usize::from(measured)];
+        Self {
+            at_ns: 0,
+            sent: tally.scheduled,
+            classes: tally.classes,
+            bytes_in: tally.bytes_in,
+            bytes_out: tally.bytes_out,
+            open_connections: session.open_connections() as u64,
+            cpu_ns,
+            service_count: tally.service.count(),
+            service_sum_ns: tally.service.sum_ns as u64,
+            lag_count: tally.send_lag.count(),
+            lag_sum_ns: tally.send_lag.sum_ns as u64,
+        }
+    }
+
+    /// The interval that ends here and began at the totals `before`.
+    pub fn since(&self, before: &Self, at_ns: i64) -> Self {
+        let mut row = self.clone();
+        row.at_ns = at_ns;
+        row.combine(before, u64::wrapping_sub);
+        row.open_connections = self.open_connections;
+        row
+    }
+
+    /// Adds another thread's part of the same interval.
+    pub fn add(&mut self, other: &Self) {
+        self.at_ns = self.at_ns.max(other.at_ns);
+        self.combine(other, u64::wrapping_add);
+    }
+
+    fn combine(&mut self, other: &Self, with: fn(u64, u64) -> u64) {
+        for (to, from) in self.classes.iter_mut().zip(&other.classes) {
+            *to = with(*to, *from);
+        }
+        for (to, from) in [
+            (&mut self.sent, other.sent),
+            (&mut self.bytes_in, other.bytes_in),
+            (&mut self.bytes_out, other.bytes_out),
+            (&mut self.open_connections, other.open_connections),
+            (&mut self.cpu_ns, other.cpu_ns),
+            (&mut self.service_count, other.service_count),
+            (&mut self.service_sum_ns, other.service_sum_ns),
+            (&mut self.lag_count, other.lag_count),
+            (&mut self.lag_sum_ns, other.lag_sum_ns),
+        ] {
+            *to = with(*to, from);
+        }
+    }
+
+    pub fn count(&self, class: Class) -> u64 {
+        self.classes[class as usize]
+    }
+
+    /// Requests that ended in any class but ok.
+    pub fn errors(&self) -> u64 {
+        self.classes.iter().sum::<u64>() - self.count(Class::Ok)
+    }
+
+    pub fn service_us_mean(&self) -> Option<f64> {
+        mean_us(self.service_sum_ns, self.service_count)
+    }
+
+    pub fn lag_us_mean(&self) -> Option<f64> {
+        mean_us(self.lag_sum_ns, self.lag_count)
+    }
+}
+
+fn mean_us(sum_ns: u64, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum_ns as f64 / count as f64 / 1000.0)
+}
+
+/// Adds the rows of several threads up, and gives each interval out once all have sent theirs.
+#[derive(Debug)]
+pub struct Collector {
+    pending: BTreeMap<i64, Row>,
+    /// The last interval of each thread.
+    latest: Vec<i64>,
+}
+
+impl Collector {
+    pub fn new(threads: usize) -> Self {
+        Self { pending: BTreeMap::new(), latest: vec![i64::MIN; threads] }
+    }
+
+    /// Takes one thread's row of interval `tick`.
+    pub fn add(&mut self, thread: usize, tick: i64, row: &Row) {
+        self.pending.entry(tick).or_default().add(row);
+        self.latest[thread] = tick;
+    }
+
+    /// A thread sends no more.
+    pub fn end(&mut self, thread: usize) {
+        self.latest[thread] = i64::MAX;
+    }
+
+    /// The next interval that is whole.
+    pub fn pop(&mut self) -> Option<Row> {
+        let whole = self.latest.iter().min().copied()?;
+        let (tick, _) = self.pending.first_key_value()?;
+        if *tick > whole {
+            return None;
+        }
+        self.pending.pop_first().map(|(_, row)| row)
+    }
+}

@@ -1,0 +1,190 @@
+//! What the driver reports, and what follows from it.
+
+use std::ops::Range;
+
+use super::{Action, Session};
+use crate::classes::Class;
+use crate::connection::State;
+use crate::response::Progress;
+
+/// How long a slot rests after a failed connect.
+const RETRY_NS: u64 = 10_000_000;
+
+impl Session<'_> {
+    /// A connect was started.
+    pub fn opening(&mut self, slot: usize, now_ns: u64) {
+        self.connections[slot].enter(State::Opening, now_ns);
+        self.opening += 1;
+        let closed_loop = self.backlog.is_none();
+        if closed_loop && self.connections[slot].in_flight() == 0 && self.is_due(now_ns) {
+            self.assign(slot, now_ns);
+        }
+    }
+
+    /// The bytes that [`Session::connected`] will want sent first.
+    pub fn greeting(&self, slot: usize) -> Option<Range<usize>> {
+        let front = self.connections[slot].front()?;
+        Some(self.plan.book.range(front.url as usize, 1))
+    }
+
+    pub fn connected(&mut self, slot: usize, now_ns: u64) -> Action {
+        self.opening -= 1;
+        self.open += 1;
+        self.links.opened += 1;
+        self.links.established = self.links.established.max(self.open as u64);
+        let since_ns = self.connections[slot].since_ns;
+        let measured = usize::from(since_ns >= self.window.measure_ns);
+        self.tallies[measured].connect.record(now_ns - since_ns);
+        self.connections[slot].enter(State::Open, now_ns);
+        self.refill(slot, now_ns)
+    }
+
+    /// A connect failed with `errno`; the slot rests before it tries again.
+    pub fn open_failed(&mut self, slot: usize, errno: i32, now_ns: u64) {
+        self.opening -= 1;
+        self.connections[slot].enter(State::Closed, now_ns);
+        let class = Class::of_connect_errno(errno);
+        if self.connections[slot].in_flight() == 0 && self.is_due(now_ns) {
+            self.assign(slot, now_ns);
+        }
+        match self.connections[slot].front() {
+            None => self.links.failed_without_request += 1,
+            Some(flight) => {
+                let tally = &mut self.tallies[usize::from(flight.measured)];
+                *tally.connect_errnos.entry(errno).or_default() += 1;
+                self.lose(slot, class, class, now_ns);
+            }
+        }
+        self.to_retry.push_back((now_ns + RETRY_NS, slot as u32));
+    }
+
+    /// Bytes came; `peer_closed` says that the server's end of stream follows them.
+    #[inline]
+    pub fn received(
+        &mut self,
+        slot: usize,
+        input: &[u8],
+        now_ns: u64,
+        peer_closed: bool,
+    ) -> Action {
+        let Some(first) = self.connections[slot].front() else {
+            self.links.unsolicited_idle += 1;
+            return self.shut(slot, now_ns, false);
+        };
+        self.tallies[usize::from(first.measured)].bytes_in += input.len() as u64;
+        let mut rest = input;
+        let mut closes = false;
+        while !rest.is_empty() {
+            let connection = &mut self.connections[slot];
+            let Some(front) = connection.front().copied() else { break };
+            if connection.first_byte_ns == 0 {
+                connection.first_byte_ns = now_ns;
+            }
+            let url = front.url as usize;
+            match connection.take(rest, &self.plan.expected[url], &mut self.templates[url]) {
+                Progress::More => break,
+                Progress::Malformed(kind) => return self.malformed(slot, kind, now_ns),
+                Progress::Done { answer, used } => {
+                    rest = &rest[used..];
+                    let solicited = rest.is_empty() || connection.in_flight() > 1;
+                    closes |= answer.closes || !solicited;
+                    self.answered(slot, answer, solicited, now_ns);
+                    if !solicited {
+                        return self.shut(slot, now_ns, false);
+                    }
+                }
+            }
+        }
+        self.after_answers(slot, closes || self.plan.closes_unannounced, peer_closed, now_ns)
+    }
+
+    /// The server's end of stream.
+    pub fn ended(&mut self, slot: usize, now_ns: u64) -> Action {
+        let connection = &mut self.connections[slot];
+        if let Some(front) = connection.front().copied() {
+            let class = match () {
+                () if connection.is_in_body() => Class::EofMidBody,
+                () if connection.first_byte_ns > 0 => Class::EofMidHead,
+                () if connection.served > 0 => Class::EofOnReused,
+                () => Class::EofOnFresh,
+            };
+            match connection.end_of_stream(&self.plan.expected[front.url as usize]) {
+                Some(answer) => {
+                    self.answered(slot, answer, true, now_ns);
+                    self.lose(slot, Class::EofOnReused, Class::EofOnReused, now_ns);
+                }
+                None => self.lose(slot, class, Class::EofOnReused, now_ns),
+            }
+        }
+        self.shut(slot, now_ns, true)
+    }
+
+    /// Reading failed.
+    pub fn broke(&mut self, slot: usize, now_ns: u64) -> Action {
+        let class = match self.connections[slot].first_byte_ns > 0 {
+            true => Class::ResetMid,
+            false => Class::ResetBeforeByte,
+        };
+        self.lose(slot, class, Class::ResetBeforeByte, now_ns);
+        self.shut(slot, now_ns, true)
+    }
+
+    /// Writing failed.
+    pub fn write_failed(&mut self, slot: usize, now_ns: u64) -> Action {
+        self.lose(slot, Class::WriteReset, Class::WriteReset, now_ns);
+        self.shut(slot, now_ns, true)
+    }
+
+    /// Gives an overdue slot up.
+    pub fn timed_out(&mut self, slot: usize, now_ns: u64) -> Action {
+        let connection = &self.connections[slot];
+        if connection.state == State::Opening {
+            self.open_failed(slot, libc::ETIMEDOUT, now_ns);
+            return Action::Close;
+        }
+        let class = match connection.first_byte_ns > 0 {
+            true => Class::TimeoutBody,
+            false => Class::TimeoutFirstByte,
+        };
+        self.lose(slot, class, Class::TimeoutFirstByte, now_ns);
+        self.shut(slot, now_ns, false)
+    }
+
+    /// What follows the answers in one piece of input.
+    #[inline]
+    fn after_answers(
+        &mut self,
+        slot: usize,
+        closes: bool,
+        peer_closed: bool,
+        now_ns: u64,
+    ) -> Action {
+        let connection = &mut self.connections[slot];
+        let done = connection.in_flight() == 0;
+        if done && peer_closed {
+            return self.shut(slot, now_ns, true);
+        }
+        if closes || peer_closed {
+            if done {
+                connection.enter(State::Lingering, now_ns);
+            }
+            return Action::Wait;
+        }
+        if done && connection.issued >= self.plan.requests_per_connection {
+            return self.shut(slot, now_ns, false);
+        }
+        self.refill(slot, now_ns)
+    }
+
+    /// Forgets a connection that the driver is about to close.
+    pub(super) fn shut(&mut self, slot: usize, now_ns: u64, by_server: bool) -> Action {
+        self.connections[slot].enter(State::Closed, now_ns);
+        self.open -= 1;
+        match by_server {
+            true => self.links.closed_by_server += 1,
+            false => self.links.closed_by_client += 1,
+        }
+        self.await_use(slot);
+        Action::Close
+    }
+}

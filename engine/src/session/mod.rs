@@ -1,0 +1,266 @@
+//! One thread's connections and what they do next. No syscall: a driver reports what happened
+//! and carries out the [`Action`] it gets back, so epoll, io_uring and tests share all of it.
+
+mod events;
+mod requests;
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::backlog::Backlog;
+use crate::classes::Class;
+use crate::connection::{Connection, State};
+use crate::links::Links;
+use crate::plan::Plan;
+use crate::tally::Tally;
+use crate::template::Template;
+
+/// How long a server that announced a close may take over it.
+const LINGER_NS: u64 = 1_000_000_000;
+
+/// An open loop stops sleeping this long before a request is due, and polls.
+const SPIN_NS: u64 = 60_000;
+
+/// What the driver is to do with a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    Wait,
+    /// Write these bytes of the request book.
+    Send(Range<usize>),
+    Open,
+    Close,
+}
+
+/// CLOCK_MONOTONIC nanoseconds that bound the load and the part of it that counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    pub load_ns: u64,
+    pub measure_ns: u64,
+    pub end_ns: u64,
+}
+
+impl Window {
+    /// Connections are opened, nothing is sent.
+    const NOT_YET: Self = Self { load_ns: u64::MAX, measure_ns: u64::MAX, end_ns: u64::MAX };
+}
+
+pub struct Session<'p> {
+    plan: &'p Plan,
+    connections: Vec<Connection>,
+    templates: Vec<Template>,
+    window: Window,
+    /// Open loop only: what is due.
+    backlog: Option<Backlog>,
+    /// Slots that wait for a request, longest first; some may have ceased to.
+    idle: VecDeque<u32>,
+    to_open: VecDeque<u32>,
+    to_retry: VecDeque<(u64, u32)>,
+    max_opening: usize,
+    opening: usize,
+    in_flight: usize,
+    open: usize,
+    scan_ns: u64,
+    scan_at: usize,
+    /// Before the measured window, and inside it.
+    pub tallies: [Tally; 2],
+    pub links: Links,
+}
+
+impl<'p> Session<'p> {
+    /// `slots` connections, at most `max_opening` of them opening at once.
+    pub fn new(plan: &'p Plan, slots: usize, max_opening: usize, backlog: Option<Backlog>) -> Self {
+        let urls = plan.book.urls();
+        let mut session = Self {
+            plan,
+            connections: (0..slots).map(|slot| Connection::new((slot % urls) as u32)).collect(),
+            templates: (0..urls).map(|_| Template::default()).collect(),
+            window: Window::NOT_YET,
+            backlog,
+            idle: VecDeque::with_capacity(slots),
+            to_open: VecDeque::with_capacity(slots),
+            to_retry: VecDeque::with_capacity(slots),
+            max_opening,
+            opening: 0,
+            in_flight: 0,
+            open: 0,
+            scan_ns: 0,
+            scan_at: 0,
+            tallies: [Tally::default(), Tally::default()],
+            links: Links::default(),
+        };
+        (0..slots).for_each(|slot| session.await_use(slot));
+        session
+    }
+
+    pub fn begin(&mut self, window: Window) {
+        self.window = window;
+        if let Some(backlog) = &mut self.backlog {
+            backlog.begin(window.load_ns, window.end_ns);
+        }
+    }
+
+    /// Sends nothing new from now on.
+    pub fn stop(&mut self, now_ns: u64) {
+        self.window.end_ns = self.window.end_ns.min(now_ns);
+        self.window.measure_ns = self.window.measure_ns.min(self.window.end_ns);
+        if let Some(backlog) = &mut self.backlog {
+            backlog.stop(now_ns);
+        }
+    }
+
+    pub fn plan(&self) -> &'p Plan {
+        self.plan
+    }
+
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    pub fn open_connections(&self) -> usize {
+        self.open
+    }
+
+    pub fn backlog_peak(&self) -> Option<u64> {
+        self.backlog.as_ref().map(|backlog| backlog.peak)
+    }
+
+    /// Measured responses of each slot.
+    pub fn responses(&self) -> impl Iterator<Item = u64> {
+        self.connections.iter().map(|connection| connection.responses)
+    }
+
+    /// True once every slot that opens ahead of requests is open or has failed.
+    pub fn is_connected(&self) -> bool {
+        self.opening == 0 && (self.to_open.is_empty() || self.plan.per_request)
+    }
+
+    /// True when nothing is left to send or to wait for.
+    pub fn is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.window.end_ns && self.in_flight == 0 && self.next_due_ns().is_none()
+    }
+
+    /// When the driver has to come back even if nothing happens.
+    pub fn next_wake_ns(&self, now_ns: u64) -> u64 {
+        let mut wake_ns = self.scan_ns.min(self.window.end_ns.max(now_ns + 1));
+        if now_ns < self.window.load_ns {
+            wake_ns = wake_ns.min(self.window.load_ns);
+        }
+        if let Some((retry_ns, _)) = self.to_retry.front() {
+            wake_ns = wake_ns.min(*retry_ns);
+        }
+        match self.next_due_ns() {
+            Some(due_ns) if !self.idle.is_empty() => wake_ns.min(due_ns - SPIN_NS),
+            _ => wake_ns,
+        }
+    }
+
+    /// True when [`Session::next_open`] or [`Session::next_send`] may have something.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        !self.to_open.is_empty() || (self.backlog.is_some() && !self.idle.is_empty())
+    }
+
+    /// When the next request of an open loop is due.
+    pub fn next_due_ns(&self) -> Option<u64> {
+        self.backlog.as_ref().and_then(Backlog::next_ns)
+    }
+
+    /// A slot to open now.
+    #[inline]
+    pub fn next_open(&mut self, now_ns: u64) -> Option<usize> {
+        while let Some((retry_ns, slot)) = self.to_retry.front().copied()
+            && retry_ns <= now_ns
+        {
+            self.to_retry.pop_front();
+            self.await_use(slot as usize);
+        }
+        if self.to_open.is_empty() || self.opening >= self.max_opening || !self.wants_open(now_ns) {
+            return None;
+        }
+        self.to_open.pop_front().map(|slot| slot as usize)
+    }
+
+    /// A slot that waits and a request for it.
+    #[inline]
+    pub fn next_send(&mut self, now_ns: u64) -> Option<(usize, Action)> {
+        if self.idle.is_empty() && self.backlog.is_none() {
+            return None;
+        }
+        if !self.is_due(now_ns) {
+            return None;
+        }
+        let found = self.take_idle();
+        if found.is_none()
+            && let Some(backlog) = &mut self.backlog
+        {
+            backlog.note(now_ns);
+        }
+        let slot = found?;
+        if self.connections[slot].state == State::Closed {
+            self.assign(slot, now_ns);
+            return Some((slot, Action::Open));
+        }
+        Some((slot, self.refill(slot, now_ns)))
+    }
+
+    /// A slot whose time is up, looked for once in a while.
+    pub fn overdue(&mut self, now_ns: u64) -> Option<usize> {
+        if now_ns < self.scan_ns {
+            return None;
+        }
+        while self.scan_at < self.connections.len() {
+            self.scan_at += 1;
+            if self.connections[self.scan_at - 1].is_overdue(
+                now_ns,
+                self.plan.timeout_ns,
+                LINGER_NS,
+            ) {
+                return Some(self.scan_at - 1);
+            }
+        }
+        self.scan_at = 0;
+        self.scan_ns = now_ns + (self.plan.timeout_ns / 20).clamp(1_000_000, 100_000_000);
+        None
+    }
+
+    /// Gives every request that has no class yet its last one.
+    pub fn finish(&mut self, now_ns: u64) {
+        for slot in 0..self.connections.len() {
+            self.lose(slot, Class::Unfinished, Class::Unfinished, now_ns);
+        }
+        while let Some(intended_ns) = self.backlog.as_mut().and_then(Backlog::take) {
+            self.end_unsent(intended_ns, Class::Unfinished, now_ns.max(intended_ns));
+        }
+    }
+
+    /// Slots that opened for a request do not open again before there is another.
+    fn opens_on_demand(&self) -> bool {
+        self.plan.per_request && self.backlog.is_some()
+    }
+
+    fn await_use(&mut self, slot: usize) {
+        match self.opens_on_demand() {
+            true => self.idle.push_back(slot as u32),
+            false => self.to_open.push_back(slot as u32),
+        }
+    }
+
+    fn wants_open(&self, now_ns: u64) -> bool {
+        let started = !self.plan.per_request || now_ns >= self.window.load_ns;
+        started && (now_ns < self.window.end_ns || self.next_due_ns().is_some())
+    }
+
+    fn take_idle(&mut self) -> Option<usize> {
+        let on_demand = self.opens_on_demand();
+        if on_demand && self.opening >= self.max_opening {
+            return None;
+        }
+        while let Some(slot) = self.idle.pop_front() {
+            let connection = &self.connections[slot as usize];
+            if connection.is_idle() || (on_demand && connection.state == State::Closed) {
+                return Some(slot as usize);
+            }
+        }
+        None
+    }
+}

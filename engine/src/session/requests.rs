@@ -1,0 +1,144 @@
+//! The life of a request: due, assigned to a connection, sent, and ended in one class.
+
+use super::{Action, Session};
+use crate::backlog::Backlog;
+use crate::classes::{Class, MalformedKind};
+use crate::connection::Flight;
+use crate::response::Answer;
+
+impl Session<'_> {
+    /// True when a request may start now; sheds those that waited past the deadline.
+    #[inline]
+    pub(super) fn is_due(&mut self, now_ns: u64) -> bool {
+        if self.backlog.is_none() {
+            return now_ns >= self.window.load_ns && now_ns < self.window.end_ns;
+        }
+        if let Some(deadline_ns) = self.plan.deadline_ns() {
+            while let Some(due_ns) = self.next_due_ns()
+                && due_ns + deadline_ns < now_ns
+                && self.backlog.as_mut().and_then(Backlog::take).is_some()
+            {
+                self.end_unsent(due_ns, Class::Shed, now_ns);
+            }
+        }
+        self.next_due_ns().is_some_and(|due_ns| due_ns <= now_ns)
+    }
+
+    /// Gives a slot the next request, to be sent when the connection can.
+    pub(super) fn assign(&mut self, slot: usize, now_ns: u64) {
+        let mut intended_ns = 0;
+        let mut starts_ns = now_ns;
+        if let Some(backlog) = &mut self.backlog {
+            intended_ns = backlog.take().expect("a request is assigned only when one is due");
+            starts_ns = intended_ns;
+            backlog.note(now_ns);
+        }
+        let measured = starts_ns >= self.window.measure_ns;
+        self.tallies[usize::from(measured)].scheduled += 1;
+        self.in_flight += 1;
+        let connection = &mut self.connections[slot];
+        let url = connection.next_url;
+        connection.next_url = if url + 1 == self.plan.book.urls() as u32 { 0 } else { url + 1 };
+        connection.push(Flight { begun_ns: now_ns, sent_ns: 0, intended_ns, url, measured });
+    }
+
+    /// Sends what was assigned and as much more as may be in flight.
+    #[inline]
+    pub(super) fn refill(&mut self, slot: usize, now_ns: u64) -> Action {
+        let mut count = self.connections[slot].unsent();
+        while self.connections[slot].in_flight() < self.plan.pipeline
+            && self.connections[slot].issued < self.plan.requests_per_connection
+            && self.is_due(now_ns)
+        {
+            self.assign(slot, now_ns);
+            count += 1;
+        }
+        if count == 0 {
+            if self.connections[slot].is_idle() {
+                self.idle.push_back(slot as u32);
+            }
+            return Action::Wait;
+        }
+        self.launch(slot, count, now_ns)
+    }
+
+    /// Stamps the last `count` requests of a connection as sent.
+    #[inline]
+    fn launch(&mut self, slot: usize, count: usize, now_ns: u64) -> Action {
+        let connection = &mut self.connections[slot];
+        let urls = self.plan.book.urls();
+        let first = (connection.next_url as usize + urls - count % urls) % urls;
+        for flight in connection.unsent_mut() {
+            flight.sent_ns = now_ns;
+            if flight.intended_ns > 0 {
+                let tally = &mut self.tallies[usize::from(flight.measured)];
+                tally.send_lag.record(now_ns - flight.intended_ns);
+            }
+        }
+        let range = self.plan.book.range(first, count);
+        let measured = now_ns >= self.window.measure_ns;
+        self.tallies[usize::from(measured)].bytes_out += range.len() as u64;
+        Action::Send(range)
+    }
+
+    /// A whole response came for the oldest request in flight.
+    #[inline]
+    pub(super) fn answered(&mut self, slot: usize, answer: Answer, solicited: bool, now_ns: u64) {
+        let connection = &mut self.connections[slot];
+        connection.served += 1;
+        let first_byte_ns = connection.first_byte_ns;
+        let Some(flight) = connection.pop() else { return };
+        connection.responses += u64::from(flight.measured);
+        self.in_flight -= 1;
+        let tally = &mut self.tallies[usize::from(flight.measured)];
+        let mut class = answer.comparison.class();
+        if class == Class::Status {
+            *tally.status_codes.entry(answer.status).or_default() += 1;
+        }
+        if class == Class::Ok && !solicited {
+            class = Class::Unsolicited;
+        }
+        if class == Class::Ok
+            && let Some(deadline_ns) = self.plan.deadline_ns()
+            && now_ns > flight.intended_ns + deadline_ns
+        {
+            class = Class::Late;
+        }
+        tally.end(&flight, class, first_byte_ns, now_ns);
+    }
+
+    /// What came is not HTTP: the connection cannot be used any further.
+    pub(super) fn malformed(&mut self, slot: usize, kind: MalformedKind, now_ns: u64) -> Action {
+        if let Some(flight) = self.connections[slot].front() {
+            self.tallies[usize::from(flight.measured)].malformed_kinds[kind as usize] += 1;
+        }
+        self.lose(slot, Class::Malformed, Class::Unfinished, now_ns);
+        self.shut(slot, now_ns, false)
+    }
+
+    /// Ends every request in flight on a connection: the oldest in one class, the rest in another.
+    pub(super) fn lose(&mut self, slot: usize, oldest: Class, rest: Class, now_ns: u64) {
+        let connection = &mut self.connections[slot];
+        let reused = connection.served > 0;
+        let mut class = oldest;
+        loop {
+            let first_byte_ns = connection.first_byte_ns;
+            let Some(flight) = connection.pop() else { break };
+            self.in_flight -= 1;
+            self.tallies[usize::from(flight.measured)].end(&flight, class, first_byte_ns, now_ns);
+            if reused && class.is_stale_reuse() {
+                self.links.stale_reuse += 1;
+            }
+            class = rest;
+        }
+    }
+
+    /// Ends a request that never was assigned.
+    pub(super) fn end_unsent(&mut self, intended_ns: u64, class: Class, now_ns: u64) {
+        let measured = intended_ns >= self.window.measure_ns;
+        let flight = Flight { begun_ns: intended_ns, sent_ns: 0, intended_ns, url: 0, measured };
+        let tally = &mut self.tallies[usize::from(measured)];
+        tally.scheduled += 1;
+        tally.end(&flight, class, 0, now_ns);
+    }
+}

@@ -1,0 +1,175 @@
+//! Non-blocking stream sockets, thinly over `libc`. Errors are error numbers.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::target::Address;
+
+/// A socket address as the kernel reads it.
+#[derive(Clone, Copy)]
+pub struct Endpoint {
+    storage: libc::sockaddr_storage,
+    length: libc::socklen_t,
+}
+
+impl Endpoint {
+    pub fn new(address: &Address) -> Result<Self, String> {
+        match address {
+            Address::Tcp(address) => Ok(Self::of_tcp(*address)),
+            Address::Unix(path) => Self::of_unix(path.as_os_str().as_bytes()),
+        }
+    }
+
+    /// A local address with a port of the kernel's choice.
+    pub fn of_source(source: IpAddr) -> Self {
+        Self::of_tcp(SocketAddr::new(source, 0))
+    }
+
+    pub fn of_tcp(address: SocketAddr) -> Self {
+        match address {
+            SocketAddr::V4(v4) => Self::of(libc::sockaddr_in {
+                sin_family: libc::AF_INET as libc::sa_family_t,
+                sin_port: v4.port().to_be(),
+                sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(v4.ip().octets()) },
+                sin_zero: [0; 8],
+            }),
+            SocketAddr::V6(v6) => Self::of(libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                sin6_port: v6.port().to_be(),
+                sin6_flowinfo: v6.flowinfo(),
+                sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                sin6_scope_id: v6.scope_id(),
+            }),
+        }
+    }
+
+    fn of_unix(path: &[u8]) -> Result<Self, String> {
+        let mut address = libc::sockaddr_un {
+            sun_family: libc::AF_UNIX as libc::sa_family_t,
+            sun_path: [0; 108],
+        };
+        if path.len() >= address.sun_path.len() {
+            return Err(format!("a unix socket path has at most {} bytes", 107));
+        }
+        for (to, from) in address.sun_path.iter_mut().zip(path) {
+            *to = *from as libc::c_char;
+        }
+        Ok(Self::of(address))
+    }
+
+    fn of<T>(address: T) -> Self {
+        const { assert!(size_of::<T>() <= size_of::<libc::sockaddr_storage>()) };
+        // SAFETY: all-zero bytes are a sockaddr_storage, and T, a sockaddr, fits into it.
+        let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+        unsafe { std::ptr::from_mut(&mut storage).cast::<T>().write(address) };
+        Self { storage, length: size_of::<T>() as libc::socklen_t }
+    }
+
+    pub fn is_tcp(&self) -> bool {
+        self.storage.ss_family != libc::AF_UNIX as libc::sa_family_t
+    }
+
+    pub fn as_ptr(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+        (std::ptr::from_ref(&self.storage).cast(), self.length)
+    }
+}
+
+/// Starts a connect. The descriptor is the caller's to close.
+pub fn connect(to: &Endpoint, from: Option<&Endpoint>, no_delay: bool) -> Result<RawFd, i32> {
+    let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed.
+    let fd = check(unsafe { libc::socket(i32::from(to.storage.ss_family), kind, 0) })?;
+    let begun = begin_connect(fd, to, from, no_delay);
+    if let Err(errno) = begun {
+        close(fd);
+        return Err(errno);
+    }
+    Ok(fd)
+}
+
+fn begin_connect(
+    fd: RawFd,
+    to: &Endpoint,
+    from: Option<&Endpoint>,
+    no_delay: bool,
+) -> Result<(), i32> {
+    if to.is_tcp() && no_delay {
+        set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+    }
+    if let Some(from) = from {
+        set_option(fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
+        let (address, length) = from.as_ptr();
+        // SAFETY: `address` points to `length` valid bytes.
+        check(unsafe { libc::bind(fd, address, length) })?;
+    }
+    let (address, length) = to.as_ptr();
+    // SAFETY: as above.
+    match check(unsafe { libc::connect(fd, address, length) }) {
+        Err(libc::EINPROGRESS) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+pub fn set_option(fd: RawFd, level: i32, option: i32, value: i32) -> Result<(), i32> {
+    let pointer = std::ptr::from_ref(&value).cast();
+    let length = size_of::<i32>() as libc::socklen_t;
+    // SAFETY: `pointer` points to `length` valid bytes.
+    check(unsafe { libc::setsockopt(fd, level, option, pointer, length) }).map(drop)
+}
+
+/// The pending error of a socket: how a connect ended.
+pub fn take_error(fd: RawFd) -> i32 {
+    let mut value = 0i32;
+    let mut length = size_of::<i32>() as libc::socklen_t;
+    let pointer = std::ptr::from_mut(&mut value).cast();
+    // SAFETY: `pointer` and `length` describe `value`.
+    match check(unsafe {
+        libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_ERROR, pointer, &mut length)
+    }) {
+        Ok(_) => value,
+        Err(errno) => errno,
+    }
+}
+
+/// Writes what the socket takes; zero bytes where it takes none now.
+#[inline]
+pub fn send(fd: RawFd, bytes: &[u8]) -> Result<usize, i32> {
+    // SAFETY: the pointer and length are those of `bytes`.
+    let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+    not_now(sent, 0)
+}
+
+/// Reads what is there: `None` where nothing is yet, zero bytes at the end of the stream.
+#[inline]
+pub fn receive(fd: RawFd, buffer: &mut [u8]) -> Result<Option<usize>, i32> {
+    // SAFETY: the pointer and length are those of `buffer`.
+    let got = unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+    not_now(got, usize::MAX).map(|got| (got != usize::MAX).then_some(got))
+}
+
+#[inline]
+fn not_now(result: isize, none: usize) -> Result<usize, i32> {
+    if result >= 0 {
+        return Ok(result as usize);
+    }
+    match errno() {
+        libc::EAGAIN | libc::EINTR => Ok(none),
+        errno => Err(errno),
+    }
+}
+
+pub fn close(fd: RawFd) {
+    // SAFETY: the caller owns `fd` and does not use it again.
+    unsafe { libc::close(fd) };
+}
+
+pub fn errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+/// The error number of a failed call.
+pub fn check(result: i32) -> Result<i32, i32> {
+    if result < 0 { Err(errno()) } else { Ok(result) }
+}

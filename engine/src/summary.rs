@@ -1,0 +1,138 @@
+//! The summary that people read.
+
+use std::fmt::Write;
+
+use crate::document::Document;
+use crate::histogram::Summary;
+
+/// The whole text, ending in a newline.
+pub fn of(document: &Document) -> String {
+    let mut text = String::new();
+    write_into(&mut text, document).expect("a string takes all text");
+    text
+}
+
+fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
+    let config = &document.config;
+    if let Some(error) = &document.preflight_error {
+        return writeln!(out, "not started: {error}");
+    }
+    writeln!(out, "{} for {:.1} s", document.urls.join(" "), document.elapsed_s)?;
+    let pace = match config.rate_per_s {
+        Some(rate) => format!(
+            "open loop, {rate} requests/s, {}",
+            config.arrival.as_deref().unwrap_or_default()
+        ),
+        None => "closed loop".to_owned(),
+    };
+    let kept = match (config.close, config.pipeline) {
+        (true, _) => ", a connection per request".to_owned(),
+        (false, 1) => String::new(),
+        (false, depth) => format!(", pipelined {depth} deep"),
+    };
+    writeln!(
+        out,
+        "  {} connections, {} threads, {pace}{kept}",
+        config.connections, config.threads
+    )?;
+    writeln!(out, "\n  {:<14}{:>14.1} ok/s", "rate", document.rate_per_s)?;
+    if let Some(offered) = document.offered_rate_per_s {
+        writeln!(out, "  {:<14}{offered:>14.1} requests/s", "offered")?;
+    }
+    let requests = &document.requests;
+    writeln!(out, "  {:<14}{:>14} of {} requests", "ok", requests.ok, requests.scheduled)?;
+    for (class, count) in document.classes.iter().filter(|(class, _)| *class != "ok") {
+        if *count > 0 {
+            writeln!(out, "  {class:<18}{count:>10}")?;
+        }
+    }
+    for (code, count) in &document.status_codes {
+        writeln!(out, "    status {code:<9}{count:>10}")?;
+    }
+    for (kind, count) in &document.malformed_kinds {
+        writeln!(out, "    {kind:<16}{count:>10}")?;
+    }
+    writeln!(out)?;
+    write_latency(out, document)?;
+    write_connections(out, document)?;
+    write_client(out, document)
+}
+
+fn write_latency(out: &mut String, document: &Document) -> std::fmt::Result {
+    writeln!(
+        out,
+        "  {:<14}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
+        "latency", "mean", "p50", "p90", "p99", "p99.9", "max"
+    )?;
+    let latency = &document.latency;
+    let rows = [
+        ("response", latency.response_us.as_ref()),
+        ("service", Some(&latency.service_us)),
+        ("first byte", Some(&latency.first_byte_us)),
+        ("connect", Some(&latency.connect_us)),
+        ("send lag", latency.send_lag_us.as_ref()),
+        ("errors", Some(&latency.error_us)),
+    ];
+    for (name, summary) in rows {
+        if let Some(summary) = summary.filter(|summary| summary.count > 0) {
+            write_quantiles(out, name, summary)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_quantiles(out: &mut String, name: &str, summary: &Summary) -> std::fmt::Result {
+    write!(out, "  {name:<14}{:>10}", duration(summary.mean))?;
+    for value in [summary.p50, summary.p90, summary.p99, summary.p99_9, summary.max] {
+        write!(out, "{:>10}", duration(value.map(|us| us as f64)))?;
+    }
+    writeln!(out)
+}
+
+fn duration(us: Option<f64>) -> String {
+    match us {
+        None => "-".to_owned(),
+        Some(us) if us < 1000.0 => format!("{us:.0}us"),
+        Some(us) if us < 1e6 => format!("{:.2}ms", us / 1e3),
+        Some(us) => format!("{:.2}s", us / 1e6),
+    }
+}
+
+fn write_connections(out: &mut String, document: &Document) -> std::fmt::Result {
+    let part = &document.connections;
+    write!(
+        out,
+        "\n  connections: {} asked, {} at once, {} served",
+        part.asked, part.established, part.served
+    )?;
+    write!(out, " ({} to {} responses each", part.responses_min, part.responses_max)?;
+    match part.jain_fairness {
+        Some(jain) => writeln!(out, ", fairness {jain:.3})")?,
+        None => writeln!(out, ")")?,
+    }
+    writeln!(
+        out,
+        "  opened {}, closed by server {}, by client {}",
+        part.opened, part.closed_by_server, part.closed_by_client
+    )
+}
+
+fn write_client(out: &mut String, document: &Document) -> std::fmt::Result {
+    let client = &document.client;
+    write!(out, "  client: {:.2} s CPU", client.cpu_s)?;
+    if let Some(cpu_us) = client.cpu_us_per_request {
+        write!(out, ", {cpu_us:.2} us a request")?;
+    }
+    writeln!(out, ", busiest thread {:.0} %", client.busiest_thread_share * 100.0)?;
+    for limit in &document.limits {
+        writeln!(
+            out,
+            "  LIMIT {}: {:.3} > {:.3}; {}",
+            limit.code, limit.reading, limit.threshold, limit.advice
+        )?;
+    }
+    if document.interrupted {
+        writeln!(out, "  ended early by a signal")?;
+    }
+    Ok(())
+}

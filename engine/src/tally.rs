@@ -1,0 +1,129 @@
+//! What happened to the requests of one part of a run: counts and distributions, mergeable.
+
+use std::collections::BTreeMap;
+
+use crate::classes::{Class, MalformedKind};
+use crate::connection::Flight;
+use crate::histogram::Latency;
+
+#[derive(Clone, Debug)]
+pub struct Tally {
+    pub scheduled: u64,
+    pub classes: [u64; Class::COUNT],
+    pub status_codes: BTreeMap<u16, u64>,
+    pub malformed_kinds: [u64; MalformedKind::COUNT],
+    pub connect_errnos: BTreeMap<i32, u64>,
+    pub bytes_in: u64,
+    pub bytes_out: u64,
+    /// Time that connections spent on requests, connecting included: Little's law is about it.
+    pub busy_ns: u128,
+    pub connect: Latency,
+    pub first_byte: Latency,
+    /// From the write to the last byte, or to the timeout.
+    pub service: Latency,
+    /// Open loop: from the intended time to the last byte, or for as long as was waited.
+    pub response: Latency,
+    /// Requests that ended in any class but ok.
+    pub error: Latency,
+    /// Open loop: from the intended time to the write.
+    pub send_lag: Latency,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            scheduled: 0,
+            classes: [0; Class::COUNT],
+            status_codes: BTreeMap::new(),
+            malformed_kinds: [0; MalformedKind::COUNT],
+            connect_errnos: BTreeMap::new(),
+            bytes_in: 0,
+            bytes_out: 0,
+            busy_ns: 0,
+            connect: Latency::default(),
+            first_byte: Latency::default(),
+            service: Latency::default(),
+            response: Latency::default(),
+            error: Latency::default(),
+            send_lag: Latency::default(),
+        }
+    }
+}
+
+impl Tally {
+    pub fn count(&self, class: Class) -> u64 {
+        self.classes[class as usize]
+    }
+
+    pub fn classed(&self) -> u64 {
+        self.classes.iter().sum()
+    }
+
+    /// Requests that ended in a class of the server's fault.
+    pub fn server_errors(&self) -> u64 {
+        self.sum_of(Class::is_server_error)
+    }
+
+    pub fn client_limits(&self) -> u64 {
+        self.sum_of(Class::is_client_limit)
+    }
+
+    /// Requests that ended in any class but ok.
+    pub fn not_ok(&self) -> u64 {
+        self.classed() - self.count(Class::Ok)
+    }
+
+    fn sum_of(&self, of: fn(Class) -> bool) -> u64 {
+        Class::ALL.iter().filter(|class| of(**class)).map(|class| self.count(*class)).sum()
+    }
+
+    /// Gives a request its class.
+    #[inline]
+    pub fn end(&mut self, flight: &Flight, class: Class, first_byte_ns: u64, now_ns: u64) {
+        self.classes[class as usize] += 1;
+        self.busy_ns += u128::from(now_ns - flight.begun_ns);
+        if first_byte_ns > 0 {
+            self.first_byte.record(first_byte_ns - flight.sent_ns);
+        }
+        let answered = matches!(class, Class::Ok | Class::Late);
+        if answered || matches!(class, Class::TimeoutFirstByte | Class::TimeoutBody) {
+            self.service.record(now_ns - flight.sent_ns);
+            if flight.intended_ns > 0 {
+                self.response.record(now_ns - flight.intended_ns);
+            }
+        }
+        if class == Class::Unfinished && flight.intended_ns > 0 {
+            self.response.record(now_ns - flight.intended_ns);
+        }
+        if !answered {
+            self.error.record(now_ns - flight.begun_ns);
+        }
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        self.scheduled += other.scheduled;
+        add(&mut self.classes, &other.classes);
+        add(&mut self.malformed_kinds, &other.malformed_kinds);
+        for (code, count) in &other.status_codes {
+            *self.status_codes.entry(*code).or_default() += count;
+        }
+        for (errno, count) in &other.connect_errnos {
+            *self.connect_errnos.entry(*errno).or_default() += count;
+        }
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.busy_ns += other.busy_ns;
+        self.connect.merge(&other.connect);
+        self.first_byte.merge(&other.first_byte);
+        self.service.merge(&other.service);
+        self.response.merge(&other.response);
+        self.error.merge(&other.error);
+        self.send_lag.merge(&other.send_lag);
+    }
+}
+
+fn add(to: &mut [u64], from: &[u64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to += from;
+    }
+}

@@ -1,0 +1,90 @@
+//! Where the load goes: `http://host:port/path` or `unix:/socket:/path`.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+/// One URL, resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    pub url: String,
+    pub address: Address,
+    /// Value of the Host header.
+    pub host: String,
+    /// Path and query.
+    pub path: String,
+}
+
+impl Target {
+    pub fn parse(url: &str) -> Result<Self, String> {
+        let wrong = |what: &str| format!("URL {url:?}: {what}; expected http://HOST[:PORT]/PATH");
+        if url.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+            return Err(wrong("it has blanks or control characters"));
+        }
+        if let Some(rest) = url.strip_prefix("unix:") {
+            let (socket, path) = rest.split_once(':').unwrap_or((rest, "/"));
+            if !socket.starts_with('/') || !path.starts_with('/') {
+                return Err(format!("URL {url:?}: expected unix:/SOCKET[:/PATH]"));
+            }
+            return Ok(Self {
+                url: url.to_owned(),
+                address: Address::Unix(socket.into()),
+                host: "localhost".to_owned(),
+                path: path.to_owned(),
+            });
+        }
+        if url.starts_with("https://") {
+            return Err(wrong("TLS is not spoken here"));
+        }
+        let rest = url.strip_prefix("http://").ok_or_else(|| wrong("it has no http:// scheme"))?;
+        let rest = rest.split('#').next().unwrap_or_default();
+        let cut = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (host, path) = rest.split_at(cut);
+        if host.is_empty() || host.contains('@') {
+            return Err(wrong("it has no plain host"));
+        }
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        let address = resolve(host).map_err(|error| wrong(&error))?;
+        Ok(Self { url: url.to_owned(), address, host: host.to_owned(), path })
+    }
+}
+
+fn resolve(host: &str) -> Result<Address, String> {
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
+    let full = if has_port { host.to_owned() } else { format!("{host}:80") };
+    let mut found = full.to_socket_addrs().map_err(|error| error.to_string())?;
+    found.next().map(Address::Tcp).ok_or_else(|| "the host has no address".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_take_their_parts() {
+        let target = Target::parse("http://127.0.0.1:4000").unwrap();
+        assert_eq!((target.host.as_str(), target.path.as_str()), ("127.0.0.1:4000", "/"));
+        let target = Target::parse("http://127.0.0.1/a?b#c").unwrap();
+        assert_eq!(target.address, Address::Tcp("127.0.0.1:80".parse().unwrap()));
+        assert_eq!(target.path, "/a?b");
+        let target = Target::parse("http://[::1]:8080?q").unwrap();
+        assert_eq!(target.address, Address::Tcp("[::1]:8080".parse().unwrap()));
+        assert_eq!(target.path, "/?q");
+        let target = Target::parse("unix:/run/app.sock:/users/1").unwrap();
+        assert_eq!(target.address, Address::Unix("/run/app.sock".into()));
+        assert_eq!(target.path, "/users/1");
+    }
+
+    #[test]
+    fn wrong_urls_say_what_was_expected() {
+        for url in ["127.0.0.1:80", "https://127.0.0.1/", "http://", "http://a b/", "unix:x"] {
+            let error = Target::parse(url).unwrap_err();
+            assert!(error.contains("expected"), "{error}");
+        }
+    }
+}

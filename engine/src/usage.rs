@@ -1,0 +1,85 @@
+//! What the client itself used, and how long it was kept from running.
+
+use std::fs;
+use std::mem::MaybeUninit;
+
+use crate::clock;
+
+/// CPU time and run-queue wait of one thread up to a moment; nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThreadUsage {
+    pub at_ns: u64,
+    pub user_ns: u64,
+    pub system_ns: u64,
+    /// Time the thread was ready and another ran (second field of schedstat).
+    pub wait_ns: u64,
+}
+
+impl ThreadUsage {
+    /// Of the calling thread.
+    pub fn read() -> Self {
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: getrusage fills the struct it is given; zeroes are a valid one too.
+        let usage = unsafe {
+            libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+            usage.assume_init()
+        };
+        let schedstat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        let wait_ns = schedstat.split_whitespace().nth(1).and_then(|field| field.parse().ok());
+        Self {
+            at_ns: clock::now_ns(),
+            user_ns: of_timeval(usage.ru_utime),
+            system_ns: of_timeval(usage.ru_stime),
+            wait_ns: wait_ns.unwrap_or(0),
+        }
+    }
+
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            at_ns: self.at_ns - earlier.at_ns,
+            user_ns: self.user_ns - earlier.user_ns,
+            system_ns: self.system_ns - earlier.system_ns,
+            wait_ns: self.wait_ns - earlier.wait_ns,
+        }
+    }
+
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+}
+
+fn of_timeval(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
+}
+
+/// Ticks of the whole machine, from the first line of /proc/stat.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MachineTicks {
+    total: u64,
+    steal: u64,
+}
+
+impl MachineTicks {
+    pub fn read() -> Self {
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let line = stat.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> =
+            line.split_whitespace().skip(1).take(8).filter_map(|tick| tick.parse().ok()).collect();
+        Self { total: ticks.iter().sum(), steal: ticks.get(7).copied().unwrap_or(0) }
+    }
+
+    /// Share of CPU time that the hypervisor gave to others since then.
+    pub fn steal_share_since(&self, earlier: &Self) -> f64 {
+        let total = self.total.saturating_sub(earlier.total).max(1);
+        self.steal.saturating_sub(earlier.steal) as f64 / total as f64
+    }
+}
+
+/// TCP sockets of this network namespace in TIME_WAIT, from /proc/net/sockstat.
+pub fn time_wait_sockets() -> Option<u64> {
+    let text = fs::read_to_string("/proc/net/sockstat").ok()?;
+    let line = text.lines().find(|line| line.starts_with("TCP:"))?;
+    let mut fields = line.split_whitespace();
+    fields.find(|field| *field == "tw")?;
+    fields.next()?.parse().ok()
+}
