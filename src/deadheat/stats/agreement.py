@@ -1,0 +1,81 @@
+"""Do two rankings of the same contenders agree?"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from deadheat.stats.quantile import NORMAL
+from deadheat.stats.ranking import Ranking
+
+_FEWEST_FOR_AN_INTERVAL = 5
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Kendall's tau-b of two rankings, with its interval, and what they contradict.
+
+    `inversions` are the pairs that both rankings separate into groups, in opposite order.
+    `tau_b_of_groups` counts a dead heat as a tie; NaN where either ranking has one group.
+    """
+
+    tau_b: float
+    low: float
+    high: float
+    contenders: int
+    tau_b_of_groups: float
+    inversions: tuple[tuple[str, str], ...]
+
+
+def compare(first: Ranking, second: Ranking, confidence: float = 0.95) -> Agreement:
+    """Agreement over the contenders that both rank; ValueError for fewer than two."""
+    places = [{row.name: place for place, row in enumerate(run.rows)} for run in (first, second)]
+    groups = [{row.name: row.group for row in run.rows} for run in (first, second)]
+    names = sorted(places[0].keys() & places[1].keys(), key=places[0].__getitem__)
+    if len(names) < 2:
+        raise ValueError(f"{len(names)} contenders in both rankings: at least 2 are needed")
+    tau = tau_b(*([by_name[name] for name in names] for by_name in places))
+    low, high = tau_interval(tau, len(names), confidence)
+    return Agreement(
+        tau_b=tau,
+        low=low,
+        high=high,
+        contenders=len(names),
+        tau_b_of_groups=tau_b(*([by_name[name] for name in names] for by_name in groups)),
+        inversions=inversions(names, *groups),
+    )
+
+
+def tau_b(x: Sequence[float] | npt.ArrayLike, y: Sequence[float] | npt.ArrayLike) -> float:
+    """Kendall's tau-b (Kendall 1945), corrected for ties; NaN where x or y is constant."""
+    signs = [np.sign(np.subtract.outer(values, values)) for values in map(np.asarray, (x, y))]
+    if signs[0].shape != signs[1].shape:
+        raise ValueError("two rankings of different lengths")
+    untied = math.sqrt(float((signs[0] ** 2).sum()) * float((signs[1] ** 2).sum()))
+    return float((signs[0] * signs[1]).sum()) / untied if untied else math.nan
+
+
+def tau_interval(tau: float, contenders: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Interval of tau over contenders drawn like these; (-1, 1) for fewer than five.
+
+    Fisher's z with variance 0.437 / (n - 4): Fieller, Hartley & Pearson 1957.
+    """
+    if contenders < _FEWEST_FOR_AN_INTERVAL or math.isnan(tau):
+        return -1.0, 1.0
+    centre = math.atanh(min(max(tau, -1 + 1e-12), 1 - 1e-12))
+    reach = NORMAL.inv_cdf((1 + confidence) / 2) * math.sqrt(0.437 / (contenders - 4))
+    return math.tanh(centre - reach), math.tanh(centre + reach)
+
+
+def inversions(
+    names: Sequence[str], first: Mapping[str, int], second: Mapping[str, int]
+) -> tuple[tuple[str, str], ...]:
+    """Pairs of `names` whose groups are in opposite order in `first` and `second`."""
+    return tuple(
+        (a, b)
+        for a, b in combinations(names, 2)
+        if (first[a] - first[b]) * (second[a] - second[b]) < 0
+    )

@@ -1,0 +1,61 @@
+"""How often a run calls two copies of one server different: the A/A test of the method."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from deadheat.stats.pairs import PairFits
+from deadheat.stats.quantile import NORMAL, binomial_bounds
+
+FEWEST_PAIRS = 200
+
+
+@dataclass(frozen=True)
+class FalseAlarms:
+    """False differences among null pairs, at a nominal rate for each pair alone.
+
+    `allowed` is the highest rate that binomial chance explains at 95 %. `low` and `high`
+    are the exact 95 % interval of the true rate for independent pairs.
+    """
+
+    null_pairs: int
+    false_differences: int
+    nominal: float
+    low: float
+    high: float
+    allowed: float
+
+    @property
+    def false_difference_rate(self) -> float:
+        return self.false_differences / self.null_pairs
+
+    @property
+    def passed(self) -> bool:
+        """Enough pairs, and no more false differences than chance explains."""
+        return self.null_pairs >= FEWEST_PAIRS and self.false_difference_rate <= self.allowed
+
+
+def false_alarms(runs: Iterable[PairFits], nominal: float = 0.05) -> FalseAlarms:
+    """Count over `runs` in which all contenders are the same server.
+
+    Every pair of a run counts, each tested alone at `nominal`. Pairs of one run share
+    contenders: several runs of few contenders say more than one run of many.
+    ValueError without a single pair.
+    """
+    pairs = differences = 0
+    for fits in runs:
+        upper = np.triu_indices(fits.contenders, k=1)
+        log_ratio, half_width = fits.log_ratio[upper], fits.half_width(nominal)[upper]
+        pairs += int(np.isfinite(half_width).sum())
+        differences += int((np.abs(log_ratio) > half_width).sum())
+    if pairs == 0:
+        raise ValueError("no pair of copies was measured")
+    low, high = binomial_bounds(differences, pairs)
+    return FalseAlarms(pairs, differences, nominal, low, high, allowed_rate(nominal, pairs))
+
+
+def allowed_rate(nominal: float, pairs: int) -> float:
+    """nominal + z[0.95] sqrt(nominal (1 - nominal) / pairs): 0.075 for 0.05 and 200 pairs."""
+    return nominal + NORMAL.inv_cdf(0.95) * math.sqrt(nominal * (1 - nominal) / pairs)

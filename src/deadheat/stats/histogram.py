@@ -1,0 +1,59 @@
+"""Latency distributions of the load engine: HdrHistogram, merged over trials."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hdrh.histogram import HdrHistogram
+
+LOWEST_US = 1
+HIGHEST_US = 3_600_000_000
+DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Latency:
+    """A distribution of durations, 1 us to 1 h with three digits.
+
+    Immutable by use: `merge` makes a new one.
+    """
+
+    histogram: HdrHistogram
+
+    @property
+    def count(self) -> int:
+        return int(self.histogram.total_count)
+
+    def quantile_us(self, q: float) -> int | None:
+        """The q-quantile in microseconds; None below 100 / (1 - q) values, too few to tell.
+
+        ValueError for q outside 0 <= q < 1.
+        """
+        if not 0 <= q < 1:
+            raise ValueError(f"quantile {q} is not at least 0 and below 1")
+        if self.count < values_needed(q):
+            return None
+        return int(self.histogram.get_value_at_percentile(100 * q))
+
+
+def values_needed(q: float) -> float:
+    """How many values a q-quantile takes: 100 beyond it."""
+    return (100 - 1e-6) / (1 - q)
+
+
+def merge(encoded: Iterable[str]) -> Latency:
+    """The distribution of all trials of `encoded`: HdrHistogram V2, deflated, in base64.
+
+    ValueError for text that is not such a histogram; an empty distribution for no trials.
+    """
+    total = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
+    for text in encoded:
+        total.add(_decode(text))
+    return Latency(total)
+
+
+def _decode(text: str) -> HdrHistogram:
+    try:
+        return HdrHistogram.decode(text.encode())
+    except Exception as error:
+        shown = text if len(text) <= 20 else f"{text[:20]}..."
+        raise ValueError(f"not an HdrHistogram V2 in base64: {shown!r}") from error

@@ -1,0 +1,221 @@
+"""From rates to an order that owns up to its ties.
+
+All statements of a ranking hold jointly at its confidence: every verdict, every rank interval
+and every ratio interval. Neighbours are chosen after looking at the data, so the family that
+the error is shared over is all pairs, not the neighbours alone. One family and one level also
+keep the table consistent: each verdict can be read off its interval, and each rank off the
+verdicts.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from deadheat.stats.decision import Effort, Verdict, effort, judge
+from deadheat.stats.effect import minimum_detectable_effect
+from deadheat.stats.pairs import PairFits, fit_pairs
+from deadheat.stats.quantile import Floats
+from deadheat.stats.ratio import RatioInterval, Ratios
+from deadheat.stats.sequence import Level
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contender in the order; `rank_low` is its best possible rank, 1 the fastest.
+
+    `group` counts from 1; rows of one group are a dead heat, and any two rows of different
+    groups are separated.
+    """
+
+    name: str
+    rank_low: int
+    rank_high: int
+    group: int
+    rate_median: float
+    ratio_to_leader: RatioInterval
+
+    @property
+    def rank(self) -> str:
+        """The rank interval as text: "3" or "2-4"."""
+        if self.rank_low == self.rank_high:
+            return str(self.rank_low)
+        return f"{self.rank_low}-{self.rank_high}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two contenders, the one that looks faster first.
+
+    `probability_faster` is P(faster > slower) as `PairFits.probability_faster` defines it;
+    `effort` is what an undecided pair needs, None for a decided one or without an interval.
+    """
+
+    faster: str
+    slower: str
+    verdict: Verdict
+    ratio: RatioInterval
+    probability_faster: float
+    effort: Effort | None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Rows from fastest to slowest, and all pairs of them.
+
+    `unranked` names contenders without a comparable trial; `minimum_detectable_effect` is
+    the smallest difference (0.02 is 2 %) that this run finds four times in five.
+    """
+
+    rows: tuple[Row, ...]
+    pairs: tuple[Pair, ...]
+    unranked: tuple[str, ...]
+    level: Level
+    margin: float
+    minimum_detectable_effect: float
+
+    @cached_property
+    def neighbours(self) -> tuple[Pair, ...]:
+        """The pairs next to each other in the order, from the top."""
+        names = [row.name for row in self.rows]
+        return tuple(self.pair(a, b) for a, b in pairwise(names))
+
+    @property
+    def settled(self) -> bool:
+        """Every neighbouring pair is separated or equivalent."""
+        return all(pair.verdict is not Verdict.UNDECIDED for pair in self.neighbours)
+
+    @property
+    def dead_heats(self) -> tuple[tuple[str, ...], ...]:
+        """The groups of two or more, from the top."""
+        groups: dict[int, list[str]] = {}
+        for row in self.rows:
+            groups.setdefault(row.group, []).append(row.name)
+        return tuple(tuple(names) for names in groups.values() if len(names) > 1)
+
+    @property
+    def effort(self) -> Effort | None:
+        """The most that any undecided neighbouring pair needs; None when settled or unknown."""
+        needs = [pair.effort for pair in self.neighbours if pair.effort is not None]
+        if not needs:
+            return None
+        return Effort(
+            extra_blocks=max(need.extra_blocks for need in needs),
+            extra_invocations=max(need.extra_invocations for need in needs),
+        )
+
+    def pair(self, a: str, b: str) -> Pair:
+        """The pair of two ranked contenders, in whichever order they are named; or KeyError."""
+        return self._by_names[frozenset((a, b))]
+
+    def probability_faster(self, a: str, b: str) -> float:
+        """P(a faster than b) for two ranked contenders."""
+        pair = self.pair(a, b)
+        return pair.probability_faster if pair.faster == a else 1 - pair.probability_faster
+
+    @cached_property
+    def _by_names(self) -> dict[frozenset[str], Pair]:
+        return {frozenset((pair.faster, pair.slower)): pair for pair in self.pairs}
+
+
+def rank(
+    rates: npt.ArrayLike,
+    names: Sequence[str],
+    *,
+    margin: float = 0.03,
+    confidence: float = 0.95,
+    share: float = 1.0,
+    companions: Collection[str] = (),
+) -> Ranking:
+    """Rank `rates[invocation, block, contender]` (requests/s, NaN for no valid trial).
+
+    `share` is this look's share of the error (`sequence.Looks.share`). `companions` are
+    columns that ran in every block but do not compete, such as the null server: they take
+    part in the pooled variance, not in the order. ValueError for names that do not fit.
+    """
+    rates = np.asarray(rates, dtype=float)
+    fits = fit_pairs(rates)
+    if len(names) != fits.contenders or len(set(names)) != len(names):
+        raise ValueError(f"{fits.contenders} columns of rates need as many distinct names")
+    competing = np.array([name not in companions for name in names], dtype=bool)
+    order = _order(fits, rates, competing)
+    fits, names_in_order = fits.of(order), [names[k] for k in order]
+    level = Level(confidence, max(len(order) * (len(order) - 1) // 2, 1), share)
+    ratios = Ratios(fits, level)
+    verdicts = _verdicts(ratios, margin)
+    medians = np.nanmedian(rates[:, :, order], axis=(0, 1)) if len(order) else np.array([])
+    return Ranking(
+        rows=_rows(ratios, verdicts, names_in_order, medians),
+        pairs=_pairs(ratios, verdicts, names_in_order, margin),
+        unranked=tuple(name for k, name in enumerate(names) if competing[k] and k not in order),
+        level=level,
+        margin=margin,
+        minimum_detectable_effect=minimum_detectable_effect(fits, level.alpha),
+    )
+
+
+def _order(fits: PairFits, rates: Floats, competing: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    """Rankable contenders, fastest first, by the mean log-ratio against the others."""
+    field = np.flatnonzero(competing & np.isfinite(rates).any(axis=(0, 1)))
+    log_ratio = fits.log_ratio[np.ix_(field, field)]
+    comparable = np.isfinite(log_ratio).any(axis=1) | (len(field) == 1)
+    field, log_ratio = field[comparable], log_ratio[np.ix_(comparable, comparable)]
+    np.fill_diagonal(log_ratio, 0.0)
+    score = np.array([np.nanmean(against) for against in log_ratio])
+    return field[np.argsort(-score, kind="stable")]
+
+
+def _verdicts(ratios: Ratios, margin: float) -> npt.NDArray[np.object_]:
+    """The verdict of every pair [place, place]; a contender is equivalent to itself."""
+    log_ratio, half_width = ratios.fits.log_ratio, ratios.half_width
+    verdicts = np.full(log_ratio.shape, Verdict.EQUIVALENT, dtype=object)
+    for a, b in np.argwhere(~np.eye(len(log_ratio), dtype=bool)):
+        verdicts[a, b] = judge(float(log_ratio[a, b]), float(half_width[a, b]), margin)
+    return verdicts
+
+
+def _rows(
+    ratios: Ratios, verdicts: npt.NDArray[np.object_], names: Sequence[str], medians: Floats
+) -> tuple[Row, ...]:
+    separated = verdicts == Verdict.SEPARATED
+    beaten_by = (separated & (ratios.fits.log_ratio < 0)).sum(axis=1)
+    beats = (separated & (ratios.fits.log_ratio > 0)).sum(axis=1)
+    cuts = [place > 0 and bool(separated[:place, place:].all()) for place in range(len(names))]
+    groups = 1 + np.cumsum(cuts, dtype=int)
+    return tuple(
+        Row(
+            name=name,
+            rank_low=1 + int(beaten_by[place]),
+            rank_high=len(names) - int(beats[place]),
+            group=int(groups[place]),
+            rate_median=float(medians[place]),
+            ratio_to_leader=ratios.interval(place, 0),
+        )
+        for place, name in enumerate(names)
+    )
+
+
+def _pairs(
+    ratios: Ratios, verdicts: npt.NDArray[np.object_], names: Sequence[str], margin: float
+) -> tuple[Pair, ...]:
+    probability = ratios.fits.probability_faster()
+    pairs = []
+    for above, below in combinations(range(len(names)), 2):
+        swap = ratios.fits.log_ratio[above, below] < 0
+        a, b = (below, above) if swap else (above, below)
+        verdict = verdicts[a, b]
+        undecided = verdict is Verdict.UNDECIDED
+        pairs.append(
+            Pair(
+                faster=names[a],
+                slower=names[b],
+                verdict=verdict,
+                ratio=ratios.interval(a, b),
+                probability_faster=float(probability[a, b]),
+                effort=effort(ratios, a, b, margin) if undecided else None,
+            )
+        )
+    return tuple(pairs)

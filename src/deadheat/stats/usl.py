@@ -1,0 +1,128 @@
+"""The Universal Scalability Law: what contention and coherency cost as workers are added."""
+
+import math
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from deadheat.stats.quantile import Floats
+
+FEWEST_LEVELS = 3
+RECOMMENDED_LEVELS = 6
+_FEWEST_BLOCKS_TO_RESAMPLE = 5
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A fitted parameter; the interval is NaN where there are too few blocks to resample."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ScalingFit:
+    """X(N) = rate_of_one * N / (1 + contention (N - 1) + coherency N (N - 1)).
+
+    `peak_workers` is sqrt((1 - contention) / coherency), infinite without coherency.
+    `provisional` below the six levels that are recommended.
+    """
+
+    rate_of_one: Estimate
+    contention: Estimate
+    coherency: Estimate
+    peak_workers: Estimate
+    levels: int
+    blocks: int
+    confidence: float
+    provisional: bool
+
+    def rate(self, workers: float) -> float:
+        """The fitted rate at `workers`, requests/s."""
+        n, sigma, kappa = workers, self.contention.value, self.coherency.value
+        return self.rate_of_one.value * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
+
+
+def fit_scaling(
+    workers: npt.ArrayLike,
+    rates: npt.ArrayLike,
+    *,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> ScalingFit:
+    """Fit `rates[block, level]` (requests/s, NaN for no valid trial) at `workers[level]`.
+
+    Gunther (2007). N / X(N) is linear in the parameters, so the fit is least squares of the
+    relative error on the geometric mean of each level, with both coefficients held between
+    their bounds: coherency at least 0, contention from 0 to 1. Intervals are percentiles
+    of a bootstrap over blocks, from five blocks on. ValueError for fewer than three levels.
+    """
+    levels = np.asarray(workers, dtype=float)
+    table = np.asarray(rates, dtype=float)
+    if table.ndim != 2 or table.shape[1] != len(levels):
+        raise ValueError("rates need axes [block, level], one column for each number of workers")
+    if len(set(levels.tolist())) < FEWEST_LEVELS or np.any(levels < 1):
+        raise ValueError(f"a scaling fit needs {FEWEST_LEVELS} levels of 1 worker or more")
+    logs = np.log(table)
+    if not np.isfinite(logs).any(axis=0).all():
+        raise ValueError("a level without a single valid trial")
+    point = _parameters(levels, np.exp(np.nanmean(logs, axis=0)))
+    draws = _resampled(levels, logs, resamples, seed)
+    edges = np.full((2, len(point)), np.nan)
+    if len(draws):
+        edges = np.percentile(
+            draws, [50 * (1 - confidence), 50 * (1 + confidence)], axis=0, method="inverted_cdf"
+        )
+    estimates = [
+        Estimate(float(value), float(low), float(high))
+        for value, low, high in zip(point, edges[0], edges[1], strict=True)
+    ]
+    return ScalingFit(
+        *estimates,
+        levels=len(levels),
+        blocks=len(table),
+        confidence=confidence,
+        provisional=len(levels) < RECOMMENDED_LEVELS,
+    )
+
+
+def _resampled(levels: Floats, logs: Floats, resamples: int, seed: int) -> Floats:
+    """Parameters of fits to blocks drawn with replacement, [draw, parameter]."""
+    if len(logs) < _FEWEST_BLOCKS_TO_RESAMPLE:
+        return np.empty((0, 4))
+    generator = np.random.default_rng(seed)
+    drawn = logs[generator.integers(len(logs), size=(resamples, len(logs)))]
+    complete = np.isfinite(drawn).any(axis=1).all(axis=1)
+    means = np.exp(np.nanmean(drawn[complete], axis=1))
+    return np.array([_parameters(levels, mean) for mean in means])
+
+
+def _parameters(levels: Floats, rates: Floats) -> Floats:
+    """rate_of_one, contention, coherency, peak_workers: the best fit within the bounds.
+
+    With N / X(N) = p + q N + r N (N - 1), the bounds say that p, q and r are not negative.
+    """
+    n = levels
+    design = np.stack([np.ones_like(n), n, n * (n - 1)], axis=1) * (rates / n)[:, None]
+    p, q, r = _nonnegative_least_squares(design, np.ones_like(n))
+    contention, coherency = q / (p + q), r / (p + q)
+    peak = math.sqrt((1 - contention) / coherency) if coherency > 0 else math.inf
+    return np.array([1 / (p + q), contention, coherency, peak])
+
+
+def _nonnegative_least_squares(design: Floats, target: Floats) -> Floats:
+    """The best of the unconstrained fits to each subset of columns that is not negative."""
+    columns = range(design.shape[1])
+    subsets = chain.from_iterable(combinations(columns, size + 1) for size in columns)
+    best, least = np.zeros(design.shape[1]), math.inf
+    for subset in subsets:
+        solution = np.linalg.lstsq(design[:, subset], target, rcond=None)[0]
+        error = float(((design[:, subset] @ solution - target) ** 2).sum())
+        if np.all(solution >= 0) and error < least:
+            best, least = np.zeros(design.shape[1]), error
+            best[list(subset)] = solution
+    return best
