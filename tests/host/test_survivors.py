@@ -1,15 +1,18 @@
+import contextlib
+import json
 import os
 import select
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from deadheat.host import ProcessSpec
-from deadheat.host.agent import cgroup_candidates, stat_fields
-from deadheat.host.local import LocalHost
+from deadheat.host.agent import cgroup_candidates, start_ticks
+from deadheat.host.local import AGENT_PATH, LocalHost
 from tests.host.conftest import eventually, log, python
 
 ADVERSARY = Path(__file__).with_name("adversary.py")
@@ -28,13 +31,8 @@ def wait_for_marks(marks: Path) -> None:
 
 
 def living(marks: Path) -> list[str]:
-    """The marks (PID and start time) of processes alive now; a zombie is dead."""
-    alive = {}
-    for mark in marks.iterdir():
-        fields = stat_fields(mark.name)
-        if fields and fields[0] not in "ZX":
-            alive[mark.name] = fields[19]
-    return [pid for pid, start in alive.items() if start == (marks / pid).read_text()]
+    """The marks (PID and start time) of processes alive now."""
+    return [m.name for m in marks.iterdir() if str(start_ticks(int(m.name))) == m.read_text()]
 
 
 @pytest.fixture
@@ -90,7 +88,7 @@ def test_nothing_survives_close(containment: str, marks: Path, tmp_path: Path) -
 HARNESS = """
 import sys
 from deadheat.host import ProcessSpec
-from deadheat.host.local import LocalHost
+from deadheat.host.local import AGENT_PATH, LocalHost
 host = LocalHost(sys.argv[1])
 host.start(ProcessSpec(sys.argv[3:]), sys.argv[2])
 print(host._agent.pid, flush=True)
@@ -109,13 +107,20 @@ def start_harness(
     return harness, agent
 
 
+@contextlib.contextmanager
+def end_of(pid: int) -> Iterator[None]:
+    """Wait at the end of the context until the process is dead, reaped or not."""
+    watched = os.pidfd_open(pid)
+    yield
+    select.select([watched], [], [])
+    os.close(watched)
+
+
 def test_nothing_survives_the_harness_killed(containment: str, marks: Path, tmp_path: Path) -> None:
     harness, agent = start_harness(containment, marks, tmp_path)
-    agent_end = os.pidfd_open(agent)
-    harness.kill()
-    harness.communicate()
-    select.select([agent_end], [], [])
-    os.close(agent_end)
+    with end_of(agent):
+        harness.kill()
+        harness.communicate()
     assert living(marks) == []
 
 
@@ -123,11 +128,27 @@ def test_nothing_survives_harness_and_agent_killed_once_the_next_agent_starts(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
     harness, agent = start_harness(containment, marks, tmp_path)
-    harness.kill()
-    os.kill(agent, signal.SIGKILL)
+    with end_of(agent):
+        os.kill(agent, signal.SIGKILL)
+        harness.kill()
     harness.communicate()
     LocalHost(containment).close()
     eventually(lambda: living(marks) == [])
+
+
+def test_a_sweep_takes_a_zombie_for_dead(containment: str, marks: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(AGENT_PATH), "--containment", containment]
+    spec = {"command": adversary(marks).command}
+    request = {"id": 1, "do": "start", "spec": spec, "log_path": log(tmp_path)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+        assert agent.stdin is not None
+        agent.stdin.write(json.dumps(request).encode() + b"\n")
+        agent.stdin.flush()
+        wait_for_marks(marks)
+        with end_of(agent.pid):
+            agent.kill()
+        LocalHost(containment).close()
+        eventually(lambda: living(marks) == [])
 
 
 def test_a_sweep_spares_the_trees_of_a_living_agent(

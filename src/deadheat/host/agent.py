@@ -47,6 +47,7 @@ EXCHANGE_BYTES_MAX = 4 << 20
 KERNEL_DEADLINE_S = 20.0  # for what the kernel does by itself: kill, freeze, empty a cgroup
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 AGENT_PATH = Path(__file__).resolve()
+DEAD = ("Z", "X")  # states of /proc/PID/stat
 CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
 
 Json = Dict[str, Any]  # noqa: UP006
@@ -98,9 +99,12 @@ def stat_fields(pid: int | str) -> list[str] | None:
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot: with its PID, what identifies it."""
+    """When a process started, in clock ticks since boot: with its PID, what identifies it.
+
+    None where it is dead, if only nobody has reaped it yet.
+    """
     fields = stat_fields(pid)
-    return int(fields[19]) if fields else None
+    return int(fields[19]) if fields and fields[0] not in DEAD else None
 
 
 def descendants(root: int) -> list[int]:
@@ -111,7 +115,7 @@ def descendants(root: int) -> list[int]:
         fields = stat_fields(pid)
         if fields:
             children[int(fields[1])].append(pid)
-            if fields[0] in "ZX":
+            if fields[0] in DEAD:
                 dead.add(pid)
     found = [root]
     for pid in found:
@@ -595,7 +599,9 @@ def is_stopped(pid: int) -> bool:
         return True
     found = (stat_fields(f"{pid}/task/{thread}") for thread in threads)
     states = {fields[0] for fields in found if fields}
-    return states <= set("TtZX") or (states <= set("TtZXD") and stop_is_pending(pid))
+    return states <= {*DEAD, "T", "t"} or (
+        states <= {*DEAD, "T", "t", "D"} and stop_is_pending(pid)
+    )
 
 
 def stop_is_pending(pid: int) -> bool:
