@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from deadheat import __version__
 from deadheat.campaign.build import Builder
@@ -10,7 +11,7 @@ from deadheat.campaign.grid import Entrant
 from deadheat.campaign.prepare import Candidate, prepare
 from deadheat.campaign.progress import Happened, Listener
 from deadheat.campaign.race import Race
-from deadheat.campaign.racer import CANARY, Racer, canary, from_contender
+from deadheat.campaign.racer import Racer, canaries, from_contender
 from deadheat.campaign.world import World
 from deadheat.catalog import Contender
 from deadheat.errors import DeadheatError
@@ -39,15 +40,17 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         deadheat_version=__version__,
         generator_version=f"{world.generator.name} {world.generator_version}",
     )
-    state, conclusion = "failed", {"why": "an error ended it"}
+    state = "failed"
+    conclusion: dict[str, Any] = {"why": "an error ended it"}
     try:
         store.add_host(run_id, "server", world.server_cpus, world.server_host.fingerprint())
         store.add_host(run_id, "load", world.load_cpus, world.load_host.fingerprint())
         entrants = _enter(plan, world, store, run_id, builder, listen)
         race = Race(world, plan.protocol, store, run_id, entrants, plan.seed, listen)
-        standings = race.run()
+        look = race.run()
         state = "complete"
-        conclusion = {"why": "settled" if standings.settled else _why_it_ended(plan.protocol)}
+        why = "settled" if look.settled else _why_it_ended(plan.protocol)
+        conclusion = {"why": why, "share": look.share, "look": look.number}
     except KeyboardInterrupt:
         state, conclusion = "interrupted", {"why": "interrupted"}
         listen(Happened("interrupted: what was measured is kept", trouble=True))
@@ -75,10 +78,10 @@ def _enter(
         if candidate.built is not None:
             racer = from_contender(candidate.contender, candidate.built)
             entrants.append(Entrant(racer, contender_id))
-    extra = [*plan.extra, *([canary(world.engine)] if plan.protocol.canary else [])]
+    extra = [*plan.extra, *(canaries(world.engine) if plan.protocol.canary else [])]
     for racer in extra:
         entrants.append(Entrant(racer, _keep_racer(store, run_id, len(entrants), racer, world)))
-    if all(entrant.racer.name == CANARY for entrant in entrants):
+    if all(entrant.racer.role == "canary" for entrant in entrants):
         raise DeadheatError(
             "no contender is left to measure", "the reasons stand above; `deadheat list` helps"
         )
@@ -127,7 +130,7 @@ def _keep_racer(store: Store, run_id: str, position: int, racer: Racer, world: W
         role=racer.role,
         workers=racer.workers,
         threads=racer.threads,
-        version=world.engine_version if racer.name == CANARY else None,
+        version=world.engine_version if racer.role == "canary" else None,
         manifest={"command": list(racer.command)},
     )
 

@@ -11,11 +11,16 @@ What is kept with a trial and gates nothing:
   waited for whom. What a neighbour took is read by `neighbour`.
 * The sum of bytes received: the engine compares each response whole, so a wrong one is one of
   its error classes; of wrk and ab only a sum is known, which acquits no single response.
+* The engine's own `limits`, which serve it when it runs alone: what they read is judged here
+  with the thresholds of a campaign. Only that it ran out of ports or descriptors is taken over.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
+from deadheat.campaign.racer import Racer
+from deadheat.campaign.world import World
 from deadheat.host import Completed, Sample
 from deadheat.host.cpu_time import CpuTime, cpu_time
 from deadheat.load import LoadResult, LoadSpec
@@ -51,6 +56,22 @@ class Evidence:
     beside: bool = True
     ceiling_per_s: float | None = None
     probes_client: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        world: World,
+        racer: Racer,
+        spec: LoadSpec,
+        result: LoadResult,
+        generator: Completed,
+        samples: Sequence[Sample],
+        ceiling_per_s: float | None,
+    ) -> Self:
+        beside = world.load_host is world.server_host
+        cpus = world.server_cpus + (world.load_cpus if beside else ())
+        probes_client = racer.role == "canary"
+        return cls(spec, result, generator, samples, cpus, beside, ceiling_per_s, probes_client)
 
     @property
     def cpu_time(self) -> CpuTime | None:
@@ -102,25 +123,34 @@ def errors(evidence: Evidence) -> Gate:
 
 
 def served(evidence: Evidence) -> Gate | None:
-    """Every connection that was asked for was established, and answered at least once."""
-    wanted, seen = evidence.spec.connections, evidence.result.connections_served
+    """Every connection that was asked for was established, and answered at least once.
+
+    An open loop that offers fewer requests than there are connections has no use for all.
+    """
+    spec, result = evidence.spec, evidence.result
+    wanted, seen = spec.connections, result.connections_served
     if seen is None:
         return None
-    advice = f"{wanted - seen} of {wanted} connections never got an answer"
-    established = evidence.result.connections_established
-    if established is not None:
-        advice += f" ({established} were open at once)"
-    advice += ": fewer connections, a longer trial, or a larger backlog or more workers"
+    if spec.rate_per_s is not None:
+        wanted = min(wanted, result.requests_ok + result.errors_total)
+    advice = (
+        f"{wanted - seen} of {wanted} connections never got an answer (open at once: "
+        f"{result.connections_established}): fewer connections, a longer trial, a larger backlog, "
+        "or more workers"
+    )
     return _gate("served", seen >= wanted, seen, wanted, advice)
 
 
 def client_limits(evidence: Evidence) -> Gate | None:
-    """The generator ran out of no descriptor and of no port (the engine's own classes)."""
+    """No request failed because the client had no descriptor or no port left.
+
+    Of the engine only: the others have no class of errors for it.
+    """
     if evidence.result.generator != "engine":
         return None
-    met = sum(evidence.result.errors.get(name, 0) for name in ("fd_limit", "addr_not_avail"))
+    reached = {limit["code"]: limit["reading"] for limit in evidence.result.limits}
     advice = "the client ran out of descriptors or ports: `deadheat doctor` says how to widen them"
-    return _at_most("client_limits", met, 0, advice)
+    return _at_most("client_limits", reached.get("client_resources", 0), 0, advice)
 
 
 def little_law(evidence: Evidence) -> Gate | None:
@@ -133,7 +163,12 @@ def little_law(evidence: Evidence) -> Gate | None:
     """
     spec, result = evidence.spec, evidence.result
     mean_us = result.service_us.get("mean")
-    if result.generator != "engine" or spec.rate_per_s or not spec.keep_alive or mean_us is None:
+    if (
+        result.generator != "engine"
+        or spec.rate_per_s is not None
+        or not spec.keep_alive
+        or mean_us is None
+    ):
         return None
     busy = result.rate_per_s * mean_us / 1e6
     off = abs(busy / spec.connections - 1)
@@ -224,8 +259,22 @@ def retransmits(evidence: Evidence) -> Gate | None:
 
 
 def achieved(evidence: Evidence) -> Gate | None:
-    """Open loop: the offered rate was served, as long as it was offered."""
-    raise NotImplementedError
+    """Open loop: as many answers as were asked for, while they were asked for.
+
+    Read from the series, because the rate counts late answers too: a server that falls behind
+    gives them while the generator waits for the rest. Requests that are rightly under way when
+    the window ends are one service time's worth.
+    """
+    result = evidence.result
+    rows = [row for row in result.series if row["at_s"] <= result.elapsed_s + 1e-6]
+    if evidence.spec.rate_per_s is None or not result.offered_rate_per_s or not rows:
+        return None
+    until_s = rows[-1]["at_s"]
+    share = sum(row["ok"] for row in rows) / until_s / result.offered_rate_per_s
+    under_way = (result.service_us.get("mean") or 0.0) / 1e6 / until_s
+    advice = "the server did not keep up with the offered rate: its latency has no bound there"
+    least = ACHIEVED_SHARE_MIN - under_way
+    return _gate("achieved", share >= least, share, least, advice)
 
 
 def send_lag(evidence: Evidence) -> Gate | None:

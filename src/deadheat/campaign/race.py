@@ -9,7 +9,7 @@ from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
 from deadheat.campaign.pace import Moment, pace_of
 from deadheat.campaign.progress import Doing, Happened, Listener
 from deadheat.campaign.racer import CANARY
-from deadheat.campaign.standings import Standings
+from deadheat.campaign.standings import Look, Standings
 from deadheat.campaign.trial import Slot, load_spec, measure
 from deadheat.campaign.world import World
 from deadheat.load import LoadSpec
@@ -44,15 +44,18 @@ class Race:
         self._begun_s = world.server_host.now_s()
         self._invocation = 0
         self._trials = 0
-        rivals = [e.racer.name for e in entrants if e.racer.role == "rival"]
-        self.standings = Standings(protocol, rivals)
+        by_role = {
+            role: [e.racer.name for e in entrants if e.racer.role == role]
+            for role in ("rival", "canary")
+        }
+        self.standings = Standings(protocol, by_role["rival"], by_role["canary"])
 
-    def run(self) -> Standings:
+    def run(self) -> Look:
         """Race to the end. What has been measured is in the store, whatever ends this."""
         while True:
             moment = self._invoke()
             if not self.standings.rivals_left or not self._pace.another_invocation(moment):
-                return self.standings
+                return self.standings.last_look()
 
     def _invoke(self) -> Moment:
         """One invocation: fresh starts, warm, then blocks until the pace says otherwise."""
@@ -100,8 +103,8 @@ class Race:
             if one in started:
                 spec = load_spec(self._protocol, one.resident, connections)
                 record = self._trial(one, spec, "measure", block, started)
-                self.standings.add(one.name, connections, record)
-        self.standings.close_block()
+                self.standings.add(one.name, record)
+        self.standings.look(self._now_s() / self._protocol.stopping.budget_s)
         return Moment(
             invocation=self._invocation,
             blocks=block,

@@ -8,6 +8,8 @@ from deadheat.catalog import Contender, fill, fill_env
 from deadheat.load import Engine
 
 CANARY = "null-server"
+REFERENCE = "reference"
+REFERENCE_WORK = 5000  # units a request
 HOST = "127.0.0.1"
 
 
@@ -60,7 +62,20 @@ def from_contender(contender: Contender, built: Built) -> Racer:
     )
 
 
-def canary(engine: Engine) -> Racer:
-    """The null server: what it reads is the machine's doing, and the client's ceiling."""
-    command = engine.null_server("{port}")
-    return Racer(name=CANARY, role="canary", command=tuple(command), ready_s=5, stop_s=3)
+def canaries(engine: Engine) -> list[Racer]:
+    """Two servers of ours that run in every block, whatever is compared.
+
+    The null server does the least a server can: what it reads is the machine's doing, and the
+    client's ceiling. The reference does a fixed piece of work a request, as a real server would.
+    """
+    works = {CANARY: 0, REFERENCE: REFERENCE_WORK}
+    return [
+        Racer(
+            name=name,
+            role="canary",
+            command=tuple(engine.null_server("{port}", work)),
+            ready_s=5,
+            stop_s=3,
+        )
+        for name, work in works.items()
+    ]

@@ -1,53 +1,80 @@
-"""Standings: the valid rates so far, and what they decide."""
+"""Standings: the valid rates so far, and what a declared look at them decides."""
 
 import statistics
 from collections.abc import Sequence
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from deadheat.campaign.racer import CANARY
 from deadheat.protocol import Protocol
 from deadheat.stats.ranking import Ranking, rank
+from deadheat.stats.sequence import Looks
+from deadheat.stats.tableau import Place, rankable, tableau
 from deadheat.store import TrialRecord
 
-NAN = float("nan")
+LOOKS = Looks()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at the data that could end the race, and the share of the error it spends."""
+
+    number: int | None
+    share: float
+    settled: bool
+
+
+@dataclass(slots=True)
+class _Level:
+    """Valid rates of one connection level: name -> (invocation, block) -> requests/s."""
+
+    rates: dict[str, dict[Place, float]] = field(default_factory=dict)
+    places: set[Place] = field(default_factory=set)
 
 
 class Standings:
-    """Rates by level, invocation, block and rival; NaN where a trial failed or was not valid."""
+    """Takes in trials, and looks at them when a look is due."""
 
-    def __init__(self, protocol: Protocol, rivals: Sequence[str]) -> None:
+    def __init__(
+        self, protocol: Protocol, rivals: Sequence[str], companions: Sequence[str] = ()
+    ) -> None:
         self._protocol = protocol
         self._rivals = list(rivals)
-        self._open: dict[tuple[str, int], float] = {}
-        self._blocks: list[tuple[int, dict[tuple[str, int], float]]] = []
-        self._invocation = 0
+        self._companions = list(companions)
+        self._levels = {connections: _Level() for connections in protocol.connections}
         self._ceilings: dict[int, list[float]] = {}
+        self._invocation = 0
+        self._last = Look(None, 1.0, settled=False)
 
     @property
     def rivals_left(self) -> bool:
         return bool(self._rivals)
+
+    @property
+    def last(self) -> Look:
+        """The last look taken."""
+        return self._last
+
+    @property
+    def settled(self) -> bool:
+        return self._last.settled
 
     def drop(self, name: str) -> None:
         """Take a rival out: it could not start."""
         if name in self._rivals:
             self._rivals.remove(name)
 
-    def add(self, name: str, connections: int, record: TrialRecord) -> None:
-        """Take in a trial of the open block."""
+    def add(self, name: str, record: TrialRecord) -> None:
+        """Take in a trial; one that failed a gate leaves its place empty."""
         self._invocation = record.invocation
-        valid = record.state == "ok" and all(gate.passed for gate in record.gates)
-        rate = record.rate_per_s if valid and record.rate_per_s else NAN
+        level = self._levels[record.connections]
+        place = (record.invocation, record.block)
+        level.places.add(place)
+        if record.state != "ok" or not record.rate_per_s:
+            return
         if name == CANARY:
-            if record.state == "ok" and record.rate_per_s:
-                self.set_ceiling(connections, record.rate_per_s)
-        else:
-            self._open[name, connections] = rate
-
-    def close_block(self) -> None:
-        """The block is complete."""
-        self._blocks.append((self._invocation, self._open))
-        self._open = {}
+            self.set_ceiling(record.connections, record.rate_per_s)
+        if all(gate.passed for gate in record.gates):
+            level.rates.setdefault(name, {})[place] = record.rate_per_s
 
     def set_ceiling(self, connections: int, rate_per_s: float) -> None:
         """What the client reached against the null server."""
@@ -58,35 +85,53 @@ class Standings:
         seen = self._ceilings.get(connections)
         return statistics.median(seen) if seen else None
 
-    def ranking(self, connections: int) -> Ranking | None:
-        """The ranking at one level; None where there is nothing to compare yet."""
-        rates = self._rates(connections)
-        if len(self._rivals) < 2 or rates.size == 0:
-            return None
-        stopping = self._protocol.stopping
-        return rank(rates, self._rivals, margin=stopping.margin, confidence=stopping.confidence)
+    def look(self, progress: float) -> None:
+        """Look, if a look is due at this fraction of the budget.
 
-    @property
-    def settled(self) -> bool:
-        """Whether every neighbouring pair is separated or equivalent, at every level.
-
-        Looks begin with the last of the invocations asked for: start-to-start variance is not
-        seen in fewer.
+        None is due before the last of the invocations asked for: start-to-start variance is not
+        seen in fewer. A look passed over leaves its share of the error to the next.
         """
         stopping = self._protocol.stopping
         if stopping.kind != "settle" or self._invocation < stopping.invocations:
-            return False
-        rankings = [self.ranking(level) for level in self._protocol.connections]
-        return all(ranking is not None and ranking.settled for ranking in rankings)
+            return
+        number = LOOKS.due(progress, self._last.number)
+        if number is not None:
+            self._take(number)
 
-    def _rates(self, connections: int) -> np.ndarray:
-        """rates[invocation, block, rival], padded with NaN."""
-        by_invocation: dict[int, list[list[float]]] = {}
-        for invocation, rates in self._blocks:
-            row = [rates.get((name, connections), NAN) for name in self._rivals]
-            by_invocation.setdefault(invocation, []).append(row)
-        longest = max(map(len, by_invocation.values()), default=0)
-        padding = [NAN] * len(self._rivals)
-        return np.array(
-            [rows + [padding] * (longest - len(rows)) for rows in by_invocation.values()]
+    def last_look(self) -> Look:
+        """The look at the end of the budget, unless an earlier one has settled the race.
+
+        A fixed protocol has this one look, and spends all of the error on it.
+        """
+        if self._protocol.stopping.kind == "fixed":
+            self._last = Look(None, 1.0, self._all_settled(1.0))
+        elif not self.settled:
+            end = LOOKS.count - 1
+            self._take(end if self._last.number is None else max(end, self._last.number + 1))
+        return self._last
+
+    def ranking(self, connections: int, share: float) -> Ranking | None:
+        """The ranking at one level; None where there is nothing to compare yet."""
+        level = self._levels[connections]
+        rivals = {name: level.rates.get(name, {}) for name in self._rivals}
+        names = rankable({n: list(r) for n, r in rivals.items()}, len(level.places))
+        if len(names) < 2:
+            return None
+        columns = {name: level.rates.get(name, {}) for name in (*names, *self._companions)}
+        stopping = self._protocol.stopping
+        return rank(
+            tableau(columns, level.places),
+            list(columns),
+            margin=stopping.margin,
+            confidence=stopping.confidence,
+            share=share,
+            companions=self._companions,
         )
+
+    def _take(self, number: int) -> None:
+        share = LOOKS.share(number, self._last.number)
+        self._last = Look(number, share, self._all_settled(share))
+
+    def _all_settled(self, share: float) -> bool:
+        rankings = [self.ranking(level, share) for level in self._protocol.connections]
+        return all(ranking is not None and ranking.settled for ranking in rankings)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from deadheat.campaign.gates import judge
+from deadheat.campaign.gates import Evidence, judge
 from deadheat.campaign.lifecycle import Resident, log_tail
 from deadheat.campaign.verify import BODY
 from deadheat.campaign.world import World
@@ -12,7 +12,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Exited, ProcessSpec, Sample, Usage
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.protocol import Protocol
-from deadheat.store import TrialRecord
+from deadheat.store import Gate, TrialRecord
 
 SAMPLE_INTERVAL_S = 1.0
 KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "elapsed_s")
@@ -69,7 +69,10 @@ def measure(
         fault = _death(world, resident, ended)
     if done is not None and done.exit_code is None:
         fault = f"{world.generator.name} did not end within {spec.limit_s:.0f} s"
-    gates = judge(world, spec, result, samples, ceiling_per_s) if result and not fault else ()
+    gates: list[Gate] = []
+    if done and result and not fault:
+        racer = resident.racer
+        gates = judge(Evidence.of(world, racer, spec, result, done, samples, ceiling_per_s))
     return TrialRecord(
         run_id=slot.run_id,
         contender_id=slot.contender_id,

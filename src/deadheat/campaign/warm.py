@@ -9,7 +9,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import ProcessSpec
 from deadheat.load import LoadSpec
 from deadheat.protocol import Protocol
-from deadheat.stats.steady import find_steady
+from deadheat.stats.steady import classify
 
 SLOW_START_FACTOR = 3
 
@@ -39,18 +39,20 @@ def warm(world: World, resident: Resident, protocol: Protocol) -> Warmed:
         return Warmed("unsought", windows, rule.window_s, None, _last(windows), None)
     limit_s = rule.limit_s * (SLOW_START_FACTOR if resident.racer.slow_start else 1)
     chunk_s = rule.least_s
-    windows = ()
+    asked = 2 * round(rule.least_s / rule.window_s)  # at least half of it has to be level
+    windows: tuple[float, ...] = ()
+    reason = "never loaded"
     try:
         while len(windows) * rule.window_s < limit_s:
             windows += _load(world, resident, protocol, chunk_s)
-            found = find_steady(windows, least=round(rule.least_s / rule.window_s))
-            if found.start is not None:
-                return Warmed(found.kind, windows, rule.window_s, found.start, _last(windows), None)
-            chunk_s = rule.least_s / 2
+            found = classify(windows, asked)
+            if found.found:
+                return Warmed(found.kind, windows, rule.window_s, found.start, found.rate, None)
+            reason, chunk_s = found.reason, rule.least_s / 2
     except DeadheatError as error:
         return Warmed("none", windows, rule.window_s, None, _last(windows), str(error))
-    trouble = f"no steady state within {limit_s:g} s of load ({found.kind})"
-    return Warmed(found.kind, windows, rule.window_s, None, _last(windows), trouble)
+    trouble = f"no steady state within {limit_s:g} s of load: {reason}"
+    return Warmed("none", windows, rule.window_s, None, _last(windows), trouble)
 
 
 def _load(
