@@ -29,6 +29,7 @@ class Plan:
     extra: Sequence[Racer]  # command lines of the user's
     seed: int
     command: Sequence[str]
+    latency_s: float | None = None  # measure latency apart, this long at each rate
 
 
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
@@ -48,6 +49,8 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         entrants = _enter(plan, world, store, run_id, builder, listen)
         race = Race(world, plan.protocol, store, run_id, entrants, plan.seed, listen)
         look = race.run()
+        if plan.latency_s is not None:
+            race.measure_latency(plan.latency_s)
         state = "complete"
         why = "settled" if look.settled else _why_it_ended(plan.protocol)
         conclusion = {"why": why, "share": look.share, "look": look.number}

@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
@@ -15,6 +16,8 @@ from deadheat.campaign.world import World
 from deadheat.load import LoadSpec
 from deadheat.protocol import Protocol
 from deadheat.store import Store, TrialRecord
+
+LATENCY_SHARES = (0.5, 0.7, 0.9)
 
 T = TypeVar("T")
 
@@ -56,6 +59,32 @@ class Race:
             moment = self._invoke()
             if not self.standings.rivals_left or not self._pace.another_invocation(moment):
                 return self.standings.last_look()
+
+    def measure_latency(self, duration_s: float) -> None:
+        """One more start of all: each rival in open loop at shares of its own median rate.
+
+        Latency from the intended send time says something only below saturation. A rival whose
+        rate at the highest level is not known is passed over.
+        """
+        connections = max(self._protocol.connections)
+        self._invocation += 1
+        started: list[Started] = []
+        try:
+            self._start_all(started)
+            for one, share in self._shuffled(itertools.product(tuple(started), LATENCY_SHARES)):
+                rate_per_s = self.standings.rate_per_s(one.name, connections)
+                if one not in started or one.entrant.racer.role != "rival" or rate_per_s is None:
+                    continue
+                spec = replace(
+                    load_spec(self._protocol, one.resident, connections),
+                    rate_per_s=share * rate_per_s,
+                    duration_s=duration_s,
+                    seed=self._random.randrange(2**31),
+                )
+                self._trial(one, spec, "latency", 1, started)
+        finally:
+            for one in started:
+                self._grid.stop(one)
 
     def _invoke(self) -> Moment:
         """One invocation: fresh starts, warm, then blocks until the pace says otherwise."""

@@ -85,6 +85,11 @@ class Standings:
         seen = self._ceilings.get(connections)
         return statistics.median(seen) if seen else None
 
+    def rate_per_s(self, name: str, connections: int) -> float | None:
+        """The median of a rival's valid rates at a level."""
+        rates = self._levels[connections].rates.get(name)
+        return statistics.median(rates.values()) if rates else None
+
     def look(self, progress: float) -> None:
         """Look, if a look is due at this fraction of the budget.
 

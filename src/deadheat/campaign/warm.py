@@ -35,8 +35,8 @@ def warm(world: World, resident: Resident, protocol: Protocol) -> Warmed:
     if rule.kind == "none":
         return Warmed("unsought", (), rule.window_s, None, 0.0, None)
     if rule.kind == "fixed":
-        windows = _load(world, resident, protocol, rule.duration_s)
-        return Warmed("unsought", windows, rule.window_s, None, _last(windows), None)
+        loaded = _load(world, resident, protocol, rule.duration_s)
+        return Warmed("unsought", loaded, rule.window_s, None, _last(loaded), None)
     limit_s = rule.limit_s * (SLOW_START_FACTOR if resident.racer.slow_start else 1)
     chunk_s = rule.least_s
     asked = 2 * round(rule.least_s / rule.window_s)  # at least half of it has to be level

@@ -26,6 +26,7 @@ from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
 from deadheat.store import Store, StoreError, home
 
+LATENCY_S = 5.0
 DISK_FREE_BYTES_MIN = 200 * 1024**2
 
 
@@ -47,6 +48,7 @@ class _WithCommand(click.Command):
 @protocol_options
 @click.option("--workers", type=Levels(), help="Workers of each server, e.g. 1,2,4.")
 @click.option("--setting", default="default", help="A named setting of the manifests.")
+@click.option("--latency", is_flag=True, help="Latency apart: open loop at 50, 70, 90 % load.")
 @click.option("--seed", type=int, help="Of the random order; stored with the run.")
 @click.option("--install", is_flag=True, help="First run what `deadheat list` says is missing.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The table as Markdown.")
@@ -61,6 +63,7 @@ def command(
     protocol: Protocol,
     workers: tuple[int, ...] | None,
     setting: str,
+    latency: bool,
     seed: int | None,
     install: bool,
     output: Path | None,
@@ -95,6 +98,7 @@ def command(
             extra=extra,
             seed=seed if seed is not None else random.randrange(2**31),
             command=["deadheat", *sys.argv[1:]],
+            latency_s=LATENCY_S if latency else None,
         )
         with progress_view() as listen:
             run_id = conduct(plan, world, store, builder_on(world.server_host), listen)

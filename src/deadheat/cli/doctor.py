@@ -1,0 +1,83 @@
+"""`deadheat doctor`: what this machine will do to a measurement, and what changes it."""
+
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from deadheat.cli.options import json_option
+from deadheat.host import Host, ProcessSpec
+from deadheat.host.doctor import examine
+from deadheat.host.local import LocalHost
+from deadheat.host.machine import Finding, Level, Machine, Tool
+from deadheat.load import GeneratorMissing, generator, generator_version
+
+WATCH_S = 1.0
+CAT_TIMEOUT_S = 10.0
+WIDTH = 80
+GENERATORS = ("engine", "wrk", "ab")
+INDENT = " " * 6
+STYLES: dict[Level, str] = {"bad": "bold red", "warn": "yellow", "note": "cyan", "ok": "green"}
+
+
+@click.command("doctor")
+@click.option("--strict", is_flag=True, help="Exit with 1 if a finding is bad.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, strict: bool, as_json: bool) -> None:
+    """Read this machine: what will disturb a measurement, and the command that changes it.
+
+    Takes a second and changes nothing. bad: trials will fail their gates, or not run; warn: they
+    will spread more; note: good to know; ok: as it should be.
+
+    \b
+    Example:  deadheat doctor --strict && deadheat run
+    """
+    with LocalHost() as host:
+        findings = examine(look_at(host))
+    if as_json:
+        click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        _print(findings)
+    if strict and any(finding.level == "bad" for finding in findings):
+        ctx.exit(1)
+
+
+def look_at(host: Host) -> Machine:
+    """Read a host for a second, in which nothing is started on it."""
+    watch = host.watch([], WATCH_S)
+    host.sleep(WATCH_S)
+    samples = host.unwatch(watch)
+    swaps = host.run(ProcessSpec(("cat", "/proc/swaps")), CAT_TIMEOUT_S).stdout
+    return Machine(host.fingerprint(), samples, [_tool(host, name) for name in GENERATORS], swaps)
+
+
+def _tool(host: Host, name: str) -> Tool:
+    required = name == "engine"
+    try:
+        found = generator(name)
+        return Tool(name, generator_version(found, host), found.install_hint(), required)
+    except GeneratorMissing as error:
+        return Tool(name, None, error.hint or str(error), required)
+
+
+def _print(findings: Sequence[Finding]) -> None:
+    console = Console(highlight=False)
+    for finding in findings:
+        line = Text(f"{finding.level:6}", style=STYLES[finding.level])
+        line.append(f"{finding.topic}: {finding.reading}", style="default")
+        console.print(line, soft_wrap=True)
+        if finding.level != "ok":
+            told = textwrap.fill(
+                finding.meaning, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT
+            )
+            console.print(Text(told), soft_wrap=True)
+        if finding.command is not None:
+            console.print(Text(f"{INDENT}$ {finding.command}", style="bold"), soft_wrap=True)
+    counts = Counter(finding.level for finding in findings)
+    console.print(Text(", ".join(f"{counts[level]} {level}" for level in STYLES)))
