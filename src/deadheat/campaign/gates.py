@@ -9,6 +9,8 @@ What is kept with a trial and gates nothing:
 * Pressure (PSI cpu): the time in which anything waited for a CPU. A server of several processes
   on one saturated CPU reads near 100 % all by itself, and the kernel's total does not say who
   waited for whom. What a neighbour took is read by `neighbour`.
+* The clock's frequency: samples are a second apart and a trial may last half of that, so they
+  meet CPUs that idle. A clock that drifts shows in the null server, which runs in every block.
 * The sum of bytes received: the engine compares each response whole, so a wrong one is one of
   its error classes; of wrk and ab only a sum is known, which acquits no single response.
 * The engine's own `limits`, which serve it when it runs alone: what they read is judged here
@@ -243,7 +245,7 @@ def listen_drops(evidence: Evidence) -> Gate | None:
 
 
 def retransmits(evidence: Evidence) -> Gate | None:
-    """Segments sent again, per 10,000 requests; each stalls a connection for 200 ms or longer.
+    """Segments sent again, per 10,000 requests; each may stall a connection for 200 ms.
 
     The counter is the network namespace's, so a single segment is no reason for doubt.
     """

@@ -1,0 +1,179 @@
+"""The doctor: what it makes of a machine, made up piece by piece."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from deadheat.host import Sample
+from deadheat.host.doctor import examine
+from deadheat.host.machine import Finding, Machine, Tool
+
+CPU = {
+    "model": "Some CPU",
+    "logical": 4,
+    "allowed": [0, 1, 2, 3],
+    "smt_active": 0,
+    "siblings": {"0": "0", "1": "1", "2": "2", "3": "3"},
+    "governors": ["performance"],
+    "turbo": False,
+    "virtual_machine": False,
+}
+SYSCTL = {
+    "net.core.somaxconn": "4096",
+    "net.ipv4.tcp_max_syn_backlog": "4096",
+    "net.ipv4.ip_local_port_range": "12000\t65535",
+    "net.ipv4.tcp_tw_reuse": "2",
+    "kernel.io_uring_disabled": "0",
+}
+FINGERPRINT = {
+    "cpu": CPU,
+    "memory_total_bytes": 16 << 30,
+    "clocksource": "tsc",
+    "open_files_soft": 1024,
+    "open_files_hard": 1 << 20,
+    "sysctl": SYSCTL,
+    "containment": "cgroup-v2",
+    "memory_source": "cgroup",
+    "load_average": [0.1, 0.1, 0.1],
+}
+SWAPS = "Filename  Type  Size  Used  Priority\n"
+
+
+def sample(at_s: float, busy: int = 0, steal: int = 0, available: int = 8 << 30) -> Sample:
+    """Four CPUs that have been `busy` and stolen from for so many ticks each."""
+    ticks = (busy, 0, 0, 0, 0, 0, 0, steal)
+    return Sample(at_s, dict.fromkeys(range(4), ticks), {}, {}, None, available)
+
+
+def machine(
+    cpu: Mapping[str, Any] | None = None,
+    sysctl: Mapping[str, str | None] | None = None,
+    **fingerprint: Any,
+) -> Machine:
+    """A machine that nothing is wrong with, but for what is given."""
+    read = FINGERPRINT | {"cpu": CPU | dict(cpu or {}), "sysctl": SYSCTL | dict(sysctl or {})}
+    return Machine(read | fingerprint, (sample(0.0), sample(1.0)), (), SWAPS)
+
+
+def the(topic: str, of: Machine) -> Finding:
+    return next(finding for finding in examine(of) if finding.topic == topic)
+
+
+def test_a_good_machine_has_nothing_but_good_findings() -> None:
+    findings = examine(machine())
+    assert {finding.level for finding in findings} == {"ok"}
+    assert all(finding.command is None for finding in findings)
+
+
+@pytest.mark.parametrize(
+    ("topic", "level", "given", "command"),
+    [
+        ("cpus", "bad", machine({"allowed": [0]}), None),
+        ("cpus", "note", machine({"allowed": [0, 1]}), None),
+        ("virtual cpu", "note", machine({"virtual_machine": True}), None),
+        ("governor", "warn", machine({"governors": ["powersave"]}), "scaling_governor"),
+        ("governor", "note", machine({"governors": ["unknown"]}), None),
+        ("turbo", "warn", machine({"turbo": True, "model": "Intel Xeon"}), "no_turbo"),
+        ("turbo", "warn", machine({"turbo": True, "model": "AMD EPYC"}), "cpufreq/boost"),
+        ("smt", "warn", machine({"siblings": {"0": "0-1", "1": "0-1"}}), "smt/control"),
+        ("clocksource", "warn", machine(clocksource="hpet"), "current_clocksource"),
+        ("containment", "warn", machine(containment="subreaper"), "systemd-run"),
+        ("containment", "note", machine(memory_source="sampled PSS"), None),
+        ("open files", "bad", machine(open_files_hard=1024), "prlimit"),
+        ("open files", "note", machine(open_files_hard=20_000), "prlimit"),
+        ("net.core.somaxconn", "warn", machine(sysctl={"net.core.somaxconn": "128"}), "sysctl -w"),
+        (
+            "net.ipv4.tcp_max_syn_backlog",
+            "warn",
+            machine(sysctl={"net.ipv4.tcp_max_syn_backlog": "128"}),
+            "sysctl -w",
+        ),
+        (
+            "net.ipv4.ip_local_port_range",
+            "note",
+            machine(sysctl={"net.ipv4.ip_local_port_range": "32768\t60999"}),
+            "12000 65535",
+        ),
+        (
+            "net.ipv4.tcp_tw_reuse",
+            "warn",
+            machine(sysctl={"net.ipv4.tcp_tw_reuse": "0"}),
+            "tcp_tw_reuse=1",
+        ),
+        ("io_uring", "note", machine(sysctl={"kernel.io_uring_disabled": "2"}), "disabled=0"),
+    ],
+)
+def test_each_check_finds_its_fault_alone(
+    topic: str, level: str, given: Machine, command: str | None
+) -> None:
+    findings = [finding for finding in examine(given) if finding.level != "ok"]
+    assert [(finding.topic, finding.level) for finding in findings] == [(topic, level)]
+    found = findings[0].command
+    assert found is None if command is None else command in (found or "")
+
+
+def test_load_steal_and_memory_are_read_from_the_samples() -> None:
+    busy = replace(machine(), samples=(sample(0.0), sample(1.0, busy=10)))
+    assert the("other load", busy).level == "warn"
+    assert the("other load", busy).reading.startswith("10% busy")
+    stolen = replace(machine(), samples=(sample(0.0), sample(1.0, steal=3)))
+    assert the("steal", stolen).level == "bad"
+    small = replace(machine(), samples=(sample(0.0), sample(1.0, available=2 << 30)))
+    assert the("memory", small).level == "warn"
+
+
+def test_a_tick_of_steal_a_second_is_resolution_not_steal() -> None:
+    barely = replace(machine(), samples=(sample(0.0), sample(1.0, steal=1)))
+    assert the("steal", barely).level == "ok"
+
+
+def test_cpus_that_are_not_ours_do_not_count() -> None:
+    shared = {"0": "0,4", "1": "1,5"}
+    assert the("smt", machine({"siblings": shared})).level == "ok"
+    assert the("smt", machine({"siblings": shared, "allowed": [0, 1, 4]})).reading == "siblings 0,4"
+
+
+def test_open_files_say_how_many_connections_they_hold() -> None:
+    assert "10,000" in the("open files", machine(open_files_hard=20_000)).meaning
+
+
+def test_ports_that_are_kept_after_a_close_bound_the_rate() -> None:
+    kept = machine(
+        sysctl={"net.ipv4.tcp_tw_reuse": "0", "net.ipv4.ip_local_port_range": "1000 60999"}
+    )
+    assert "1000 requests/s" in the("net.ipv4.tcp_tw_reuse", kept).meaning
+
+
+def test_swap_is_a_note_until_it_is_used() -> None:
+    line = "/dev/sda2  partition  2097152  {used}  -2\n"
+    idle = replace(machine(), swaps=SWAPS + line.format(used=0))
+    assert the("swap", idle).level == "note"
+    used = replace(machine(), swaps=SWAPS + line.format(used=1024))
+    assert the("swap", used).level == "warn"
+    assert the("swap", used).reading == "1 of 2,048 MiB used"
+
+
+def test_a_missing_generator_is_a_note_and_a_missing_engine_is_bad() -> None:
+    tools = (Tool("wrk", None, "apt-get install wrk"), Tool("engine", None, "make", required=True))
+    found = replace(machine(), tools=tools)
+    assert the("wrk", found) == Finding(
+        "note",
+        "wrk",
+        "missing",
+        "Protocols that measure with it cannot run.",
+        "apt-get install wrk",
+    )
+    assert the("engine", found).level == "bad"
+
+
+def test_what_a_machine_does_not_tell_is_no_finding() -> None:
+    silent = machine({"turbo": None}, dict.fromkeys(SYSCTL), clocksource=None)
+    topics = {finding.topic for finding in examine(replace(silent, swaps=""))}
+    assert topics.isdisjoint({*SYSCTL, "io_uring", "turbo", "clocksource", "swap"})
+
+
+def test_the_worst_comes_first() -> None:
+    levels = [finding.level for finding in examine(machine({"allowed": [0], "turbo": True}))]
+    assert levels == sorted(levels, key=["bad", "warn", "note", "ok"].index)
