@@ -64,28 +64,37 @@ def choose(
 ) -> list[Server]:
     """The servers that match any of the names or globs and any of the languages, all if none given.
 
-    Raises `DeadheatError` naming the nearest names, or the manifest's fault.
+    Raises `DeadheatError` naming the nearest names or the languages there are, `FileFault` for a
+    manifest that was meant and cannot be read.
     """
-    chosen: dict[str, Server] = {}
-    for pattern in patterns:
-        if pattern in catalog.faults:
-            raise catalog.faults[pattern]
-        matched = fnmatch.filter(catalog.servers, pattern)
-        if not matched:
-            known = [*catalog.servers, *catalog.faults]
-            near = difflib.get_close_matches(pattern, known, n=3, cutoff=0.5)
-            raise DeadheatError(
-                f"unknown server {pattern!r}",
-                f"did you mean {' or '.join(near)}?" if near else "`deadheat list` shows them all",
-            )
-        chosen.update({name: catalog.servers[name] for name in matched})
-    pool = chosen if chosen else dict(catalog.servers)
+    matched = [server for pattern in patterns for server in _matching(catalog, pattern)]
+    pool = {server.name: server for server in matched} or dict(catalog.servers)
     wanted = [language.lower() for language in languages]
-    known_languages = {server.manifest.language.lower() for server in catalog.servers.values()}
+    written_in = {server.manifest.language.lower() for server in catalog.servers.values()}
     for language in wanted:
-        if language not in known_languages:
+        if language not in written_in:
             raise DeadheatError(
                 f"--language: no server is written in {language!r}",
-                f"there is {', '.join(sorted(known_languages))}",
+                f"there is {', '.join(sorted(written_in))}",
             )
-    return [s for s in pool.values() if not wanted or s.manifest.language.lower() in wanted]
+    chosen = [s for s in pool.values() if not wanted or s.manifest.language.lower() in wanted]
+    if matched and not chosen:
+        names = ", ".join(pool)
+        raise DeadheatError(
+            f"--language: none of {names} is written in {' or '.join(wanted)}",
+            "leave out the names, or the language",
+        )
+    return chosen
+
+
+def _matching(catalog: Catalog, pattern: str) -> list[Server]:
+    for name in fnmatch.filter(catalog.faults, pattern):
+        raise catalog.faults[name]
+    names = fnmatch.filter(catalog.servers, pattern)
+    if not names:
+        near = difflib.get_close_matches(pattern, catalog.servers, n=3, cutoff=0.5)
+        raise DeadheatError(
+            f"unknown server {pattern!r}",
+            f"did you mean {' or '.join(near)}?" if near else "`deadheat list` shows them all",
+        )
+    return [catalog.servers[name] for name in names]

@@ -6,8 +6,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-PLACEHOLDERS = ("host", "port", "workers", "threads", "build")
-
 
 class Strict(BaseModel):
     """Frozen, and strict about types and unknown keys."""

@@ -1,13 +1,16 @@
 """`Server`: one folder of `servers/`, its manifest joined with its recipe."""
 
 import difflib
-import string
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from deadheat.catalog.manifest import PLACEHOLDERS, Manifest, Need, Recipe, Start
-from deadheat.catalog.toml_lines import FileFault, key_lines, line_of, read_toml
+from deadheat.catalog.manifest import Manifest, Need, Recipe, Setting, Start
+from deadheat.catalog.placeholders import fill, fill_env, fill_text, unknown_placeholders
+from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml
+
+StartOrSetting = TypeVar("StartOrSetting", Start, Setting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +41,13 @@ class Contender:
 
     @property
     def name(self) -> str:
-        """The server's name, with what sets this contender apart from its default."""
-        default = self.server.start
+        """The server's name, its setting, and its workers where they are not the setting's own."""
         parts = [self.server.name]
+        workers = self.server.start.workers
         if self.setting != "default":
             parts.append(self.setting)
-        if self.setting == "default" and self.start.workers != default.workers:
+            workers = self.server.manifest.settings[self.setting].workers or workers
+        if self.start.workers != workers:
             parts.append(f"w{self.start.workers}")
         return ":".join(parts)
 
@@ -56,7 +60,7 @@ def contender(server: Server, setting: str = "default", workers: int | None = No
     start = server.start
     if setting != "default":
         if setting not in server.manifest.settings:
-            known = ["default", *server.manifest.settings]
+            known = ", ".join(["default", *server.manifest.settings])
             raise FileFault(
                 f"{server.folder / 'server.toml'}: no setting {setting!r}", f"it has {known}"
             )
@@ -76,56 +80,50 @@ def load_server(folder: Path, recipes: Path) -> Server:
     path = folder / "server.toml"
     manifest = read_toml(path, Manifest)
     if manifest.name != folder.name:
-        raise FileFault(
-            f"{path}:{_line(path, 'name')}: name: expected the folder's, {folder.name!r}"
-        )
+        raise file_fault(path, [(("name",), f"expected the folder's, {folder.name!r}")])
     recipe, recipe_text = Recipe(about="none"), ""
     if manifest.recipe is not None:
         recipe, recipe_text = _recipe(path, manifest.recipe, recipes)
     values = _parameters(path, manifest, recipe)
-    server = Server(
+    _refuse_unknown_placeholders(path, manifest, values)
+    _refuse_unknown_placeholders(recipes / f"{manifest.recipe}.toml", recipe, values)
+    manifest = _filled(manifest, values)
+    return Server(
         folder=folder,
         manifest=manifest,
         needs=tuple(_fill_need(need, values) for need in (*recipe.needs, *manifest.needs)),
         steps=tuple(fill(step, values) for step in (*recipe.build.steps, *manifest.build.steps)),
         build_env=fill_env({**recipe.build.env, **manifest.build.env}, values),
         build_timeout_s=max(recipe.build.timeout_s, manifest.build.timeout_s),
-        start=manifest.start.model_copy(update={"env": {**recipe.env, **manifest.start.env}}),
+        start=manifest.start.model_copy(
+            update={"env": {**fill_env(recipe.env, values), **manifest.start.env}}
+        ),
         recipe_text=recipe_text,
     )
-    _check_placeholders(path, server, values)
-    return replace(
-        server,
-        start=server.start.model_copy(
-            update={
-                "command": fill(server.start.command, values),
-                "env": fill_env(server.start.env, values),
-            }
-        ),
+
+
+def _filled(manifest: Manifest, values: Mapping[str, str]) -> Manifest:
+    """The manifest with its parameters in place wherever it says how to run something."""
+    version_command = fill(manifest.version.command, values)
+    return manifest.model_copy(
+        update={
+            "version": manifest.version.model_copy(update={"command": version_command}),
+            "start": _fill_start(manifest.start, values),
+            "settings": {n: _fill_start(s, values) for n, s in manifest.settings.items()},
+        }
     )
 
 
-def fill(command: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
-    """Put values in the place of `{name}`; names without a value stay as they are."""
-    return tuple(_fill_text(part, values) for part in command)
-
-
-def fill_env(env: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
-    """`fill` for the values of an environment."""
-    return {name: _fill_text(text, values) for name, text in env.items()}
-
-
-def _fill_text(text: str, values: Mapping[str, str]) -> str:
-    for name, value in values.items():
-        text = text.replace("{" + name + "}", value)
-    return text
+def _fill_start(start: StartOrSetting, values: Mapping[str, str]) -> StartOrSetting:
+    command = start.command and fill(start.command, values)
+    return start.model_copy(update={"command": command, "env": fill_env(start.env, values)})
 
 
 def _fill_need(need: Need, values: Mapping[str, str]) -> Need:
-    filled = {"probe": fill(need.probe, values), "install": _fill_text(need.install, values)}
+    filled = {"probe": fill(need.probe, values), "install": fill_text(need.install, values)}
     for key in ("tool", "minimum", "below"):
         if (text := getattr(need, key)) is not None:
-            filled[key] = _fill_text(text, values)
+            filled[key] = fill_text(text, values)
     return need.model_copy(update=filled)
 
 
@@ -133,41 +131,24 @@ def _recipe(path: Path, name: str, recipes: Path) -> tuple[Recipe, str]:
     file = recipes / f"{name}.toml"
     if not file.is_file():
         near = difflib.get_close_matches(name, [p.stem for p in recipes.glob("*.toml")])
-        hint = f"did you mean {', '.join(near)}?" if near else f"the recipes are in {recipes}"
-        raise FileFault(f"{path}:{_line(path, 'recipe')}: recipe: no file {file}", hint)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"the recipes are in {recipes}"
+        raise file_fault(path, [(("recipe",), f"no file {file}")], hint)
     return read_toml(file, Recipe), file.read_text(encoding="utf-8")
 
 
 def _parameters(path: Path, manifest: Manifest, recipe: Recipe) -> dict[str, str]:
     unknown = sorted(set(manifest.parameters) - set(recipe.parameters))
     if unknown:
-        raise FileFault(
-            f"{path}:{_line(path, 'with', unknown[0])}: with.{unknown[0]}: "
-            f"recipe {manifest.recipe!r} takes {sorted(recipe.parameters) or 'no parameters'}"
-        )
+        takes = ", ".join(recipe.parameters) or "no parameters"
+        told = f"recipe {manifest.recipe!r} takes {takes}"
+        if manifest.recipe is None:
+            told = "without a recipe there is nothing that takes it"
+        raise file_fault(path, [(("with", name), told) for name in unknown])
     return {**recipe.parameters, **manifest.parameters}
 
 
-def _check_placeholders(path: Path, server: Server, values: Mapping[str, str]) -> None:
-    """A `{word}` that nothing fills is a typing error, found before anything starts."""
-    known = {*PLACEHOLDERS, *values}
-    for part in server.start.command:
-        for name in _placeholders(part):
-            if name not in known:
-                raise FileFault(
-                    f"{path}:{_line(path, 'start', 'command')}: start.command: "
-                    f"unknown placeholder {{{name}}}",
-                    f"known: {', '.join('{' + k + '}' for k in sorted(known))}",
-                )
-
-
-def _placeholders(text: str) -> list[str]:
-    try:
-        fields = [field for _, field, _, _ in string.Formatter().parse(text)]
-    except ValueError:
-        return []
-    return [name for name in fields if name is not None and name.isidentifier()]
-
-
-def _line(path: Path, *location: str) -> int:
-    return line_of(key_lines(path.read_text(encoding="utf-8")), location)
+def _refuse_unknown_placeholders(
+    path: Path, document: Manifest | Recipe, values: Mapping[str, str]
+) -> None:
+    if faults := list(unknown_placeholders(document, values)):
+        raise file_fault(path, faults)

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +15,14 @@ Location = tuple[str | int, ...]
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?")
 _KEY = re.compile(r"^\s*([A-Za-z0-9_\-.\"']+)\s*=")
+# Where pydantic speaks of Python, or of its own settings.
+_EXPECTED = {
+    "extra_forbidden": "unknown key",
+    "missing": "missing",
+    "tuple_type": "expected an array",
+    "dict_type": "expected a table",
+    "model_type": "expected a table",
+}
 
 
 class FileFault(DeadheatError):
@@ -26,26 +35,43 @@ def read_toml(path: Path, model: type[Model]) -> Model:
     Raises `FileFault` naming every fault at once, with file and line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-        values = tomllib.loads(text)
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FileFault(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = path.read_bytes().count(b"\n", 0, error.start) + 1
+        raise FileFault(f"{path}:{line}: expected UTF-8: {error.reason}") from error
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"line (\d+)", str(error))
-        raise FileFault(f"{path}:{found.group(1) if found else 1}: {error}") from error
+        line = int(found.group(1)) if found else len(path.read_text(encoding="utf-8").splitlines())
+        raise FileFault(f"{path}:{line}: {error}") from error
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        lines = key_lines(text)
-        faults = [
-            (line_of(lines, fault["loc"]), ".".join(map(str, fault["loc"])), fault["msg"])
-            for fault in error.errors()
-        ]
-        told = [
-            f"{path}:{line}: {key + ': ' if key else ''}{text}"
-            for line, key, text in sorted(faults)
-        ]
-        raise FileFault("\n".join(told)) from error
+        raise file_fault(path, model_faults(error, values)) from error
+
+
+def model_faults(error: ValidationError, values: object) -> list[tuple[Location, str]]:
+    """What a model refused of `values`: where, and what was expected there."""
+    expected: dict[Location, list[str]] = {}
+    for fault in error.errors():
+        told = _expected(fault["type"], fault["msg"])
+        expected.setdefault(_within(values, fault["loc"]), []).append(told)
+    return [(location, ", or ".join(told)) for location, told in expected.items()]
+
+
+def file_fault(
+    path: Path, faults: Iterable[tuple[Location, str]], hint: str | None = None
+) -> FileFault:
+    """Faults of one file in the order of their lines."""
+    lines = key_lines(path.read_text(encoding="utf-8"))
+    told = sorted(
+        (line_of(lines, location), ".".join(map(str, location)), text) for location, text in faults
+    )
+    return FileFault(
+        "\n".join(f"{path}:{line}: {key + ': ' if key else ''}{text}" for line, key, text in told),
+        hint,
+    )
 
 
 def key_lines(text: str) -> dict[Location, int]:
@@ -53,7 +79,7 @@ def key_lines(text: str) -> dict[Location, int]:
     lines: dict[Location, int] = {(): 1}
     table: Location = ()
     counts: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in _statements(text):
         if header := _HEADER.match(line):
             table = _split(header.group(2))
             if header.group(1) == "[[":
@@ -74,5 +100,42 @@ def line_of(lines: dict[Location, int], location: Location) -> int:
     return 1
 
 
+def _statements(text: str) -> list[tuple[int, str]]:
+    """The lines that begin a statement, numbered from 1: what stands above is whole by itself."""
+    lines = text.splitlines()
+    return [
+        (number, line)
+        for number, line in enumerate(lines, start=1)
+        if _is_whole("\n".join(lines[: number - 1]))
+    ]
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
 def _split(dotted: str) -> Location:
     return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+
+
+def _within(values: object, location: Location) -> Location:
+    """A location as far as the values go: pydantic adds which type of a union it tried."""
+    for depth, part in enumerate(location):
+        if isinstance(values, dict):
+            values = values.get(part, {})
+        elif isinstance(values, list) and isinstance(part, int):
+            values = values[part]
+        else:
+            return location[:depth]
+    return location
+
+
+def _expected(kind: str, message: str) -> str:
+    if kind in _EXPECTED:
+        return _EXPECTED[kind]
+    message = message.removeprefix("Value error, ").replace("String should ", "expected to ")
+    return message.replace("Input should be ", "expected ")

@@ -31,15 +31,13 @@ class Toolchains:
         """A probe for every need of the server, met or not."""
         return [self._check(need) for need in server.needs]
 
-    def forget(self) -> None:
-        """Ask anew: something was installed."""
-        self._probed.clear()
-
     def _check(self, need: Need) -> Probe:
         answer = self._answer(need.probe)
-        found = re.search(need.pattern, answer) if answer is not None else None
-        if found is None:
+        if answer is None:
             return Probe(need, None, f"{need.tool} is not installed")
+        found = re.search(need.pattern, answer)
+        if found is None:
+            return Probe(need, None, f"{need.tool} does not tell its version")
         version = found.group(1)
         if need.minimum is not None and version_key(version) < version_key(need.minimum):
             return Probe(need, version, f"{need.tool} {version} is older than {need.minimum}")
@@ -63,10 +61,9 @@ def missing(probes: Iterable[Probe]) -> list[Probe]:
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """`1.26.8` -> (1, 26, 8); what is not a number ends the key."""
-    parts = []
-    for part in re.split(r"[.\-+_]", version):
-        if not part.isdigit():
-            break
-        parts.append(int(part))
-    return tuple(parts)
+    """`1.26.8` -> (1, 26, 8), `1.22rc1` and `1.22.0` -> (1, 22): the numbers it begins with."""
+    beginning = re.split(r"[^\d.]", version, maxsplit=1)[0]
+    numbers = [int(part) for part in re.findall(r"\d+", beginning)]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)

@@ -4,7 +4,9 @@ import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
-from deadheat.catalog import FileFault, read_toml
+from pydantic import ValidationError
+
+from deadheat.catalog import file_fault, model_faults, read_toml
 from deadheat.errors import DeadheatError
 from deadheat.protocol.model import Entry, Protocol, Stopping, Warmup
 
@@ -31,7 +33,7 @@ def load_protocol(root: Path, name: str) -> Protocol:
         )
     protocol = read_toml(path, Protocol)
     if protocol.name != path.stem:
-        raise FileFault(f"{path}:1: name: expected the file's, {path.stem!r}")
+        raise file_fault(path, [(("name",), f"expected the file's, {path.stem!r}")])
     return protocol
 
 
@@ -48,5 +50,12 @@ def amend(
     values["stopping"] = values["stopping"] | stop
     try:
         return Protocol.model_validate(values)
-    except ValueError as error:
-        raise DeadheatError(f"protocol {protocol.name} with these options: {error}") from error
+    except ValidationError as error:
+        told = [
+            f"{'.'.join(map(str, location))}: {text}" if location else text
+            for location, text in model_faults(error, values)
+        ]
+        raise DeadheatError(
+            f"protocol {protocol.name} with these options: {'; '.join(told)}",
+            f"`deadheat plan --protocol {protocol.name} --json` shows what it says by itself",
+        ) from error
