@@ -6,7 +6,7 @@ use std::str::FromStr;
 use lexopt::Arg::{Long, Short, Value};
 use lexopt::{Parser, ValueExt};
 
-use crate::config::{Config, Expect, Pace};
+use crate::config::{Config, Expect, Pace, Team};
 use crate::duration;
 use crate::null_server::NullServerConfig;
 use crate::schedule::Arrival;
@@ -86,6 +86,7 @@ struct Given {
     json: bool,
     stream: bool,
     calibrate: bool,
+    team: Option<Team>,
     null_port: Option<u16>,
     bind: Option<IpAddr>,
     null_work: Option<u64>,
@@ -121,6 +122,7 @@ const WITH_VALUE: &[&str] = &[
     "--bind",
     "--null-work",
     "--null-body",
+    "--team",
 ];
 
 impl Given {
@@ -165,6 +167,7 @@ impl Given {
             "--expect-status" => self.expect.status = Some(number(value)?),
             "--expect-type" => self.expect.media_type = Some(value.to_owned()),
             "--expect-body" => self.expect.body = Some(text_or_file(value)?),
+            "--team" => self.team = Some(team(value)?),
             "--null-server" => self.null_port = Some(number(value)?),
             "--bind" => self.bind = Some(number(value)?),
             "--null-work" => self.null_work = Some(number(value)?),
@@ -204,6 +207,9 @@ impl Given {
                         leave --close and --rate out"
                 .to_owned());
         }
+        if self.calibrate && pace != Pace::Closed {
+            return Err("--calibrate wants a closed loop; leave --rate out".to_owned());
+        }
         if self.close && self.requests_per_connection.is_some() {
             return Err("--close is one request per connection; \
                         leave --requests-per-connection out"
@@ -240,6 +246,7 @@ impl Given {
             json: self.json,
             stream: self.stream,
             calibrate: self.calibrate,
+            team: self.team,
             targets,
         })
     }
@@ -280,6 +287,17 @@ fn arrival(value: &str) -> Result<Arrival, String> {
         "constant" => Ok(Arrival::Constant),
         "poisson" => Ok(Arrival::Poisson),
         _ => Err(format!("{value:?}: expected constant or poisson")),
+    }
+}
+
+/// FIRST/COUNT/TOTAL: which threads of a run are this process's. Not for people to type.
+fn team(value: &str) -> Result<Team, String> {
+    let parts: Vec<usize> = value.split('/').map(number).collect::<Result<_, _>>()?;
+    match parts[..] {
+        [first, count, total] if count > 0 && first + count <= total => {
+            Ok(Team { first, count, total })
+        }
+        _ => Err(format!("{value:?}: expected FIRST/COUNT/TOTAL")),
     }
 }
 

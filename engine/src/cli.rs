@@ -1,16 +1,19 @@
 //! The command: what is printed where, and the exit code.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 use crate::args::{self, Command};
 use crate::classes::Class;
 use crate::config::Config;
 use crate::document::Document;
-use crate::engine::{self, Phase};
 use crate::null_server::{NullServer, NullServerConfig};
+use crate::phase::Phase;
 use crate::plan::Plan;
-use crate::{clock, descriptors, preflight, report, signals, summary};
+use crate::{
+    calibrate, clock, descriptors, preflight, process, report, run, signals, stream, summary,
+};
 
 const INTERNAL: u8 = 1;
 const USAGE: u8 = 2;
@@ -31,6 +34,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Command::NullServer(config) => serve_nothing(&config),
+        Command::Load(config) if config.team.is_some() => match load_as_child(&config) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(INTERNAL, &error),
+        },
         Command::Load(config) => match load(&config) {
             Ok(document) => finish(&config, &document),
             Err(error) => fail(INTERNAL, &error),
@@ -46,18 +53,47 @@ fn load(config: &Config) -> Result<Document, String> {
     };
     let phase = Phase { name: "preflight", start_ns, end_ns: clock::now_ns() };
     let plan = Plan::new(config, seen.expected.clone(), seen.closes_unannounced);
-    let run = engine::run(config, &plan, |_| ())?;
-    Ok(report::of_run(config, &seen, phase, &run))
+    if config.stream {
+        say(&stream::start(config))?;
+    }
+    let mut unsaid = Ok(());
+    let run = run::run(config, &plan, |row| {
+        if config.stream && unsaid.is_ok() {
+            unsaid = say(&stream::row(row));
+        }
+    })?;
+    unsaid?;
+    let mut document = report::of_run(config, &seen, phase, &run);
+    if config.calibrate && !document.interrupted {
+        let body_bytes = seen.expected[0].body.as_ref().map_or(0, Vec::len);
+        let null_rate_per_s = calibrate::null_rate_per_s(config, body_bytes)?;
+        report::add_calibration(&mut document, null_rate_per_s);
+    }
+    Ok(document)
+}
+
+/// Loads as one of several processes; the parent reports.
+fn load_as_child(config: &Config) -> Result<(), String> {
+    let seen = preflight::run(config)?;
+    process::run_as_child(config, &Plan::new(config, seen.expected, seen.closes_unannounced))
+}
+
+/// Prints a line at once.
+fn say(line: &str) -> Result<(), String> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| format!("stdout: {error}"))
 }
 
 fn finish(config: &Config, document: &Document) -> ExitCode {
-    if config.json {
-        match serde_json::to_string(document) {
-            Ok(json) => println!("{json}"),
-            Err(error) => return fail(INTERNAL, &error.to_string()),
-        }
-    } else {
-        print!("{}", summary::of(document));
+    let said = match (config.stream, config.json) {
+        (true, _) => say(&stream::end(document)),
+        (false, true) => serde_json::to_string(document)
+            .map_err(|error| error.to_string())
+            .and_then(|json| say(&json)),
+        (false, false) => say(summary::of(document).trim_end()),
+    };
+    if let Err(error) = said {
+        return fail(INTERNAL, &error);
     }
     let classed: u64 = document.classes.values().sum();
     let scheduled = document.requests.scheduled;

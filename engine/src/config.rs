@@ -37,6 +37,16 @@ pub struct Config {
     pub json: bool,
     pub stream: bool,
     pub calibrate: bool,
+    /// Set where this process is one of several of a run.
+    pub team: Option<Team>,
+}
+
+/// The threads of one process among those of the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Team {
+    pub first: usize,
+    pub count: usize,
+    pub total: usize,
 }
 
 /// What the command line expects of every response; the preflight fills in what it leaves open.
@@ -52,6 +62,12 @@ pub struct Expect {
 impl Config {
     pub fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
+    }
+
+    /// The threads of this process: all of them, unless others have their part.
+    pub fn team(&self) -> Team {
+        let alone = Team { first: 0, count: self.threads, total: self.threads };
+        self.team.unwrap_or(alone)
     }
 
     pub fn is_open_loop(&self) -> bool {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Phase;
 use crate::histogram::Summary;
 use crate::limits::Limit;
+use crate::phase::Phase;
 
 pub const SCHEMA: &str = "deadheat-load/1";
 
@@ -40,6 +40,8 @@ pub struct Document {
     pub connections: ConnectionsPart,
     pub latency: LatencyPart,
     pub client: ClientPart,
+    /// With `--calibrate`.
+    pub calibration: Option<CalibrationPart>,
     pub limits: Vec<Limit>,
     /// X * R / N - 1 in a closed loop.
     pub little_law_error: Option<f64>,
@@ -83,6 +85,16 @@ pub struct ExpectedPart {
 pub struct RequestsPart {
     pub scheduled: u64,
     pub ok: u64,
+    /// Sent before the run, in no class.
+    pub preflight: usize,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CalibrationPart {
+    /// Rate of the same load on a null server.
+    pub null_rate_per_s: f64,
+    /// The measured rate over that.
+    pub share: f64,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -1,58 +1,42 @@
-//! One load run in this process: threads started, met, collected and added up.
+//! The threads of a run in this process: prepared, started together, listened to.
 
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Barrier, OnceLock};
 
 use crate::backlog::Backlog;
 use crate::clock;
-use crate::config::{Config, Pace};
+use crate::config::{Config, Pace, Team};
 use crate::driver::epoll::Epoll;
-use crate::links::Links;
 use crate::plan::Plan;
 use crate::schedule::Arrivals;
-use crate::series::{Collector, Row};
 use crate::session::{Session, Window};
 use crate::sockets::Endpoint;
-use crate::tally::Tally;
 use crate::target::Address;
-use crate::usage::{MachineTicks, ThreadUsage};
-use crate::worker::{Message, Outcome, Start, Worker};
+use crate::worker::{Message, Start, Worker};
 
 /// Most connects under way at once, over all threads: what a listen queue takes anywhere.
 const MAX_OPENING: usize = 256;
 /// Connections from one source address, above which finding a free port gets slow.
 const PER_SOURCE: usize = 12_000;
 /// Rest between the barrier and the load, so that all threads start together.
-const START_DELAY_NS: u64 = 1_000_000;
+const START_DELAY_NS: u64 = 5_000_000;
 
-/// A part of a run, CLOCK_MONOTONIC nanoseconds.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Phase<N = &'static str> {
-    pub name: N,
-    pub start_ns: u64,
-    pub end_ns: u64,
+/// When a load that starts as soon as it can may start.
+pub fn soon_ns() -> u64 {
+    clock::now_ns() + START_DELAY_NS
 }
 
-/// What a run gave, over all threads.
-pub struct Run {
-    /// Before the measured window, and inside it.
-    pub tallies: [Tally; 2],
-    pub links: Links,
-    pub responses: Vec<u64>,
-    pub backlog_peak: Option<u64>,
-    /// Of each thread: the measured window, and the window with the drain.
-    pub usage: Vec<[ThreadUsage; 2]>,
-    pub steal_share: f64,
-    pub elapsed_ns: u64,
-    pub rows: Vec<Row>,
-    pub phases: Vec<Phase>,
-}
-
-/// Loads as the plan says; `each_row` sees every interval as soon as it is whole.
-pub fn run(config: &Config, plan: &Plan, mut each_row: impl FnMut(&Row)) -> Result<Run, String> {
-    let connect_start_ns = clock::now_ns();
+/// Runs this process's threads. `agree` is called once all are connected and says when the load
+/// starts; `each` gets every message, the last ones being the ends of the threads.
+pub fn run(
+    config: &Config,
+    plan: &Plan,
+    agree: impl FnOnce() -> Result<u64, String>,
+    mut each: impl FnMut(Message),
+) -> Result<(), String> {
+    let team = config.team();
     let (sender, receiver) = channel();
-    let workers = (0..config.threads)
+    let workers = (team.first..team.first + team.count)
         .map(|thread| {
             let (session, driver) = prepare(config, plan, thread)?;
             Ok(Worker { thread, session, driver, rows: sender.clone() })
@@ -60,30 +44,29 @@ pub fn run(config: &Config, plan: &Plan, mut each_row: impl FnMut(&Row)) -> Resu
         .collect::<Result<Vec<_>, String>>()?;
     drop(sender);
     let start = Start {
-        barrier: Barrier::new(config.threads + 1),
+        barrier: Barrier::new(team.count + 1),
         window: OnceLock::new(),
-        connect_end_ns: connect_start_ns + config.timeout_ns,
+        connect_end_ns: clock::now_ns() + config.timeout_ns,
         drain_ns: config.drain_ns,
     };
     std::thread::scope(|scope| {
-        let start = &start;
-        let threads: Vec<_> =
-            workers.into_iter().map(|worker| scope.spawn(move || worker.run(start))).collect();
+        for worker in workers {
+            scope.spawn(|| worker.run(&start));
+        }
         start.barrier.wait();
-        let load_ns = clock::now_ns() + START_DELAY_NS;
-        let measure_ns = load_ns + config.warmup_ns;
-        let window = Window { load_ns, measure_ns, end_ns: measure_ns + config.duration_ns };
-        start.window.get_or_init(|| window);
+        let agreed = agree().map(|load_ns| start.window.get_or_init(|| window(config, load_ns)));
         start.barrier.wait();
-        let ticks = MachineTicks::read();
-        let rows = collect(&receiver, config.threads, &mut each_row);
-        let steal_share = MachineTicks::read().steal_share_since(&ticks);
-        let outcomes = threads
-            .into_iter()
-            .map(|thread| thread.join().map_err(|_| "a client thread panicked".to_owned())?)
-            .collect::<Result<Vec<_>, String>>()?;
-        Ok(add_up(outcomes, rows, steal_share, connect_start_ns, window))
+        for message in receiver {
+            each(message);
+        }
+        agreed.map(drop)
     })
+}
+
+/// The measured window of a load that starts then.
+pub fn window(config: &Config, load_ns: u64) -> Window {
+    let measure_ns = load_ns + config.warmup_ns;
+    Window { load_ns, measure_ns, end_ns: measure_ns + config.duration_ns }
 }
 
 /// The connections and the driver of one thread.
@@ -92,109 +75,44 @@ fn prepare<'p>(
     plan: &'p Plan,
     thread: usize,
 ) -> Result<(Session<'p>, Epoll), String> {
-    let slots = share(config.connections, config.threads, thread);
+    let Team { total, .. } = config.team();
+    let slots = share(config.connections, total, thread);
     let backlog = match config.pace {
         Pace::Closed => None,
         Pace::Open { rate_per_s, arrival, seed, .. } => {
-            let (thread, threads) = (thread as u64, config.threads as u64);
-            Some(Backlog::new(Arrivals::new(arrival, rate_per_s, seed, thread, threads)))
+            let arrivals = Arrivals::new(arrival, rate_per_s, seed, thread as u64, total as u64);
+            Some(Backlog::new(arrivals))
         }
     };
-    let max_opening = (MAX_OPENING / config.threads).max(1);
-    let session = Session::new(plan, slots, max_opening, backlog);
-    let address = &config.targets[0].address;
-    let no_delay = !config.close;
-    let driver = Epoll::new(Endpoint::new(address)?, sources(config), slots, no_delay)?;
-    Ok((session, driver))
+    let session = Session::new(plan, slots, (MAX_OPENING / total).max(1), backlog);
+    let to = Endpoint::new(&config.targets[0].address)?;
+    let from = sources(config, thread, slots);
+    Ok((session, Epoll::new(to, from, slots, !config.close)?))
 }
 
-/// One thread's part of `total`.
+/// One part's share of `total`.
 pub fn share(total: usize, parts: usize, part: usize) -> usize {
     total / parts + usize::from(part < total % parts)
 }
 
-/// Local addresses to connect from: the given ones, or as many of 127.0.0.0/8 as ports demand.
-fn sources(config: &Config) -> Vec<Endpoint> {
-    if !config.sources.is_empty() {
-        return config.sources.iter().copied().map(Endpoint::of_source).collect();
-    }
+/// Where each slot of a thread connects from: the given addresses, or as many of 127.0.0.0/8 as
+/// the ports of the whole run demand; empty where the kernel may choose.
+fn sources(config: &Config, thread: usize, slots: usize) -> Vec<Endpoint> {
     let loopback = match &config.targets[0].address {
         Address::Tcp(address) => address.is_ipv4() && address.ip().is_loopback(),
-        Address::Unix(_) => false,
+        Address::Unix(_) => return Vec::new(),
     };
-    if !loopback || config.connections <= PER_SOURCE {
+    let mut addresses = config.sources.clone();
+    if addresses.is_empty() && loopback && config.connections > PER_SOURCE {
+        let count = config.connections.div_ceil(PER_SOURCE) as u32;
+        addresses = (0..count).map(|n| (0x7f00_0002 + n).to_be_bytes().into()).collect();
+    }
+    if addresses.is_empty() {
         return Vec::new();
     }
-    let count = config.connections.div_ceil(PER_SOURCE) as u32;
-    (0..count).map(|n| Endpoint::of_source((0x7f00_0002 + n).to_be_bytes().into())).collect()
-}
-
-/// Gathers rows until every thread has ended.
-fn collect(
-    receiver: &Receiver<Message>,
-    threads: usize,
-    each_row: &mut impl FnMut(&Row),
-) -> Vec<Row> {
-    let mut collector = Collector::new(threads);
-    let mut rows = Vec::new();
-    let mut ended = 0;
-    while ended < threads {
-        match receiver.recv() {
-            Ok(Message::Row { thread, tick, row }) => collector.add(thread, tick, &row),
-            Ok(Message::End { thread }) => {
-                collector.end(thread);
-                ended += 1;
-            }
-            Err(_) => break,
-        }
-        while let Some(row) = collector.pop() {
-            each_row(&row);
-            rows.push(row);
-        }
-    }
-    rows
-}
-
-fn add_up(
-    outcomes: Vec<Outcome>,
-    rows: Vec<Row>,
-    steal_share: f64,
-    connect_start_ns: u64,
-    window: Window,
-) -> Run {
-    let ended_ns = outcomes.iter().map(|outcome| outcome.ended_ns).max().unwrap_or(window.load_ns);
-    // A signal may have ended the load before its time.
-    let stopped_ns = outcomes.iter().map(|outcome| outcome.stopped_ns).max().unwrap_or(ended_ns);
-    let measure_ns = window.measure_ns.min(stopped_ns);
-    let mut run = Run {
-        tallies: Default::default(),
-        links: Links::default(),
-        responses: Vec::new(),
-        backlog_peak: None,
-        usage: Vec::new(),
-        steal_share,
-        elapsed_ns: stopped_ns - measure_ns,
-        rows,
-        phases: vec![
-            Phase { name: "connect", start_ns: connect_start_ns, end_ns: window.load_ns },
-            Phase { name: "warmup", start_ns: window.load_ns, end_ns: measure_ns },
-            Phase { name: "measure", start_ns: measure_ns, end_ns: stopped_ns },
-            Phase { name: "drain", start_ns: stopped_ns, end_ns: ended_ns },
-            Phase { name: "close", start_ns: ended_ns, end_ns: clock::now_ns() },
-        ],
-    };
-    for outcome in outcomes {
-        for (sum, part) in run.tallies.iter_mut().zip(&outcome.tallies) {
-            sum.merge(part);
-        }
-        run.links.merge(&outcome.links);
-        run.responses.extend(outcome.responses);
-        run.backlog_peak = match (run.backlog_peak, outcome.backlog_peak) {
-            (Some(sum), Some(part)) => Some(sum + part),
-            (sum, part) => sum.or(part),
-        };
-        let [first, end, last] = outcome.usage;
-        run.usage.push([end.since(&first), last.since(&first)]);
-    }
-    run
+    let total = config.team().total;
+    let first: usize = (0..thread).map(|other| share(config.connections, total, other)).sum();
+    (first..first + slots)
+        .map(|slot| Endpoint::of_source(addresses[slot * addresses.len() / config.connections]))
+        .collect()
 }

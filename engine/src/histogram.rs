@@ -10,7 +10,8 @@ const MAX_US: u64 = 3_600_000_000;
 const DIGITS: u8 = 3;
 
 /// A distribution of durations, with their exact sum beside it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "Wire", try_from = "Wire")]
 pub struct Latency {
     histogram: Histogram<u64>,
     pub sum_ns: u128,
@@ -74,10 +75,6 @@ impl Latency {
 
     pub fn summary(&self) -> Summary {
         let any = self.count() > 0;
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&self.histogram, &mut bytes)
-            .expect("a histogram can be written to memory");
         Summary {
             count: self.count(),
             min: any.then(|| self.histogram.min()),
@@ -90,19 +87,67 @@ impl Latency {
             p99: self.quantile_us(0.99),
             p99_9: self.quantile_us(0.999),
             p99_99: self.quantile_us(0.9999),
-            hdr_v2_base64: STANDARD.encode(bytes),
+            hdr_v2_base64: self.encode(),
         }
     }
 
-    /// The distribution behind a summary, as another process wrote it.
-    pub fn from_summary(summary: &Summary) -> Result<Self, String> {
-        let bytes = STANDARD.decode(&summary.hdr_v2_base64).map_err(|error| error.to_string())?;
+    fn encode(&self) -> String {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.histogram, &mut bytes)
+            .expect("a histogram can be written to memory");
+        STANDARD.encode(bytes)
+    }
+}
+
+/// What one process tells another of a distribution.
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    sum_ns: u128,
+    hdr_v2_base64: String,
+}
+
+impl From<Latency> for Wire {
+    fn from(latency: Latency) -> Self {
+        Self { sum_ns: latency.sum_ns, hdr_v2_base64: latency.encode() }
+    }
+}
+
+impl TryFrom<Wire> for Latency {
+    type Error = String;
+
+    fn try_from(wire: Wire) -> Result<Self, String> {
+        let bytes = STANDARD.decode(&wire.hdr_v2_base64).map_err(|error| error.to_string())?;
         let read: Histogram<u64> =
             Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| e.to_string())?;
-        let mut latency = Self::default();
+        let mut latency = Self { sum_ns: wire.sum_ns, ..Self::default() };
         latency.histogram.add(&read).map_err(|error| error.to_string())?;
-        let sum_us = summary.mean.unwrap_or(0.0) * summary.count as f64;
-        latency.sum_ns = (sum_us * 1000.0).round() as u128;
         Ok(latency)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_needs_a_hundred_values_beyond_it() {
+        let mut latency = Latency::default();
+        (1..=9_999).for_each(|us| latency.record(us * 1000));
+        assert_eq!(latency.quantile_us(0.99), None);
+        latency.record(10_000_000);
+        assert!(latency.quantile_us(0.99).is_some_and(|us| us.abs_diff(9_900) <= 10));
+        assert_eq!(latency.quantile_us(0.999), None);
+    }
+
+    #[test]
+    fn a_distribution_survives_the_wire() {
+        let mut latency = Latency::default();
+        for ns in [1_000, 42_500, 3_600_000_000_000, u64::MAX / 2] {
+            latency.record(ns);
+        }
+        let wire = serde_json::to_string(&latency).unwrap();
+        let read: Latency = serde_json::from_str(&wire).unwrap();
+        assert_eq!((read.histogram, read.sum_ns), (latency.histogram, latency.sum_ns));
     }
 }

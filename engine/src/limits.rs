@@ -22,8 +22,6 @@ pub struct Readings {
     pub response_us_p50: Option<f64>,
     pub client_limits: u64,
     pub unserved_connections: u64,
-    /// Measured rate over that of the same load on the null server.
-    pub calibrated_share: Option<f64>,
 }
 
 impl Readings {
@@ -68,20 +66,25 @@ impl Readings {
                 0.0,
                 "connections without one response: run longer, or with fewer connections",
             ),
-            (
-                "calibration",
-                self.calibrated_share,
-                1.0 / 1.5,
-                "the null server is hardly faster: the client is the limit, use more threads",
-            ),
         ];
         checks
             .into_iter()
             .filter_map(|(code, reading, threshold, advice)| {
-                let reading = reading.filter(|reading| *reading > threshold)?;
-                let (code, advice) = (code.to_owned(), advice.to_owned());
-                Some(Limit { code, reading, threshold, advice })
+                Limit::above(code, reading?, threshold, advice)
             })
             .collect()
+    }
+}
+
+impl Limit {
+    fn above(code: &str, reading: f64, threshold: f64, advice: &str) -> Option<Self> {
+        let (code, advice) = (code.to_owned(), advice.to_owned());
+        (reading > threshold).then_some(Self { code, reading, threshold, advice })
+    }
+
+    /// The limit that a rate of this share of the null server's is.
+    pub fn of_calibration(share: f64) -> Option<Self> {
+        let advice = "the null server is hardly faster: the client is the limit, use more threads";
+        Self::above("calibration", share, 1.0 / 1.5, advice)
     }
 }

@@ -5,18 +5,19 @@ use std::collections::BTreeMap;
 use crate::classes::{Class, MalformedKind};
 use crate::config::{Config, Pace};
 use crate::document::{
-    ClientPart, ConfigPart, ConnectionsPart, Document, ExpectedPart, LatencyPart, RequestsPart,
-    SCHEMA, SeriesRow, WarmupPart,
+    CalibrationPart, ClientPart, ConfigPart, ConnectionsPart, Document, ExpectedPart, LatencyPart,
+    RequestsPart, SCHEMA, SeriesRow, WarmupPart,
 };
-use crate::engine::{Phase, Run};
 use crate::histogram::Latency;
-use crate::limits::Readings;
+use crate::limits::{Limit, Readings};
+use crate::phase::Phase;
 use crate::preflight::Preflight;
+use crate::run::Run;
 use crate::schedule::Arrival;
 use crate::series::Row;
 use crate::signals;
 use crate::tally::Tally;
-use crate::usage::time_wait_sockets;
+use crate::usage::{ThreadUsage, time_wait_sockets};
 
 /// The document of a finished run; `preflight_phase` is when the preflight was.
 pub fn of_run(
@@ -27,9 +28,14 @@ pub fn of_run(
 ) -> Document {
     let [warmup, tally] = &run.tallies;
     let mut document = empty(config);
+    document.processes = run.processes;
     document.interrupted = signals::received() > 0;
     document.expected = Some(expected_part(preflight));
-    document.requests = RequestsPart { scheduled: tally.scheduled, ok: tally.count(Class::Ok) };
+    document.requests = RequestsPart {
+        scheduled: tally.scheduled,
+        ok: tally.count(Class::Ok),
+        preflight: config.targets.len() * preflights(run.processes),
+    };
     document.elapsed_s = seconds(run.elapsed_ns);
     document.rate_per_s = per_second(document.requests.ok, document.elapsed_s);
     document.bytes_in = tally.bytes_in;
@@ -58,6 +64,13 @@ pub fn of_run(
     document.series = run.rows.iter().filter(|row| row.at_ns > 0).map(series_row).collect();
     document.limits = readings(config, run, &document).limits();
     document
+}
+
+/// Adds what the same load on a null server gave.
+pub fn add_calibration(document: &mut Document, null_rate_per_s: f64) {
+    let share = document.rate_per_s / null_rate_per_s.max(1e-9);
+    document.calibration = Some(CalibrationPart { null_rate_per_s, share });
+    document.limits.extend(Limit::of_calibration(share));
 }
 
 /// The document of a run that its preflight prevented.
@@ -98,6 +111,7 @@ fn empty(config: &Config) -> Document {
             send_lag_us: open.then(|| tally.send_lag.summary()),
         },
         client: ClientPart::default(),
+        calibration: None,
         limits: Vec::new(),
         little_law_error: None,
         offered_rate_per_s: None,
@@ -147,6 +161,11 @@ fn expected_part(preflight: &Preflight) -> ExpectedPart {
         head_bytes: preflight.head_bytes,
         closes_unannounced: preflight.closes_unannounced,
     }
+}
+
+/// Children make a preflight of their own.
+fn preflights(processes: usize) -> usize {
+    if processes == 1 { 1 } else { 1 + processes }
 }
 
 /// Every class by name, also those that did not occur.
@@ -203,10 +222,9 @@ fn latency_part(config: &Config, run: &Run) -> LatencyPart {
 }
 
 fn client_part(run: &Run) -> ClientPart {
-    let total = |of: fn(&crate::usage::ThreadUsage) -> u64| -> u64 {
-        run.usage.iter().map(|[_, whole]| of(whole)).sum()
-    };
-    let share = |of: fn(&crate::usage::ThreadUsage) -> u64| {
+    let total =
+        |of: fn(&ThreadUsage) -> u64| -> u64 { run.usage.iter().map(|[_, whole]| of(whole)).sum() };
+    let share = |of: fn(&ThreadUsage) -> u64| {
         let shares = run.usage.iter().map(|[window, _]| of(window) as f64 / wall(window));
         shares.fold(0.0, f64::max)
     };
@@ -224,7 +242,7 @@ fn client_part(run: &Run) -> ClientPart {
 }
 
 /// Wall time of a reading, never zero.
-fn wall(usage: &crate::usage::ThreadUsage) -> f64 {
+fn wall(usage: &ThreadUsage) -> f64 {
     usage.at_ns.max(1) as f64
 }
 
@@ -247,7 +265,6 @@ fn readings(config: &Config, run: &Run, document: &Document) -> Readings {
         response_us_p50: tally.response.quantile_us(0.5).map(|us| us as f64),
         client_limits: tally.client_limits(),
         unserved_connections: unserved,
-        calibrated_share: None,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::classes::Class;
 use crate::session::Session;
 use crate::tally::Tally;
@@ -9,7 +11,7 @@ use crate::tally::Tally;
 pub const ROW_NS: u64 = 100_000_000;
 
 /// What happened in one interval; counts are of the interval, `open_connections` of its end.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Row {
     /// End of the interval, nanoseconds from the start of measuring; negative in the warm-up.
     pub at_ns: i64,

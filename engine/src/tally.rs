@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::classes::{Class, MalformedKind};
 use crate::connection::Flight;
 use crate::histogram::Latency;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tally {
     pub scheduled: u64,
     pub classes: [u64; Class::COUNT],

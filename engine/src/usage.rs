@@ -3,10 +3,12 @@
 use std::fs;
 use std::mem::MaybeUninit;
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock;
 
 /// CPU time and run-queue wait of one thread up to a moment; nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct ThreadUsage {
     pub at_ns: u64,
     pub user_ns: u64,

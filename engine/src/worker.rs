@@ -3,6 +3,8 @@
 use std::sync::mpsc::Sender;
 use std::sync::{Barrier, OnceLock};
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock;
 use crate::driver::Driver;
 use crate::links::Links;
@@ -29,10 +31,11 @@ pub struct Start {
 /// What a thread tells the collector.
 pub enum Message {
     Row { thread: usize, tick: i64, row: Box<Row> },
-    End { thread: usize },
+    End { thread: usize, outcome: Box<Result<Outcome, String>> },
 }
 
 /// What a thread leaves behind.
+#[derive(Serialize, Deserialize)]
 pub struct Outcome {
     pub tallies: [Tally; 2],
     pub links: Links,
@@ -53,7 +56,8 @@ pub struct Worker<'p, D> {
 }
 
 impl<D: Driver> Worker<'_, D> {
-    pub fn run(mut self, start: &Start) -> Result<Outcome, String> {
+    /// Sends rows while it runs, and the outcome last.
+    pub fn run(mut self, start: &Start) {
         set_timer_slack();
         let connected = self.connect(start.connect_end_ns);
         start.barrier.wait();
@@ -62,9 +66,9 @@ impl<D: Driver> Worker<'_, D> {
             Some(window) => connected.and_then(|()| self.load(*window, start.drain_ns)),
             None => Err("the run has no window".to_owned()),
         };
-        let sent = self.rows.send(Message::End { thread: self.thread });
-        sent.map_err(|_| "the collector is gone".to_owned())?;
-        outcome
+        let end = Message::End { thread: self.thread, outcome: Box::new(outcome) };
+        // Without a collector there is nobody left to tell.
+        let _ = self.rows.send(end);
     }
 
     fn connect(&mut self, end_ns: u64) -> Result<(), String> {

@@ -34,7 +34,7 @@ pub struct Epoll {
 }
 
 impl Epoll {
-    /// `from` holds local addresses, taken in blocks of slots; the kernel chooses if it is empty.
+    /// `from` holds the local address of each slot; the kernel chooses where it is empty.
     pub fn new(
         to: Endpoint,
         from: Vec<Endpoint>,
@@ -60,11 +60,7 @@ impl Epoll {
     /// tried right away; where the socket does not take it yet, EPOLLOUT says when it does.
     fn open(&mut self, session: &mut Session, slot: usize) -> Result<(), String> {
         session.opening(slot, clock::now_ns());
-        let from = match self.from.len() {
-            0 => None,
-            sources => Some(&self.from[slot * sources / self.links.len()]),
-        };
-        let fd = match sockets::connect(&self.to, from, self.no_delay) {
+        let fd = match sockets::connect(&self.to, self.from.get(slot), self.no_delay) {
             Ok(fd) => fd,
             Err(errno) => {
                 session.open_failed(slot, errno, clock::now_ns());

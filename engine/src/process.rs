@@ -1,0 +1,192 @@
+//! Several processes for one run, where one may not have enough file descriptors.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Config, Team};
+use crate::engine::{self, share};
+use crate::plan::Plan;
+use crate::series::Row;
+use crate::worker::{Message, Outcome};
+use crate::{descriptors, signals};
+
+/// Descriptors for everything but connections.
+const SPARE_DESCRIPTORS: usize = 32;
+const SIGNAL_POLL: Duration = Duration::from_millis(50);
+
+/// What a child writes to its standard output, a line each.
+#[derive(Serialize, Deserialize)]
+enum Line {
+    Connected,
+    Row { thread: usize, tick: i64, row: Box<Row> },
+    End { thread: usize, outcome: Box<Result<Outcome, String>> },
+}
+
+/// Connections that one process can have.
+pub fn room(config: &Config) -> usize {
+    let limit = usize::try_from(descriptors::raise_limit()).unwrap_or(usize::MAX);
+    limit.saturating_sub(SPARE_DESCRIPTORS + config.threads).max(1)
+}
+
+/// How the threads of a run are spread over processes: as few as descriptors allow.
+pub fn teams(config: &Config) -> Vec<Team> {
+    let processes = config.connections.div_ceil(room(config));
+    let total = config.threads.max(processes);
+    let mut first = 0;
+    (0..processes)
+        .map(|process| {
+            let count = share(total, processes, process);
+            first += count;
+            Team { first: first - count, count, total }
+        })
+        .collect()
+}
+
+/// Runs a team as the child that it is: its parent says when to start and reads the lines.
+pub fn run_as_child(config: &Config, plan: &Plan) -> Result<(), String> {
+    // SAFETY: PR_SET_PDEATHSIG takes plain numbers.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM as usize, 0usize, 0usize, 0usize) };
+    let agree = || {
+        print_line(&Line::Connected);
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer).map_err(|error| error.to_string())?;
+        answer.trim().parse().map_err(|_| format!("{answer:?} is no start time"))
+    };
+    engine::run(config, plan, agree, |message| {
+        print_line(&match message {
+            Message::Row { thread, tick, row } => Line::Row { thread, tick, row },
+            Message::End { thread, outcome } => Line::End { thread, outcome },
+        });
+    })
+}
+
+fn print_line(line: &Line) {
+    println!("{}", serde_json::to_string(line).expect("lines are plain data"));
+}
+
+/// Runs each team in a process of its own; `agree` is asked for the start when all are connected.
+pub fn run(
+    teams: &[Team],
+    agree: impl FnOnce() -> u64,
+    mut each: impl FnMut(Message),
+) -> Result<(), String> {
+    let (sender, receiver) = channel();
+    let mut children = Children::default();
+    for team in teams {
+        children.start(team, sender.clone())?;
+    }
+    drop(sender);
+    let mut agree = Some(agree);
+    let mut waiting = teams.len();
+    let mut threads: usize = teams.iter().map(|team| team.count).sum();
+    while threads > 0 {
+        match children.next(&receiver)? {
+            Line::Connected => {
+                waiting -= 1;
+                if waiting == 0
+                    && let Some(agree) = agree.take()
+                {
+                    children.say(&format!("{}\n", agree()))?;
+                }
+            }
+            Line::Row { thread, tick, row } => each(Message::Row { thread, tick, row }),
+            Line::End { thread, outcome } => {
+                threads -= 1;
+                each(Message::End { thread, outcome });
+            }
+        }
+    }
+    children.wait()
+}
+
+/// The processes of a run; those that still live when it is dropped are killed.
+#[derive(Default)]
+struct Children {
+    running: Vec<(Child, ChildStdin)>,
+    signals_passed_on: u32,
+}
+
+impl Children {
+    /// Runs this program again, with the same arguments, for one team.
+    fn start(&mut self, team: &Team, lines: Sender<String>) -> Result<(), String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let mut child = Command::new(program)
+            .args(std::env::args_os().skip(1))
+            .arg(format!("--team={}/{}/{}", team.first, team.count, team.total))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Signals from a terminal come through this process, once.
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("no further process: {error}"))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("a process without its pipes".to_owned());
+        };
+        self.running.push((child, input));
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if lines.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// The next line of any child; passes signals on while it waits.
+    fn next(&mut self, lines: &Receiver<String>) -> Result<Line, String> {
+        loop {
+            let received = signals::received();
+            while self.signals_passed_on < received {
+                self.signals_passed_on += 1;
+                for (child, _) in &self.running {
+                    // SAFETY: the child has not been waited for, so its id is its own.
+                    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
+                }
+            }
+            match lines.recv_timeout(SIGNAL_POLL) {
+                Ok(line) => {
+                    return serde_json::from_str(&line)
+                        .map_err(|error| format!("a process of the run wrote {line:?}: {error}"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err("a process of the run ended before its threads".to_owned());
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, text: &str) -> Result<(), String> {
+        for (_, input) in &mut self.running {
+            input.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn wait(mut self) -> Result<(), String> {
+        for (mut child, input) in self.running.drain(..) {
+            drop(input);
+            let status = child.wait().map_err(|error| error.to_string())?;
+            if !status.success() {
+                return Err(format!("a process of the run ended with {status}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        for (child, _) in &mut self.running {
+            // Only reached when the run failed already; there is no second error to report.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The NDJSON of `--stream`: a `start` line, a `row` every 100 ms, and the document as `end`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::classes::Class;
+use crate::config::Config;
+use crate::document::{Document, SCHEMA};
+use crate::report::seconds;
+use crate::series::Row;
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Line<'a> {
+    Start {
+        schema: &'static str,
+        urls: Vec<&'a str>,
+        connections: usize,
+        warmup_s: f64,
+        duration_s: f64,
+    },
+    Row(Box<RowLine>),
+    End {
+        document: &'a Document,
+    },
+}
+
+/// Counts are of the interval; a row of the warm-up has `at_s` <= 0.
+#[derive(Serialize)]
+struct RowLine {
+    at_s: f64,
+    sent: u64,
+    ok: u64,
+    errors: u64,
+    classes: BTreeMap<&'static str, u64>,
+    bytes_in: u64,
+    bytes_out: u64,
+    open_connections: u64,
+    client_cpu_s: f64,
+    service_us_mean: Option<f64>,
+    send_lag_us_mean: Option<f64>,
+}
+
+/// The first line.
+pub fn start(config: &Config) -> String {
+    line(&Line::Start {
+        schema: SCHEMA,
+        urls: config.targets.iter().map(|target| target.url.as_str()).collect(),
+        connections: config.connections,
+        warmup_s: seconds(config.warmup_ns),
+        duration_s: seconds(config.duration_ns),
+    })
+}
+
+pub fn row(row: &Row) -> String {
+    let classes = Class::ALL.iter().map(|class| (class.name(), row.count(*class))).collect();
+    line(&Line::Row(Box::new(RowLine {
+        at_s: row.at_ns as f64 / 1e9,
+        sent: row.sent,
+        ok: row.count(Class::Ok),
+        errors: row.errors(),
+        classes,
+        bytes_in: row.bytes_in,
+        bytes_out: row.bytes_out,
+        open_connections: row.open_connections,
+        client_cpu_s: seconds(row.cpu_ns),
+        service_us_mean: row.service_us_mean(),
+        send_lag_us_mean: row.lag_us_mean(),
+    })))
+}
+
+/// The last line.
+pub fn end(document: &Document) -> String {
+    line(&Line::End { document })
+}
+
+fn line(line: &Line) -> String {
+    serde_json::to_string(line).expect("lines are plain data")
+}
