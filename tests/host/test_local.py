@@ -1,3 +1,4 @@
+import os
 import re
 import signal
 import sys
@@ -6,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import HostError, ProcessSpec
+from deadheat.host.agent import CAPTURE_BYTES_MAX
 from deadheat.host.agent_host import AgentHost
 from deadheat.host.local import LocalHost
 from tests.host.conftest import eventually, log, python
@@ -70,9 +72,8 @@ def test_the_command_reads_an_empty_input(host: LocalHost) -> None:
 
 
 def test_signals_python_ignores_are_restored(host: LocalHost) -> None:
-    code = "import os; print(open('/proc/self/status').read())"
     status = host.run(ProcessSpec(["cat", "/proc/self/status"]), 60).stdout
-    assert re.search(r"SigIgn:\s*0+$", status, re.MULTILINE), code
+    assert re.search(r"SigIgn:\s*0+$", status, re.MULTILINE)
 
 
 def test_environment_and_folder(host: LocalHost, tmp_path: Path) -> None:
@@ -115,22 +116,23 @@ def test_a_process_started_meanwhile_is_frozen_too(host: LocalHost, tmp_path: Pa
 
 def test_cpu_of_short_lived_children_is_counted(host: LocalHost) -> None:
     """Half of the children are orphans; each reports what it has used itself."""
-    child = "import time; sum(range(200_000)); print(time.process_time())"
+    child = "import time; sum(range(200_000)); print(time.process_time(), flush=True)"
     code = f"""
-import os, subprocess, sys, time
+import os, subprocess, sys
 command = [sys.executable, "-I", "-S", "-c", {child!r}]
+all_ended, alive = os.pipe()
+os.set_inheritable(alive, True)
 for number in range(20):
     if number % 2:
-        subprocess.run(command)
+        subprocess.run(command, close_fds=False)
     elif os.fork() == 0:
         if os.fork() == 0:
             os.execv(command[0], command)
         os._exit(0)
     else:
         os.wait()
-sys.stdin.read()
-import glob
-time.sleep(1)
+os.close(alive)
+os.read(all_ended, 1)
 """
     completed = host.run(python(code), 120)
     told_s = [float(line) for line in completed.stdout.splitlines()]
@@ -247,6 +249,13 @@ def test_an_agent_that_cannot_start_is_told() -> None:
         AgentHost([sys.executable, "-c", ""])
 
 
-def test_the_agent_has_a_session_of_its_own(host: LocalHost, tmp_path: Path) -> None:
-    session = "import os; print(os.getsid(0) == os.getpid() and os.getpgid(0) == os.getpid())"
+def test_ctrl_c_reaches_neither_agent_nor_server(host: LocalHost) -> None:
+    session = "import os; print(os.getsid(0) == os.getpid() == os.getpgid(0))"
     assert host.run(python(session), 60).stdout == "True\n"
+    assert os.getsid(host._agent.pid) == host._agent.pid
+
+
+def test_text_that_fits_is_not_broken_where_head_and_tail_meet(host: LocalHost) -> None:
+    half = CAPTURE_BYTES_MAX // 2
+    code = f"import sys; sys.stdout.buffer.write(b'x' * ({half} - 1) + '\u00e9'.encode())"
+    assert host.run(python(code), 60).stdout == "x" * (half - 1) + "\u00e9"

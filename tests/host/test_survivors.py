@@ -124,6 +124,15 @@ def test_nothing_survives_the_harness_killed(containment: str, marks: Path, tmp_
     assert living(marks) == []
 
 
+def test_nothing_survives_a_terminated_agent(containment: str, marks: Path, tmp_path: Path) -> None:
+    harness, agent = start_harness(containment, marks, tmp_path)
+    with end_of(agent):
+        os.kill(agent, signal.SIGTERM)
+    assert living(marks) == []
+    harness.kill()
+    harness.communicate()
+
+
 def test_nothing_survives_harness_and_agent_killed_once_the_next_agent_starts(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:

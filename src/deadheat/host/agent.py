@@ -19,6 +19,7 @@ A tree is held in one of three ways, the first that works here (`containment`):
 
 from __future__ import annotations
 
+import abc
 import argparse
 import base64
 import collections
@@ -337,7 +338,7 @@ def launch_main(report: int) -> NoReturn:
 # --- Trees: one started command and all it begets ------------------------------------------------
 
 
-class Tree:
+class Tree(abc.ABC):
     """A running command with its descendants, on the agent's side."""
 
     def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
@@ -385,35 +386,42 @@ class Tree:
         self.process.wait()
         self.report.close()
 
-    def await_end(self) -> None:
-        raise NotImplementedError
-
     def note_exit(self, code: int) -> None:
         self.exit_code = code
         self.ended_s = time.monotonic()
         self.ended.set()
 
+    @abc.abstractmethod
+    def await_end(self) -> None:
+        """Wait for the end of the first process and note it; runs in a thread of its own."""
+
+    @abc.abstractmethod
     def members(self) -> list[int]:
-        raise NotImplementedError
+        """The living processes of the tree."""
 
+    @abc.abstractmethod
     def cpu_s(self) -> float:
-        raise NotImplementedError
+        """User and system time of all the tree, the dead included; `Fault` once it is stopped."""
 
+    @abc.abstractmethod
     def send(self, number: int) -> None:
-        raise NotImplementedError
+        """Send a signal to the first process, if it lives."""
 
+    @abc.abstractmethod
     def freeze(self) -> None:
-        raise NotImplementedError
+        """Return when no thread of the tree can run."""
 
+    @abc.abstractmethod
     def thaw(self) -> None:
-        raise NotImplementedError
+        """Harmless on a tree that is not frozen, and on a dead one."""
 
+    @abc.abstractmethod
     def wait_empty(self, deadline_s: float) -> bool:
-        raise NotImplementedError
+        """Wait until no process of the tree lives."""
 
+    @abc.abstractmethod
     def kill(self) -> None:
-        """Kill whatever lives; return when nothing does. Works on a frozen and on a dead tree."""
-        raise NotImplementedError
+        """Return when nothing lives. Works on a frozen tree; harmless on a dead one."""
 
     def memory(self) -> tuple[int, int]:
         """Bytes now and at the highest seen (exact for a single process, by its VmHWM)."""
@@ -746,31 +754,32 @@ class Containment:
 class Capture(threading.Thread):
     """Reads a pipe to its end and keeps the head and the tail of what came."""
 
+    HALF = CAPTURE_BYTES_MAX // 2
+
     def __init__(self, pipe: IO[bytes]) -> None:
         super().__init__(daemon=True)
         self.pipe = pipe
         self.head = bytearray()
         self.tail = bytearray()
-        self.left_out = 0
+        self.size_bytes = 0
         self.start()
 
     def run(self) -> None:
-        half = CAPTURE_BYTES_MAX // 2
-        while chunk := self.pipe.read1(1 << 16):  # type: ignore[attr-defined]
-            room = half - len(self.head)
-            self.head += chunk[:room]
-            self.tail += chunk[room:]
-            if len(self.tail) > 2 * half:
-                self.left_out += len(self.tail) - half
-                del self.tail[:-half]
-        self.pipe.close()
+        with self.pipe:
+            while chunk := os.read(self.pipe.fileno(), 1 << 16):
+                self.size_bytes += len(chunk)
+                room = self.HALF - len(self.head)
+                self.head += chunk[:room]
+                self.tail += chunk[room:]
+                if len(self.tail) > 2 * self.HALF:
+                    del self.tail[: -self.HALF]
 
     def text(self) -> str:
         self.join()
-        half = CAPTURE_BYTES_MAX // 2
-        left_out = self.left_out + max(0, len(self.tail) - half)
-        note = f"\n[deadheat: {left_out} bytes left out here]\n" if left_out else ""
-        tail = self.tail[-half:] if self.tail else b""
+        if self.size_bytes <= CAPTURE_BYTES_MAX:
+            return (self.head + self.tail).decode(errors="replace")
+        note = f"\n[deadheat: {self.size_bytes - CAPTURE_BYTES_MAX} bytes left out here]\n"
+        tail = self.tail[-self.HALF :]
         return self.head.decode(errors="replace") + note + tail.decode(errors="replace")
 
 
@@ -809,6 +818,7 @@ class Watch(threading.Thread):
         self.trees = trees
         self.interval_s = interval_s
         self.over = threading.Event()
+        self.failure: Exception | None = None
         self.samples = [self.sample()]
         self.start()
 
@@ -830,6 +840,12 @@ class Watch(threading.Thread):
                 yield name, tree.usage()
 
     def run(self) -> None:
+        try:
+            self.keep_sampling()
+        except Exception as error:
+            self.failure = error
+
+    def keep_sampling(self) -> None:
         due_s = self.samples[0]["at_s"] + self.interval_s
         while not self.over.wait(max(0.0, due_s - time.monotonic())):
             self.samples.append(self.sample())
@@ -838,6 +854,8 @@ class Watch(threading.Thread):
     def finish(self) -> list[Json]:
         self.over.set()
         self.join()
+        if self.failure:
+            raise Fault(f"the watch broke off: {self.failure!r}")
         return [*self.samples, self.sample()]
 
 
@@ -1086,12 +1104,19 @@ class Agent:
     def exchange(self, host: str, port: int, payload: str, silence_s: float) -> Json:
         return exchange(host, port, base64.b64decode(payload), silence_s)
 
-    def close(self) -> None:
+    def close(self) -> bool:
+        """Kill every tree; False, with a word to standard error, where one could not be."""
+        faults = []
         with self.starting:
             self.closing = True
-            for tree in list(self.trees.values()):
-                tree.kill()
-            self.containment.close()
+            for end in (*[tree.kill for tree in self.trees.values()], self.containment.close):
+                try:
+                    end()
+                except (Fault, OSError) as error:
+                    faults.append(error)
+        for fault in faults:
+            print(fault, file=sys.stderr, flush=True)
+        return not faults
 
 
 class Session:
@@ -1138,10 +1163,12 @@ def main(arguments: list[str]) -> int:
     except Fault as fault:
         print(json.dumps({"id": 0, "error": fault.as_json()}), flush=True)
         return 1
-    with contextlib.suppress(SystemExit):
-        Session(agent).serve(sys.stdin.buffer)
-    agent.close()
-    return 0
+    try:
+        with contextlib.suppress(SystemExit):
+            Session(agent).serve(sys.stdin.buffer)
+    finally:
+        clean = agent.close()
+    return 0 if clean else 1
 
 
 if __name__ == "__main__":

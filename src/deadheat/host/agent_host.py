@@ -120,8 +120,12 @@ class AgentHost:
         time.sleep(duration_s)
 
     def close(self) -> None:
-        """End the agent and with it everything it started. Harmless when repeated."""
+        """End the agent and with it everything it started. Harmless when repeated.
+
+        Raises `HostError` where the agent could not kill all of it.
+        """
         assert self._agent.stdin is not None
+        lived = self._agent.poll() is None
         with contextlib.suppress(BrokenPipeError):
             self._agent.stdin.close()
         try:
@@ -134,6 +138,8 @@ class AgentHost:
             ) from error
         self._reader.join()
         self._listener.join()
+        if lived and self._agent.returncode:
+            raise self._gone()
 
     def __enter__(self) -> Self:
         return self

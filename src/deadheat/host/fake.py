@@ -137,7 +137,7 @@ class FakeHost:
     def sample(self, at_s: float, processes: Sequence[str]) -> Sample:
         """An idle machine; override it for one that is not."""
         idle = (0, 0, 0, int(at_s * 100), 0, 0, 0, 0)
-        usage = {process: self.usage(process) for process in processes}
+        usage = {name: self.usage(name) for name in processes if self.alive(name) is None}
         counters = ("ListenDrops", "ListenOverflows", "RetransSegs", "TCPTimeWaitOverflow")
         return Sample(at_s, {0: idle, 1: idle}, usage, dict.fromkeys(counters, 0), 0, 1 << 33)
 
