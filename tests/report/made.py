@@ -131,6 +131,7 @@ class MadeRun:
         for name in rates:
             if name not in self.ids:
                 self.contender(name)
+        at_s = 0.0
         for invocation in range(1, invocations + 1):
             for name in rates:
                 self.start(name, invocation)
@@ -138,6 +139,7 @@ class MadeRun:
                 drift = 1 + 0.1 * self.random.random()
                 for level in levels:
                     for name, rate in rates.items():
+                        at_s += 0.7
                         seen = rate * drift * self.random.lognormvariate(0, noise)
                         self.trial(
                             name,
@@ -145,6 +147,7 @@ class MadeRun:
                             invocation=invocation,
                             block=block,
                             connections=level,
+                            at_s=at_s,
                             **values,
                         )
 

@@ -1,1 +1,34 @@
 """Reports of a stored run: one file a format."""
+
+from collections.abc import Callable, Mapping
+
+from rich.console import Console
+
+from deadheat.report import csv_table, json_document, markdown, terminal
+from deadheat.report.analysis import Analysis, analyse
+from deadheat.report.load import load_view
+from deadheat.report.view import RunView
+
+__all__ = ["FORMATS", "RunView", "load_view", "write"]
+
+
+def _terminal(view: RunView, analysis: Analysis) -> str:
+    """For standard output as it is: its width, and colours only if it is a terminal."""
+    console = Console()
+    with console.capture() as capture:
+        terminal.show(console, view, analysis)
+    return capture.get()
+
+
+_WRITERS: Mapping[str, Callable[[RunView, Analysis], str]] = {
+    "terminal": _terminal,
+    "md": markdown.write,
+    "json": json_document.write,
+    "csv": csv_table.write,
+}
+FORMATS = tuple(_WRITERS)
+
+
+def write(view: RunView, format: str) -> str:
+    """The report of a run in one of `FORMATS`; ends with a newline."""
+    return _WRITERS[format](view, analyse(view))

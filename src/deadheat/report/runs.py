@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from deadheat.report import words
 from deadheat.store import Store, StoreError
 
 NEAREST = 3
@@ -71,6 +72,27 @@ def find_run(store: Store, wanted: str | None) -> str:
     raise StoreError(
         f"RUN {wanted!r}: no stored run has this id",
         f"the nearest: {', '.join(near)}; all of them: deadheat report --list",
+    )
+
+
+def lines(runs: Sequence[StoredRun]) -> str:
+    """The runs as text, a line each; nothing is cut off, however long."""
+    rows = [
+        (
+            run.run_id,
+            words.moment(run.started_at),
+            run.state,
+            words.plain(run.protocol, 20),
+            words.count(run.contenders, "contender"),
+            words.count(run.trials, "trial"),
+        )
+        for run in runs
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        + "\n"
+        for row in rows
     )
 
 

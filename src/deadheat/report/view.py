@@ -5,12 +5,13 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from deadheat.report.distribution import Distribution
 from deadheat.store import Gate
 
-AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
+Aggregate = Literal["median", "mean", "best"]
+AGGREGATES: Mapping[Aggregate, Callable[[Sequence[float]], float]] = {
     "median": statistics.median,
     "mean": statistics.fmean,
     "best": max,
@@ -90,7 +91,7 @@ class Cell:
     def rates_per_s(self) -> tuple[float, ...]:
         return tuple(trial.rate_per_s for trial in self.counted if trial.rate_per_s is not None)
 
-    def rate_per_s(self, aggregate: str) -> float | None:
+    def rate_per_s(self, aggregate: Aggregate) -> float | None:
         """The `median`, `mean` or `best` rate; None where nothing was measured."""
         rates = self.rates_per_s
         return AGGREGATES[aggregate](rates) if rates else None
@@ -183,8 +184,10 @@ class RunView:
     calibration: CalibrationView | None = None
 
     @property
-    def aggregate(self) -> str:
-        return str(self.protocol.get("aggregate", "median"))
+    def aggregate(self) -> Aggregate:
+        """Which of the trials' rates stands for all of them."""
+        aggregate: Aggregate = self.protocol.get("aggregate", "median")
+        return aggregate
 
     @property
     def settles(self) -> bool:

@@ -27,11 +27,6 @@ def rate(per_s: float | None) -> str:
     return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.3g}"
 
 
-def spread(low_high: tuple[float, float] | None) -> str:
-    """From the slowest to the fastest."""
-    return f"{rate(low_high[0])}–{rate(low_high[1])}" if low_high else NONE
-
-
 def milliseconds(us: float | None) -> str:
     """Three digits, and at most three after the point: the histograms have no more."""
     if us is None:

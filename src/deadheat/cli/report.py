@@ -1,0 +1,57 @@
+"""`deadheat report`: a stored run again, in any format."""
+
+from pathlib import Path
+
+import click
+
+from deadheat import report
+from deadheat.cli.options import store_option
+from deadheat.errors import DeadheatError
+from deadheat.report.runs import find_run, lines, list_runs
+from deadheat.store import Store
+
+
+@click.command("report")
+@click.argument("run", required=False)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(report.FORMATS),
+    default="terminal",
+    show_default=True,
+    help="How to show it.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."
+)
+@click.option("--list", "listing", is_flag=True, help="Every stored run, a line each.")
+@store_option
+def command(
+    run: str | None, format_: str, output: Path | None, listing: bool, store_path: Path
+) -> None:
+    """Show a stored run again: RUN is its id or how that begins; the last run by default.
+
+    \b
+    Examples:
+      deadheat report                              the last run, finished or not
+      deadheat report 20261120 --format md -o results.md
+      deadheat report --list
+    """
+    if not store_path.exists():
+        raise DeadheatError(
+            f"there is no store {store_path} yet",
+            "measure something with deadheat run, or name another store with --store FILE",
+        )
+    with Store(store_path, read_only=True) as store:
+        text = (
+            lines(list_runs(store))
+            if listing
+            else report.write(report.load_view(store, find_run(store, run)), format_)
+        )
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(click.unstyle(text), encoding="utf-8")
+    except OSError as error:
+        raise DeadheatError(f"--output {output}: {error.strerror}", "name another file") from error

@@ -1,0 +1,174 @@
+"""What may be concluded, in sentences that every format shares."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deadheat.report import words
+from deadheat.report.analysis import Analysis, Level
+from deadheat.report.view import RunView
+from deadheat.stats.decision import Effort, Verdict
+from deadheat.stats.ranking import Pair, Ranking
+from deadheat.stats.ratio import RatioInterval
+
+NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One conclusion under its heading."""
+
+    topic: str
+    text: str
+
+
+def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
+    """The main level's verdicts, then the other levels, the machine's limits and the method."""
+    return (
+        *_verdicts(view, analysis, analysis.main),
+        *_other_levels(analysis),
+        *_ceiling(view, analysis.main.connections),
+        *_sensitivity(view, analysis.main.ranking),
+        *_method(analysis),
+    )
+
+
+def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[Statement]:
+    ranking = level.ranking
+    if ranking is None:
+        yield Statement("no order", _why_no_order(view, analysis))
+        return
+    neighbours = ranking.neighbours
+    for names in ranking.dead_heats:
+        yield Statement("dead heat", words.listing([_shown(view, name) for name in names]))
+    separated = [pair for pair in neighbours if pair.verdict is Verdict.SEPARATED]
+    if separated:
+        yield Statement(
+            "separated", f"{len(separated)} of {words.count(len(neighbours), 'neighbouring pair')}"
+        )
+    for pair in neighbours:
+        if pair.verdict is Verdict.EQUIVALENT:
+            yield Statement("equivalent", f"{_apart(view, pair)}, within {_margin(ranking)}")
+    undecided = [pair for pair in neighbours if pair.verdict is Verdict.UNDECIDED]
+    for pair in undecided[:NAMED]:
+        yield Statement("undecided", f"{_apart(view, pair)}; {_needs(pair.effort, analysis)}")
+    if len(undecided) > NAMED:
+        rest = f"{words.count(len(undecided) - NAMED, 'more pair')}"
+        yield Statement("undecided", f"{rest}; for all, {_needs(ranking.effort, analysis)}")
+
+
+def _why_no_order(view: RunView, analysis: Analysis) -> str:
+    ranked = any(standing.cell.valid for standing in analysis.main.standings)
+    if not ranked:
+        return "no trial was valid, so nothing is ranked"
+    if analysis.blocks < 2:
+        return (
+            "one repetition has no interval, so nothing is ranked; "
+            "the rows are in the order of their rates, which may be chance"
+        )
+    return "the contenders share too few valid blocks for an interval, so nothing is ranked"
+
+
+def _apart(view: RunView, pair: Pair) -> str:
+    return (
+        f"{_shown(view, pair.faster)} and {_shown(view, pair.slower)}, "
+        f"{difference(pair.ratio)} apart"
+    )
+
+
+def difference(ratio: RatioInterval) -> str:
+    """`1.2 % [-0.3, 2.7]`: how much faster the first is, with its interval."""
+    return (
+        f"{100 * (ratio.ratio - 1):.1f} % "
+        f"[{100 * (ratio.low - 1):.1f}, {100 * (ratio.high - 1):.1f}]"
+    )
+
+
+def _needs(effort: Effort | None, analysis: Analysis) -> str:
+    if effort is None:
+        return "too few blocks in common to say what would decide it"
+    if effort.extra_blocks == 0:
+        return "the next look may decide it"
+    text = f"to decide it, about {words.count(effort.extra_blocks, 'more block')}"
+    if effort.extra_invocations:
+        text += f" in {words.count(effort.extra_invocations, 'fresh start')}"
+    if analysis.block_s is not None:
+        text += f", some {words.duration(effort.extra_blocks * analysis.block_s)}"
+    return text
+
+
+def _other_levels(analysis: Analysis) -> Iterator[Statement]:
+    """Whether the other levels tell another story."""
+    for level in analysis.levels[:-1]:
+        if level.ranking is None or analysis.main.ranking is None:
+            continue
+        reversed_pairs = list(_reversed(level.ranking, analysis.main.ranking))
+        neighbours = level.ranking.neighbours
+        undecided = sum(pair.verdict is Verdict.UNDECIDED for pair in neighbours)
+        text = (
+            f"the other way round: {words.listing(reversed_pairs[:NAMED])}"
+            if reversed_pairs
+            else f"nothing contradicts the order at {analysis.main.connections:,}"
+        )
+        text += f"; {undecided} of {words.count(len(neighbours), 'neighbouring pair')} undecided"
+        yield Statement(f"at {level.connections:,}", text)
+
+
+def _reversed(one: Ranking, other: Ranking) -> Iterator[str]:
+    """Pairs that both levels separate, in opposite directions."""
+    names = {row.name for row in other.rows}
+    for pair in one.pairs:
+        if pair.verdict is not Verdict.SEPARATED or not {pair.faster, pair.slower} <= names:
+            continue
+        there = other.pair(pair.faster, pair.slower)
+        if there.verdict is Verdict.SEPARATED and there.faster == pair.slower:
+            yield f"{pair.faster} before {pair.slower}"
+
+
+def _ceiling(view: RunView, connections: int) -> Iterator[Statement]:
+    for one in view.canaries:
+        cell = one.cells.get(connections)
+        rate = cell.rate_per_s("median") if cell else None
+        if rate is not None:
+            text = f"{words.rate(rate)} requests/s of the {one.name}: the client reaches no more"
+            yield Statement("ceiling", text)
+
+
+def _sensitivity(view: RunView, ranking: Ranking | None) -> Iterator[Statement]:
+    """What this run, and this machine, can see at all."""
+    if ranking is not None and not math.isnan(ranking.minimum_detectable_effect):
+        least = words.percent(ranking.minimum_detectable_effect)
+        yield Statement("resolution", f"this run finds a difference of {least} four times in five")
+    if view.calibration is None:
+        return
+    result = view.calibration.result
+    told = [f"on {view.calibration.at[:10]}"]
+    if (share := result.get("false_difference_rate")) is not None:
+        pairs = result.get("null_pairs", "?")
+        told.append(f"{words.percent(share)} of {pairs} equal pairs seemed to differ")
+    if (effect := result.get("minimum_detectable_effect")) is not None:
+        told.append(f"differences from {words.percent(effect)} were seen")
+    yield Statement("calibration", "this machine, " + ", ".join(told))
+
+
+def _method(analysis: Analysis) -> Iterator[Statement]:
+    ranking = analysis.main.ranking
+    if ranking is None or len(ranking.rows) < 2:
+        return
+    blocks = words.count(analysis.blocks, "block")
+    invocations = words.count(analysis.invocations, "invocation")
+    text = (
+        f"intervals hold at {ranking.level}; ratios of geometric means, "
+        f"paired by block over {blocks} of {invocations}"
+    )
+    if analysis.invocations == 1:
+        text += "; what a fresh start changes is not seen in one"
+    yield Statement("method", text)
+
+
+def _margin(ranking: Ranking) -> str:
+    return words.percent(ranking.margin, 0)
+
+
+def _shown(view: RunView, name: str) -> str:
+    return next((one.label or one.name for one in view.rivals if one.name == name), name)

@@ -1,0 +1,250 @@
+"""The shape of `--format json`, version 1: `docs/schema-report.json` is made from it.
+
+History: 1, the first.
+"""
+
+import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA: Literal["deadheat-report/1"] = "deadheat-report/1"
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Part(BaseModel):
+    """Nothing unknown, nothing infinite; what is not known is null."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class Run(Part):
+    """One execution of a protocol."""
+
+    id: str
+    state: Literal["running", "complete", "interrupted", "failed"]
+    why: str | None
+    """Why it ended: settled, budget spent, interrupted, or an error."""
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None
+    elapsed_s: Finite | None
+    """Start to end; of a run that has not ended, first start to last trial."""
+    protocol: dict[str, Any]
+    """As it was run: the file's values with the command line's in their place."""
+    command: tuple[str, ...]
+    seed: int
+    deadheat_version: str
+    generator_version: str
+    blocks: int
+    invocations: int
+    trials: int
+
+
+class Host(Part):
+    """A machine in its role."""
+
+    role: str
+    cpus: tuple[int, ...]
+    """The CPUs it was given."""
+    fingerprint: dict[str, Any]
+
+
+class Latency(Part):
+    """A distribution of times, in microseconds. A quantile q is null below 100 / (1 - q)."""
+
+    requests: int
+    merged: bool
+    """True: of all requests together. False: medians of what the generator printed of trials."""
+    mean_us: Finite | None
+    p50_us: Finite | None
+    p75_us: Finite | None
+    p90_us: Finite | None
+    p99_us: Finite | None
+    p99_9_us: Finite | None
+    p99_99_us: Finite | None
+    max_us: Finite | None
+
+
+class FailedGate(Part):
+    """A check of a trial's validity that failed."""
+
+    code: str
+    reading: Finite | None
+    threshold: Finite | None
+    advice: str
+
+
+class Trial(Part):
+    """One load run against one contender at one level."""
+
+    invocation: int
+    block: int
+    valid: bool
+    """Only a valid trial ranks: it ended with a rate, and passed every gate."""
+    state: Literal["ok", "failed"]
+    reason: str | None
+    rate_per_s: Finite | None
+    requests_ok: int
+    server_cpu_us_per_request: Finite | None
+    memory_peak_bytes: int | None
+    errors: dict[str, int]
+    """Failed requests by class; they are in no rate."""
+    gates_failed: tuple[FailedGate, ...]
+
+
+class Cell(Part):
+    """A contender at one connection level. Its figures are of its valid trials."""
+
+    connections: int
+    aggregate: Literal["median", "mean", "best"]
+    rate_per_s: Finite | None
+    """The aggregate of the trials' rates."""
+    rate_per_s_min: Finite | None
+    rate_per_s_max: Finite | None
+    doubtful: bool
+    """No trial was valid: the figures are of trials that failed a gate."""
+    trials_valid: int
+    service: Latency
+    """Service time: from a request's sending, in a closed loop."""
+    server_cpu_us_per_request: Finite | None
+    memory_peak_bytes: int | None
+    errors: dict[str, int]
+    trials: tuple[Trial, ...]
+
+
+class Offered(Part):
+    """A contender under an offered rate (open loop)."""
+
+    connections: int
+    offered_rate_per_s: Finite
+    achieved_rate_per_s: Finite | None
+    trials: int
+    trials_valid: int
+    response: Latency
+    """Response time: from the intended send time."""
+
+
+class Start(Part):
+    """One start of a contender."""
+
+    invocation: int
+    ready_s: Finite | None
+    steady: dict[str, Any] | None
+    """How its steady state was found."""
+    card: dict[str, Any] | None
+    """Its behaviour card, where it was asked at this start."""
+    fault: str | None
+
+
+class Contender(Part):
+    """A server at one setting."""
+
+    name: str
+    server: str
+    setting: str
+    label: str | None
+    """As published, where it stands for a published row."""
+    role: Literal["rival", "canary"]
+    """A canary shows what the machine and the client do; it does not rank."""
+    language: str | None
+    framework: str | None
+    version: str | None
+    kind: str | None
+    workers: int
+    threads: int
+    fault: str | None
+    """Why it could not take part."""
+    starts: tuple[Start, ...]
+    levels: tuple[Cell, ...]
+    offered: tuple[Offered, ...]
+
+
+class Ratio(Part):
+    """A ratio of two geometric mean rates, with its interval."""
+
+    ratio: Finite
+    low: Finite
+    high: Finite
+
+
+class Standing(Part):
+    """A contender's place; without a rank, `reason` says why."""
+
+    name: str
+    rank_low: int | None
+    """The best rank that the data allow; 1 is the fastest."""
+    rank_high: int | None
+    group: int | None
+    """Contenders of one group are a dead heat; of different groups, separated."""
+    ratio_to_leader: Ratio | None
+    reason: str | None
+
+
+class Pair(Part):
+    """Two ranked contenders, the one that looks faster first."""
+
+    faster: str
+    slower: str
+    neighbours: bool
+    """Next to each other in the order."""
+    verdict: Literal["separated", "equivalent", "undecided"]
+    ratio: Ratio | None
+    probability_faster: Finite | None
+    extra_blocks: int | None
+    """What an undecided pair would need, at its present difference and variance."""
+    extra_invocations: int | None
+
+
+class Level(Part):
+    """What is decided at one connection level."""
+
+    connections: int
+    settled: bool
+    """Every neighbouring pair is separated or equivalent."""
+    confidence: Finite | None
+    """Of all statements of this level jointly."""
+    margin: Finite | None
+    """Closer than this is equivalent: 0.03 is 3 %."""
+    minimum_detectable_effect: Finite | None
+    """The difference that this run finds four times in five."""
+    method: str | None
+    standings: tuple[Standing, ...]
+    """From the fastest to the slowest, then what is not ranked."""
+    pairs: tuple[Pair, ...]
+
+
+class Doubt(Part):
+    """What to know before believing a figure."""
+
+    code: str
+    contenders: tuple[str, ...]
+    text: str
+    advice: str | None
+
+
+class Statement(Part):
+    """A conclusion in words, about the last level asked for."""
+
+    topic: str
+    text: str
+
+
+class Calibration(Part):
+    """What `deadheat calibrate` last found on a machine like the server's."""
+
+    at: datetime.datetime
+    result: dict[str, Any]
+
+
+class Document(Part):
+    """A report of one run, as `deadheat report --format json` writes it."""
+
+    schema_: Annotated[Literal["deadheat-report/1"], Field(alias="schema")] = SCHEMA
+    run: Run
+    hosts: tuple[Host, ...]
+    contenders: tuple[Contender, ...]
+    levels: tuple[Level, ...]
+    doubts: tuple[Doubt, ...]
+    conclusions: tuple[Statement, ...]
+    calibration: Calibration | None

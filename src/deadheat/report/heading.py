@@ -1,0 +1,53 @@
+"""What was run, where and how: the lines above the tables."""
+
+import shlex
+
+from deadheat.report import words
+from deadheat.report.analysis import Analysis
+from deadheat.report.view import RunView
+
+
+def heading(view: RunView, analysis: Analysis) -> list[str]:
+    """A title, then what was measured, when, on what and with what."""
+    return [
+        f"{words.plain(str(view.protocol.get('name', '?')))}: {_state(view)}",
+        f"run {view.run_id}, {words.moment(view.started_at)}",
+        _measured(view, analysis),
+        *_machines(view),
+        f"{view.generator_version}, deadheat {view.deadheat_version}, seed {view.seed}",
+    ]
+
+
+def command_line(view: RunView) -> str:
+    """The command that ran it, as a shell takes it."""
+    return words.plain(shlex.join(view.command))
+
+
+def _state(view: RunView) -> str:
+    """`settled in 4 min`, `interrupted after 20 s`, `running`."""
+    if view.state == "running":
+        return "running"
+    why = words.plain(str(view.conclusion.get("why") or view.state))
+    text = why if view.state in ("complete", why) else f"{view.state}: {why}"
+    return f"{text} after {words.duration(view.elapsed_s)}"
+
+
+def _measured(view: RunView, analysis: Analysis) -> str:
+    levels = ", ".join(f"{connections:,}" for connections in view.levels)
+    close = "" if view.protocol.get("keep_alive", True) else ", a connection per request"
+    return (
+        f"{words.count(len(view.rivals), 'contender')} at {levels} connections{close}: "
+        f"{words.count(view.trials, 'trial')} of {words.duration(view.protocol.get('duration_s'))} "
+        f"in {words.count(analysis.blocks, 'block')} of "
+        f"{words.count(analysis.invocations, 'invocation')}"
+    )
+
+
+def _machines(view: RunView) -> list[str]:
+    """One line where both roles are the same machine."""
+    described = {host.role: words.machine(host.fingerprint) for host in view.hosts}
+    cpus = {host.role: ",".join(map(str, host.cpus)) for host in view.hosts}
+    if len(described) == 2 and len(set(described.values())) == 1:
+        told = " and ".join(f"{role} on CPU {cpus[role]}" for role in described)
+        return [f"{next(iter(described.values()))}; {told}"]
+    return [f"{role}: {described[role]}, CPU {cpus[role]}" for role in described]

@@ -1,0 +1,162 @@
+"""The tables that the terminal and Markdown share: columns of words."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from deadheat.report import words
+from deadheat.report.analysis import CONFIDENCE, Analysis, Level, Standing
+from deadheat.report.view import OfferedCell, RunView
+
+NAME_MAX = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. A header's second line, after a newline, is its unit or its level.
+
+    Columns of one `group` stay together where a table has to be broken.
+    """
+
+    header: str
+    cells: tuple[str, ...]
+    right: bool = True
+    group: str = "order"
+
+
+def ranking_columns(
+    view: RunView, analysis: Analysis, level: Level, rates_at: Sequence[int]
+) -> list[Column]:
+    """A row for each standing of a level; the most important columns first.
+
+    A rate in brackets is of trials none of which was valid.
+    """
+
+    def column(
+        header: str, cell: Callable[[Standing], str], group: str = "order", right: bool = True
+    ) -> Column:
+        cells = tuple(cell(standing) for standing in level.standings)
+        return Column(header, cells, right, group)
+
+    confidence = words.percent(view.stopping.get("confidence", CONFIDENCE), 0)
+    return [
+        column("rank", rank, right=False),
+        column("server", lambda s: words.plain(s.name, NAME_MAX), right=False),
+        *(_rates(view, analysis, level, connections) for connections in rates_at),
+        column(f"% of leader\n[{confidence}]", of_leader, right=False),
+        column("spread\n%", spread, "spread"),
+        column("p50\nms", lambda s: words.milliseconds(s.cell.service["p50"]), "cost"),
+        column("p99\nms", lambda s: words.milliseconds(s.cell.service["p99"]), "cost"),
+        column(
+            "CPU\nµs/req",
+            lambda s: words.microseconds(s.cell.server_cpu_us_per_request),
+            "cost",
+        ),
+        column("peak\nMiB", lambda s: words.mebibytes(memory_peak_bytes(s)), "cost"),
+        column("errors\nreq", lambda s: f"{errors(s):,}", "cost"),
+        column("version", lambda s: words.plain(s.contender.version or "", 12), "version", False),
+        column(
+            "language", lambda s: words.plain(s.contender.language or "", 12), "language", False
+        ),
+        column("trials\nvalid", lambda s: f"{len(s.cell.valid)}/{len(s.cell.trials)}", "trials"),
+    ]
+
+
+def offered_columns(view: RunView) -> list[Column]:
+    """A row for each rate that was offered to a contender; none where latency was not asked."""
+    rows = [(one, cell) for one in view.rivals for cell in one.offered]
+
+    def column(header: str, cell: Callable[[OfferedCell], str]) -> Column:
+        return Column(header, tuple(cell(row) for _, row in rows))
+
+    if not rows:
+        return []
+    names = tuple(words.plain(one.label or one.name, NAME_MAX) for one, _ in rows)
+    return [
+        Column("server", names, right=False),
+        column("connections", lambda row: f"{row.connections:,}"),
+        column("offered\nreq/s", lambda row: words.rate(row.offered_rate_per_s)),
+        column("achieved\nreq/s", lambda row: words.rate(row.achieved_rate_per_s)),
+        column("p50\nms", lambda row: words.milliseconds(row.response["p50"])),
+        column("p99\nms", lambda row: words.milliseconds(row.response["p99"])),
+        column("p99.9\nms", lambda row: words.milliseconds(row.response["p99_9"])),
+        column("trials\nvalid", lambda row: f"{row.trials_valid}/{row.trials}"),
+    ]
+
+
+def rank(standing: Standing) -> str:
+    """`3`, `2–4`, or a dash for what is not ranked."""
+    return standing.row.rank.replace("-", "–") if standing.row else words.NONE
+
+
+def of_leader(standing: Standing) -> str:
+    """`61.2 [60.1–62.4]`, in percent of the leader's rate; the leader is 100."""
+    if standing.row is None or math.isnan(standing.row.ratio_to_leader.ratio):
+        return words.NONE
+    ratio = standing.row.ratio_to_leader
+    if ratio.low == ratio.high == 1:
+        return "100"
+    return f"{100 * ratio.ratio:.1f} [{100 * ratio.low:.1f}–{100 * ratio.high:.1f}]"
+
+
+def memory_peak_bytes(standing: Standing) -> int | None:
+    """The highest at any level: a peak lasts from one level to the next."""
+    peaks = [cell.memory_peak_bytes for cell in standing.contender.cells.values()]
+    return max((peak for peak in peaks if peak is not None), default=None)
+
+
+def errors(standing: Standing) -> int:
+    """Failed requests at all levels."""
+    return sum(cell.errors.total() for cell in standing.contender.cells.values())
+
+
+def rate(view: RunView, standing: Standing, connections: int) -> str:
+    """The rate at a level; in brackets where no trial behind it is valid."""
+    cell = standing.contender.cells.get(connections)
+    found = cell.rate_per_s(view.aggregate) if cell else None
+    if cell is None or found is None:
+        return words.NONE
+    return f"({words.rate(found)})" if cell.doubtful else words.rate(found)
+
+
+def spread(standing: Standing) -> str:
+    """`-2.1 +3.4`: the slowest and the fastest repetition, in percent from the median."""
+    found, middle = standing.cell.spread_per_s, standing.cell.rate_per_s("median")
+    if found is None or middle is None:
+        return words.NONE
+    return " ".join(f"{100 * (end / middle - 1):+.1f}".replace("-", "−") for end in found)
+
+
+def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
+    """How to read the table, where that does not go without saying."""
+    cells = [standing.cell for standing in analysis.main.standings]
+    told = [_rates_are(view, analysis)]
+    if any(cell.spread_per_s for cell in cells):
+        told.append("spread: the slowest and the fastest of them")
+    if len(analysis.levels) > 1:
+        at = words.count(analysis.main.connections, "connection")
+        told.append(f"order, spread, latency and CPU are at {at}")
+    if any(cell.doubtful and cell.rates_per_s for cell in cells):
+        told.append("a rate in brackets is of trials none of which is valid")
+    if any(not cell.service.merged for cell in cells):
+        generator = view.protocol.get("generator", "the load generator")
+        told.append(f"p50 and p99 are medians over trials of what {generator} printed")
+    else:
+        told.append("p50 and p99: service time")
+        if any(cell.service.requests and cell.service["p99"] is None for cell in cells):
+            told.append("a p99 needs 10,000 requests")
+    return tuple(told)
+
+
+def _rates(view: RunView, analysis: Analysis, level: Level, connections: int) -> Column:
+    best = f"best of {analysis.blocks}\n" if view.aggregate == "best" else ""
+    return Column(
+        f"{best}req/s\nat {connections:,}",
+        tuple(rate(view, standing, connections) for standing in level.standings),
+    )
+
+
+def _rates_are(view: RunView, analysis: Analysis) -> str:
+    if view.aggregate == "best":
+        return f"rates are the best of {analysis.blocks}, which flatters whatever scatters most"
+    return f"rates are {view.aggregate}s of {words.count(analysis.blocks, 'trial')}"

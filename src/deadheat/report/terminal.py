@@ -1,0 +1,135 @@
+"""The report on a terminal: tables as wide as it is, and what follows from them."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from deadheat.report import words
+from deadheat.report.analysis import Analysis, Level
+from deadheat.report.conclusion import conclusions
+from deadheat.report.doubts import doubts
+from deadheat.report.heading import command_line, heading
+from deadheat.report.tables import Column, notes, offered_columns, ranking_columns
+from deadheat.report.view import RunView
+
+GAP = 2
+SERVER = 2  # the column that heads every table
+ADVICE_INDENT = 4
+TOPIC_WIDTH = 12
+
+
+def show(console: Console, view: RunView, analysis: Analysis) -> None:
+    """Print the report. Nothing in it is read as markup, whoever wrote it."""
+    console.print(Group(*_parts(view, analysis, console.width)), highlight=False, emoji=False)
+
+
+def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[RenderableType]:
+    title, *lines = heading(view, analysis)
+    yield Text(title, style="bold")
+    yield from (Text(line, style="dim") for line in [*lines, f"$ {command_line(view)}"])
+    if analysis.levels and analysis.main.standings:
+        columns = ranking_columns(view, analysis, analysis.main, view.levels)
+        tables, left_out = pages([columns[0], _braces(analysis.main), *columns[1:]], width)
+        for page in tables:
+            yield Text()
+            yield _table(page, analysis.main)
+        told = [*notes(view, analysis), *_not_shown(left_out)]
+        yield Text("; ".join(told), style="dim")
+    if offered := offered_columns(view):
+        yield Text("\nResponse time from the intended send time, at offered rates", style="bold")
+        yield _table(offered, None)
+    if statements := conclusions(view, analysis):
+        yield Text("\nConclusion", style="bold")
+        yield _topics([(one.topic, words.plain(one.text)) for one in statements])
+    if found := doubts(view):
+        yield Text("\nDoubts", style="bold yellow")
+        for doubt in found:
+            yield Text(f"! {words.plain(doubt.text)}")
+            if doubt.advice:
+                advice = Text(words.plain(doubt.advice), style="cyan")
+                yield Padding(advice, (0, 0, 0, ADVICE_INDENT))
+
+
+def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], list[Column]]:
+    """Columns as one table or, where that is too wide, as two; and those that fit in neither.
+
+    The first three columns (rank, brace and server) head the first table, the server the second.
+    """
+    made: list[list[Column]] = []
+    left_out: list[Column] = []
+    for _, members in itertools.groupby(columns, key=lambda column: column.group):
+        group = list(members)
+        page = next((page for page in made if _width([*page, *group]) <= width), None)
+        if page is not None:
+            page.extend(group)
+        elif not made:
+            made.append(group)
+        elif len(made) == 1:
+            made.append([columns[SERVER], *group])
+        else:
+            left_out.extend(group)
+    return made, left_out
+
+
+def _not_shown(columns: Sequence[Column]) -> list[str]:
+    names = words.listing([" ".join(column.header.split()[:1]) for column in columns])
+    return [f"{names}: in a wider terminal, or --format md"] if columns else []
+
+
+def _width(columns: Sequence[Column]) -> int:
+    texts = [[*column.header.split("\n"), *column.cells] for column in columns]
+    return sum(max(map(cell_len, column)) for column in texts) + GAP * (len(columns) - 1)
+
+
+def _braces(level: Level) -> Column:
+    """A brace down the rows of each dead heat."""
+    groups = [standing.row.group if standing.row else None for standing in level.standings]
+    cells = []
+    for place, group in enumerate(groups):
+        above = place > 0 and groups[place - 1] == group
+        below = place + 1 < len(groups) and groups[place + 1] == group
+        cells.append(
+            " "
+            if group is None
+            else {(False, False): " ", (False, True): "╭", (True, True): "│", (True, False): "╰"}[
+                above, below
+            ]
+        )
+    return Column("", tuple(cells), right=False)
+
+
+def _table(columns: Sequence[Column], level: Level | None) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style=""
+    )
+    for column in columns:
+        table.add_column(
+            Text(column.header),
+            justify="right" if column.right else "left",
+            vertical="bottom",
+            overflow="ellipsis",
+            no_wrap=True,
+        )
+    ranked = len(level.ranked) if level else 0
+    for place in range(len(columns[0].cells)):
+        style = "bold" if place == 0 < ranked else "dim" if level and place >= ranked else None
+        table.add_row(*(Text(column.cells[place]) for column in columns), style=style)
+        if place + 1 == ranked < len(columns[0].cells):
+            table.add_section()
+    return table
+
+
+def _topics(rows: Sequence[tuple[str, str]]) -> Table:
+    """A hanging indent: the topic, then as many lines as its text takes."""
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    table.add_column(width=TOPIC_WIDTH, style="bold", no_wrap=True)
+    table.add_column()
+    for topic, text in rows:
+        table.add_row(Text(topic), Text(text))
+    return table
