@@ -13,7 +13,7 @@ class Part(Strict):
 class Whole(Strict):
     title: str
     part: Part | None = None
-    parts: list[Part] = []
+    parts: list[Part] | None = None
     either: int | bool = 0
 
 

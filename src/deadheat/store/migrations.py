@@ -132,10 +132,20 @@ MIGRATIONS: tuple[str, ...] = (
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring a store up to date: each missing step in a transaction with its number.
 
-    Raises `sqlite3.DatabaseError` for what is no store, `ValueError` for one from a newer deadheat.
+    Raises `sqlite3.DatabaseError` for what is no database, `ValueError` for another program's and
+    for a store from a newer deadheat.
     """
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version = schema_version(connection)
     if version > len(MIGRATIONS):
         raise ValueError(f"its schema is {version}; this deadheat knows up to {len(MIGRATIONS)}")
     for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
         connection.executescript(f"BEGIN; {script}; PRAGMA user_version = {number}; COMMIT;")
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """Which step a store is at. Raises `ValueError` for a database that is no store."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    if (tables or version) and "trial" not in tables:
+        raise ValueError("it is the database of another program")
+    return int(version)

@@ -1,6 +1,7 @@
 """One SQLite file that keeps every run whole. Each trial is committed when it ends."""
 
 import datetime
+import fcntl
 import json
 import os
 import secrets
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from deadheat.errors import DeadheatError
-from deadheat.store.migrations import MIGRATIONS, migrate
+from deadheat.store.migrations import MIGRATIONS, migrate, schema_version
 from deadheat.store.records import TrialRecord
 
 BUSY_TIMEOUT_S = 30.0
@@ -38,7 +39,7 @@ class Store:
         try:
             self._connection = _read(path) if read_only else _write(path)
         except (OSError, sqlite3.Error, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
+            reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else error
             raise StoreError(
                 f"the store {path} cannot be {'read' if read_only else 'written'}: {reason}",
                 "name another with --store FILE or DEADHEAT_HOME",
@@ -182,22 +183,43 @@ class Store:
 
 def _write(path: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
-    connection: sqlite3.Connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA foreign_keys = ON")
-    migrate(connection)
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
+    try:
+        with _alone_in(path.parent):
+            schema_version(connection)  # what is no store is left as it is
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
 def _read(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise ValueError("there is no such file")
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version != len(MIGRATIONS):
-        raise ValueError(f"its schema is {version}, expected {len(MIGRATIONS)}")
+    uri = path.resolve().as_uri() + "?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
+    try:
+        if (version := schema_version(connection)) != len(MIGRATIONS):
+            raise ValueError(f"its schema is {version}, expected {len(MIGRATIONS)}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Nobody else opens a store here meanwhile: SQLite does not wait where two switch to WAL."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _insert(connection: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> int:

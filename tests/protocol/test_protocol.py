@@ -1,0 +1,117 @@
+from pathlib import Path
+
+import pytest
+
+from deadheat.catalog import FileFault
+from deadheat.errors import DeadheatError
+from deadheat.protocol import Protocol, amend, load_protocol, protocol_names
+
+HERE = Path(__file__).resolve().parents[2]
+SMALL = """\
+name = "small"
+about = "As little as can be."
+connections = [10]
+duration_s = 1
+
+[warmup]
+kind = "none"
+
+[stopping]
+kind = "fixed"
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "protocols").mkdir()
+    write(tmp_path, SMALL)
+    return tmp_path
+
+
+def write(root: Path, text: str, name: str = "small") -> None:
+    (root / "protocols" / f"{name}.toml").write_text(text)
+
+
+@pytest.mark.parametrize("name", protocol_names(HERE))
+def test_every_protocol_of_this_repository_can_be_read(name: str) -> None:
+    assert load_protocol(HERE, name).name == name
+
+
+def test_the_two_protocols_that_commands_name() -> None:
+    assert {"settle", "quick"} <= set(protocol_names(HERE))
+
+
+def test_a_protocol_may_be_a_file(root: Path) -> None:
+    assert load_protocol(HERE, str(root / "protocols/small.toml")).connections == (10,)
+
+
+def test_an_unknown_protocol_is_told_with_the_nearest(root: Path) -> None:
+    with pytest.raises(DeadheatError, match=r"--protocol: no file .*smell\.toml") as caught:
+        load_protocol(root, "smell")
+    assert caught.value.hint == "did you mean small?"
+    with pytest.raises(DeadheatError) as caught:
+        load_protocol(root, "zzz")
+    assert caught.value.hint == "there is small"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        ('"small"', '"tall"', r":1: name: expected the file's, 'small'"),
+        ("[10]", "[10, 0]", r":3: connections\.1: expected greater than or equal to 1"),
+        ("[10]", "[]", r":3: connections: "),
+        ("duration_s = 1", "duration = 1", r":1: duration_s: missing"),
+        ("duration_s = 1", "duration = 1", r":4: duration: unknown key"),
+        ('"none"', '"some"', r":7: warmup\.kind: expected 'none', 'fixed' or 'steady'"),
+        ('"fixed"', '"settle"\nmargin = 3', r":11: stopping\.margin: expected less than 0\.5"),
+    ],
+)
+def test_a_fault_has_its_line(root: Path, before: str, after: str, fault: str) -> None:
+    write(root, SMALL.replace(before, after))
+    with pytest.raises(FileFault, match=r"small\.toml" + fault):
+        load_protocol(root, "small")
+
+
+@pytest.mark.parametrize(
+    ("line", "stopping", "fault"),
+    [
+        ('residency = "alone"', "settle", "settle' needs residency = 'frozen'"),
+        ('aggregate = "best"', "settle", "aggregate = 'best' is for replays"),
+        ('restart = "level"', "fixed", "restart needs residency = 'alone'"),
+    ],
+)
+def test_a_protocol_agrees_with_itself(root: Path, line: str, stopping: str, fault: str) -> None:
+    write(root, f"{line}\n{SMALL}".replace('"fixed"', f'"{stopping}"'))
+    with pytest.raises(FileFault, match=fault):
+        load_protocol(root, "small")
+
+
+def test_amending_changes_what_is_given_and_nothing_else(root: Path) -> None:
+    protocol = load_protocol(root, "small")
+    amended = amend(
+        protocol, {"connections": (1, 2), "duration_s": None}, {"repetitions": 7, "margin": None}
+    )
+    assert amended.connections == (1, 2)
+    assert amended.stopping.repetitions == 7
+    assert amended == amend(
+        protocol.model_copy(update={"connections": (1, 2)}), {}, {"repetitions": 7}
+    )
+    assert protocol == load_protocol(root, "small")
+
+
+def test_amending_checks_again(root: Path) -> None:
+    """Regression: the message was pydantic's own, with a link to its site."""
+    write(root, f'residency = "alone"\n{SMALL}')
+    with pytest.raises(DeadheatError) as caught:
+        amend(load_protocol(root, "small"), {"threads": 0}, {"kind": "settle"})
+    assert str(caught.value) == (
+        "protocol small with these options: threads: expected greater than or equal to 1"
+    )
+    with pytest.raises(DeadheatError, match=r"with these options: stopping\.kind = 'settle' needs"):
+        amend(load_protocol(root, "small"), {}, {"kind": "settle"})
+
+
+def test_a_protocol_survives_its_own_dump(root: Path) -> None:
+    """The store keeps a protocol as JSON, and a report reads it back."""
+    protocol = load_protocol(root, "small")
+    assert Protocol.model_validate_json(protocol.model_dump_json()) == protocol

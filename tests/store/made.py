@@ -1,0 +1,52 @@
+"""Rows for stores under test."""
+
+import random
+
+from deadheat.store import Gate, Store, TrialRecord
+
+
+def begin(store: Store) -> tuple[str, int]:
+    """A run with one contender."""
+    run_id = store.begin_run(
+        protocol={"name": "small"},
+        command=["deadheat", "run"],
+        seed=1,
+        deadheat_version="0",
+        generator_version="engine 0",
+    )
+    contender_id = store.add_contender(
+        run_id=run_id,
+        position=0,
+        name="plain",
+        server="plain",
+        setting="default",
+        role="rival",
+        workers=1,
+        threads=1,
+        manifest={"name": "plain"},
+    )
+    return run_id, contender_id
+
+
+def trial(run_id: str, contender_id: int, block: int = 1) -> TrialRecord:
+    """A trial with something in each of its tables; its output does not compress away."""
+    return TrialRecord(
+        run_id=run_id,
+        contender_id=contender_id,
+        start_id=None,
+        kind="measure",
+        invocation=1,
+        block=block,
+        connections=10,
+        at_s=1.5,
+        command=["deadheat-load", "http://127.0.0.1/"],
+        state="ok",
+        rate_per_s=1000.0,
+        result={"limits": []},
+        stdout=random.Random(block).randbytes(2000).hex(),
+        stderr="a warning, \N{SNOWMAN}",
+        histograms={"service_us": "HISTFAAA"},
+        series={"load": [{"at_s": 0.1, "ok": 100}], "machine": []},
+        errors={"reset": 3},
+        gates=[Gate("little", True, 0.01, 0.05, "none")],
+    )

@@ -1,0 +1,23 @@
+"""Writes trials to a store without end, and says each on a line once it is committed.
+
+Usage: writer.py STORE [FILE_BYTES_MAX]. With a limit no file may grow past it, as on a full disk.
+"""
+
+import resource
+import sys
+from pathlib import Path
+
+from deadheat.store import Store, StoreError
+from tests.store.made import begin, trial
+
+if len(sys.argv) > 2:
+    limit = int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+with Store(Path(sys.argv[1])) as store:
+    run_id, contender_id = begin(store)
+    try:
+        for block in range(100_000):
+            print(store.add_trial(trial(run_id, contender_id, block)), flush=True)
+    except StoreError as error:
+        print(f"{error}\n{error.hint}", file=sys.stderr)
+        sys.exit(1)
