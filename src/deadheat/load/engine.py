@@ -64,8 +64,7 @@ class Engine:
         command += ["-c", str(spec.connections), "-t", str(spec.threads)]
         command += ["-d", f"{spec.duration_s * 1000:.0f}ms"]
         command += ["--timeout", f"{spec.timeout_s * 1000:.0f}ms"]
-        if spec.discard_s:
-            command += ["--warmup", f"{spec.discard_s * 1000:.0f}ms"]
+        command += ["--warmup", f"{spec.discard_s * 1000:.0f}ms"]
         if not spec.keep_alive:
             command += ["--close"]
         if spec.rate_per_s is not None:
@@ -104,7 +103,7 @@ class Engine:
                 if part and part["count"]
             },
             series=told["series"],
-            requests_sent_in_all=told["requests"].get("in_all"),
+            requests_sent_in_all=told["requests"]["scheduled"] + told["warmup"]["scheduled"],
             connections_established=told["connections"]["established"],
             connections_served=told["connections"]["served"],
             jain_fairness=told["connections"]["jain_fairness"],
