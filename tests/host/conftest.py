@@ -1,14 +1,10 @@
-import sys
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-from deadheat.host import HostError, ProcessSpec
+from deadheat.host import HostError
+from deadheat.host.agent import CONTAINMENTS
 from deadheat.host.local import LocalHost
-
-CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
 
 
 @pytest.fixture(params=CONTAINMENTS)
@@ -25,21 +21,3 @@ def containment(request: pytest.FixtureRequest) -> str:
 def host(containment: str) -> Iterator[LocalHost]:
     with LocalHost(containment) as local:
         yield local
-
-
-def python(code: str, *arguments: str, **options: object) -> ProcessSpec:
-    """A command that runs some Python without its site packages, to start quickly."""
-    command = [sys.executable, "-I", "-S", "-c", code, *arguments]
-    return ProcessSpec(command, **options)  # type: ignore[arg-type]
-
-
-def log(folder: Path) -> str:
-    return str(folder / "log.txt")
-
-
-def eventually(holds: Callable[[], bool], within_s: float = 60.0) -> None:
-    """Wait for what only another process can bring about; fail loudly if it does not."""
-    end_s = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < end_s, f"not within {within_s} s"
-        time.sleep(0.01)

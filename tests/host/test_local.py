@@ -10,7 +10,7 @@ from deadheat.host import HostError, ProcessSpec
 from deadheat.host.agent import CAPTURE_BYTES_MAX
 from deadheat.host.agent_host import AgentHost
 from deadheat.host.local import LocalHost
-from tests.host.conftest import eventually, log, python
+from tests.host.support import eventually, log, python
 
 SPIN = "print('spinning', flush=True)\nwhile True: pass"
 TELL_CPUS = "import os; print(sorted(os.sched_getaffinity(0)))"

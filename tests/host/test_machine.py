@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deadheat.host import ProcessSpec
 from deadheat.host.local import LocalHost
-from tests.host.conftest import eventually, log, python
+from tests.host.support import eventually, log, python
 
 
 def test_a_watch_has_a_sample_at_its_start_and_at_its_end(host: LocalHost) -> None:

@@ -13,7 +13,7 @@ import pytest
 from deadheat.host import ProcessSpec
 from deadheat.host.agent import cgroup_candidates, start_ticks
 from deadheat.host.local import AGENT_PATH, LocalHost
-from tests.host.conftest import eventually, log, python
+from tests.host.support import eventually, log, python
 
 ADVERSARY = Path(__file__).with_name("adversary.py")
 TREE_SIZE = 2**4 - 1  # adversary.py: a binary tree of four generations

@@ -290,8 +290,9 @@ class Init:
 
     def obey(self) -> None:
         for line in self.control:
-            if self.first:
-                os.kill(self.first, int(line))
+            with contextlib.suppress(ProcessLookupError):
+                if self.first:
+                    os.kill(self.first, int(line))
         self.ending.set()
         if os.getpid() == 1:
             os._exit(0)  # the kernel kills the rest of a namespace with its init
