@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from deadheat.campaign.racer import CANARY
 from deadheat.protocol import Protocol
+from deadheat.stats.quantile import Floats
 from deadheat.stats.ranking import Ranking, rank
 from deadheat.stats.sequence import Looks
 from deadheat.stats.tableau import Place, rankable, tableau
@@ -122,16 +123,21 @@ class Standings:
         names = rankable({n: list(r) for n, r in rivals.items()}, len(level.places))
         if len(names) < 2:
             return None
-        columns = {name: level.rates.get(name, {}) for name in (*names, *self._companions)}
+        columns = [*names, *self._companions]
         stopping = self._protocol.stopping
         return rank(
-            tableau(columns, level.places),
-            list(columns),
+            self.rates(connections, columns),
+            columns,
             margin=stopping.margin,
             confidence=stopping.confidence,
             share=share,
             companions=self._companions,
         )
+
+    def rates(self, connections: int, names: Sequence[str]) -> Floats:
+        """rates[invocation, block, name] at one level; NaN where there is no valid trial."""
+        level = self._levels[connections]
+        return tableau({name: level.rates.get(name, {}) for name in names}, level.places)
 
     def _take(self, number: int) -> None:
         share = LOOKS.share(number, self._last.number)

@@ -1,0 +1,198 @@
+"""Calibration: what this method says on this machine where the truth is known.
+
+One server under many names (A/A): every difference found between copies is false. And copies with
+a known piece of extra work a request: which slowdown is found.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from deadheat.campaign import lifecycle
+from deadheat.campaign.enter import enter_racers
+from deadheat.campaign.progress import Doing, Listener
+from deadheat.campaign.race import Race
+from deadheat.campaign.racer import Racer, canaries
+from deadheat.campaign.run import open_run
+from deadheat.campaign.trial import load_spec
+from deadheat.campaign.world import World
+from deadheat.errors import DeadheatError
+from deadheat.host import ProcessSpec
+from deadheat.protocol import Protocol
+from deadheat.stats.effect import detectable_ratio
+from deadheat.stats.false_alarm import FalseAlarms, false_alarms
+from deadheat.stats.pairs import PairFits, fit_pairs
+from deadheat.store import Store
+
+SLOWDOWNS = (0.02, 0.03, 0.05, 0.10)
+PROBE_UNITS = 50_000
+COPY_COST_FACTOR = 3.0  # a copy costs this many null servers a request: as a real server would
+NOMINAL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Slowdown:
+    """A known slowdown, and how often it was found. Ratios are of rates, copy over slowed."""
+
+    injected: float
+    measured: float  # geometric mean over the races
+    found: int
+    races: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What `deadheat calibrate` says, and every later report on such a host quotes."""
+
+    false_difference_rate: float
+    false_differences: int
+    null_pairs: int
+    allowed: float  # the highest rate that chance explains
+    passed: bool
+    minimum_detectable_effect: float  # of one pair at the nominal rate, found four times in five
+    slowdowns: tuple[Slowdown, ...]
+    nominal: float
+    elapsed_s: float
+    runs: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Units of work a request: of a copy, and what one per cent more costs."""
+
+    units: int
+    us_per_unit: float
+    us_per_request: float
+
+    def slower(self, share: float) -> int:
+        """Units that make a request cost `share` more CPU time in all."""
+        return self.units + round(share * self.us_per_request / self.us_per_unit)
+
+
+def calibrate(
+    world: World,
+    store: Store,
+    protocol: Protocol,
+    copies: int,
+    races: int,
+    seed: int,
+    listen: Listener,
+) -> Calibration:
+    """Race copies and slowed copies, `races` times over; each race is a run of its own.
+
+    Raises `DeadheatError` where the null server's work does not show in its CPU time.
+    """
+    begun_s = world.server_host.now_s()
+    work = find_work(world, protocol)
+    racers = _racers(world, work, copies)
+    runs, fits = [], []
+    for number in range(races):
+        listen(Doing(f"race {number + 1} of {races}"))
+        run_id, fit = _race(world, store, protocol, racers, seed + number, listen)
+        runs.append(run_id)
+        fits.append(fit)
+    alarms = false_alarms([fit.of(np.arange(copies)) for fit in fits], NOMINAL)
+    elapsed_s = world.server_host.now_s() - begun_s
+    return _conclude(alarms, fits, copies, tuple(runs), elapsed_s)
+
+
+def find_work(world: World, protocol: Protocol) -> Work:
+    """The work that makes a copy cost `COPY_COST_FACTOR` null servers, measured here and now."""
+    bare_us = _cpu_us_per_request(world, protocol, 0)
+    loaded_us = _cpu_us_per_request(world, protocol, PROBE_UNITS)
+    us_per_unit = (loaded_us - bare_us) / PROBE_UNITS
+    if us_per_unit <= 0:
+        raise DeadheatError(
+            f"{PROBE_UNITS} units of work did not show in the null server's CPU time",
+            "the machine is too busy to calibrate: `deadheat doctor`",
+        )
+    units = round((COPY_COST_FACTOR - 1) * bare_us / us_per_unit)
+    return Work(units, us_per_unit, COPY_COST_FACTOR * bare_us)
+
+
+def _cpu_us_per_request(world: World, protocol: Protocol, units: int) -> float:
+    racer = _null_racer(world, f"probe-{units}", units)
+    resident = lifecycle.start(world, racer)
+    try:
+        spec = load_spec(protocol, resident, max(protocol.connections))
+        before_s = world.server_host.usage(resident.process).cpu_s
+        command = world.engine.command(spec)
+        done = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
+        result = world.engine.parse(spec, done, world.engine_version)
+        used_s = world.server_host.usage(resident.process).cpu_s - before_s
+    finally:
+        lifecycle.stop(world, resident)
+    return used_s * 1e6 / max(result.requests_sent_in_all or 0, 1)
+
+
+def _racers(world: World, work: Work, copies: int) -> list[Racer]:
+    same = [_null_racer(world, f"copy-{i + 1:02}", work.units) for i in range(copies)]
+    slowed = [_null_racer(world, f"slower-{s:.0%}", work.slower(s)) for s in SLOWDOWNS]
+    return [*same, *slowed]
+
+
+def _null_racer(world: World, name: str, units: int) -> Racer:
+    command = tuple(world.engine.null_server("{port}", units))
+    return Racer(name=name, role="rival", command=command, ready_s=5, stop_s=3)
+
+
+def _race(
+    world: World,
+    store: Store,
+    protocol: Protocol,
+    racers: Sequence[Racer],
+    seed: int,
+    listen: Listener,
+) -> tuple[str, PairFits]:
+    with open_run(store, world, protocol, ["deadheat", "calibrate"], seed) as run:
+        entrants = enter_racers([*racers, *canaries(world.engine)], store, run.id)
+        race = Race(world, protocol, store, run.id, entrants, seed, listen)
+        run.conclusion |= {"why": "all repetitions done", "share": race.run().share}
+    rates = race.standings.rates(max(protocol.connections), [racer.name for racer in racers])
+    return run.id, fit_pairs(rates)
+
+
+def _conclude(
+    alarms: FalseAlarms,
+    fits: Sequence[PairFits],
+    copies: int,
+    runs: tuple[str, ...],
+    elapsed_s: float,
+) -> Calibration:
+    among = [detectable_ratio(fit.of(np.arange(copies)), NOMINAL) for fit in fits]
+    effects = np.concatenate([m[np.triu_indices(copies, k=1)] for m in among])
+    return Calibration(
+        false_difference_rate=alarms.false_difference_rate,
+        false_differences=alarms.false_differences,
+        null_pairs=alarms.null_pairs,
+        allowed=alarms.allowed,
+        passed=alarms.passed,
+        minimum_detectable_effect=float(np.nanmedian(effects)),
+        slowdowns=tuple(_slowdown(fits, copies, k) for k in range(len(SLOWDOWNS))),
+        nominal=NOMINAL,
+        elapsed_s=elapsed_s,
+        runs=runs,
+    )
+
+
+def _slowdown(fits: Sequence[PairFits], copies: int, k: int) -> Slowdown:
+    """The first copy against the slowed one: one pair a race, so that no choice is made."""
+    ratios = [float(fit.log_ratio[0, copies + k]) for fit in fits]
+    widths = [float(fit.half_width(NOMINAL)[0, copies + k]) for fit in fits]
+    return Slowdown(
+        injected=SLOWDOWNS[k],
+        measured=float(np.expm1(np.nanmean(ratios))),
+        found=sum(ratio > width for ratio, width in zip(ratios, widths, strict=True)),
+        races=len(fits),
+    )
+
+
+def host_key(fingerprint: Mapping[str, Any]) -> str:
+    """Which kind of machine a calibration speaks for: processor, CPUs, kernel."""
+    cpu = fingerprint["cpu"]
+    return f"{cpu['model']}, {cpu['logical']} CPUs, {fingerprint['kernel']}"

@@ -1,0 +1,139 @@
+"""Capacity: the highest offered rate at which an objective holds, without an error."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
+from deadheat.campaign.progress import Doing, Listener
+from deadheat.campaign.trial import Slot, load_spec, measure
+from deadheat.campaign.world import World
+from deadheat.errors import DeadheatError
+from deadheat.protocol import Protocol
+from deadheat.stats.search import Observation, next_step
+from deadheat.store import Store, TrialRecord
+
+START_SHARE = 0.7  # of the closed-loop rate that warming ended with
+LOWEST_SHARE = 0.01
+TRIALS_MAX = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """`p99=10ms`: this quantile of the response time, from the intended send time, at most so."""
+
+    quantile: str  # p50, p75, p90, p99, p99_9, p99_99
+    limit_us: float
+
+    @classmethod
+    def parse(cls, text: str) -> "Objective":
+        """Raises `DeadheatError` naming the form."""
+        found = re.fullmatch(r"p(50|75|90|99|99\.9|99\.99)=(\d+(?:\.\d+)?)(us|ms|s)", text)
+        if found is None:
+            raise DeadheatError(
+                f"--slo {text!r}: expected a quantile and a limit, such as p99=10ms",
+                "quantiles: p50, p75, p90, p99, p99.9, p99.99; units: us, ms, s",
+            )
+        unit_us = {"us": 1.0, "ms": 1e3, "s": 1e6}[found.group(3)]
+        quantile = f"p{found.group(1).replace('.', '_')}"
+        return cls(quantile, float(found.group(2)) * unit_us)
+
+    def holds(self, record: TrialRecord) -> bool:
+        """No error, the offered rate achieved, and the quantile known and within its limit."""
+        if record.state != "ok" or any(not gate.passed for gate in record.gates):
+            return False
+        seen_us = record.result["response_us"].get(self.quantile)
+        return seen_us is not None and seen_us <= self.limit_us
+
+    def requests_needed(self) -> float:
+        """A quantile q is known only with 100 / (1 - q) requests."""
+        share = float(self.quantile[1:].replace("_", ".")) / 100
+        return 100 / (1 - share)
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """`rate_per_s` held; `above_per_s` did not. 0: not even the lowest rate tried held."""
+
+    name: str
+    rate_per_s: float
+    above_per_s: float | None
+    trials: int
+    trouble: str | None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def find_capacities(
+    world: World,
+    protocol: Protocol,
+    store: Store,
+    run_id: str,
+    entrants: Sequence[Entrant],
+    objective: Objective,
+    listen: Listener,
+) -> list[Capacity]:
+    """Search each rival's capacity in turn; every trial is kept."""
+    grid = Grid(world, protocol, store, listen)
+    found = []
+    for entrant in entrants:
+        try:
+            started = grid.start(entrant, 1, 0.0)
+        except Unfit as unfit:
+            found.append(Capacity(entrant.racer.name, 0.0, None, 0, str(unfit)))
+            continue
+        try:
+            world.server_host.thaw(started.resident.process)
+            found.append(_search(world, protocol, store, run_id, started, objective, listen))
+        finally:
+            grid.stop(started)
+    return found
+
+
+def _search(
+    world: World,
+    protocol: Protocol,
+    store: Store,
+    run_id: str,
+    started: Started,
+    objective: Objective,
+    listen: Listener,
+) -> Capacity:
+    closed_per_s = started.warmed.rate_per_s
+    if closed_per_s <= 0:
+        return Capacity(started.name, 0.0, None, 0, "it answered nothing while it was warmed")
+    seen: list[Observation] = []
+    trouble = None
+    step = next_step(seen, START_SHARE * closed_per_s, LOWEST_SHARE * closed_per_s)
+    while step.next_rate is not None and len(seen) < TRIALS_MAX:
+        rate_per_s = step.next_rate
+        listen(Doing(f"{started.name}: offering {rate_per_s:,.0f}/s", done=len(seen)))
+        slot = Slot(
+            run_id=run_id,
+            contender_id=started.entrant.contender_id,
+            start_id=started.start_id,
+            kind="capacity",
+            invocation=1,
+            block=len(seen) + 1,
+            at_s=world.server_host.now_s(),
+        )
+        spec = replace(
+            load_spec(protocol, started.resident, max(protocol.connections)),
+            rate_per_s=rate_per_s,
+            duration_s=max(protocol.duration_s, 1.1 * objective.requests_needed() / rate_per_s),
+            seed=len(seen) + 1,
+        )
+        record = measure(world, started.resident, spec, slot, None)
+        store.add_trial(record)
+        seen.append(Observation(rate_per_s, objective.holds(record)))
+        if world.server_host.alive(started.resident.process) is not None:
+            trouble = record.reason
+            break
+        step = next_step(seen, START_SHARE * closed_per_s, LOWEST_SHARE * closed_per_s)
+    above = None if math.isinf(step.high) else step.high
+    if trouble is None and step.next_rate is not None:
+        trouble = f"not narrowed down within {TRIALS_MAX} trials"
+    return Capacity(started.name, step.low, above, len(seen), trouble)

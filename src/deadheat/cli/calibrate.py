@@ -1,0 +1,66 @@
+"""`deadheat calibrate`: how far this machine's answers can be trusted."""
+
+import json
+import random
+import sys
+from pathlib import Path
+
+import click
+
+from deadheat.campaign.calibrate import Calibration, calibrate, host_key
+from deadheat.catalog import find_root
+from deadheat.cli.options import catalog_option, json_option, store_option
+from deadheat.cli.progress_view import progress_view
+from deadheat.cli.workbench import local_world
+from deadheat.protocol import load_protocol
+from deadheat.store import Store
+
+
+@click.command("calibrate")
+@click.option("--copies", type=click.IntRange(3), default=11, show_default=True)
+@click.option("--races", type=click.IntRange(1), default=4, show_default=True)
+@click.option("--seed", type=int, help="Of the random order; stored with the runs.")
+@catalog_option
+@store_option
+@json_option
+def command(
+    copies: int,
+    races: int,
+    seed: int | None,
+    catalog: str | None,
+    store_path: Path,
+    as_json: bool,
+) -> None:
+    """Race copies of one server, and copies slowed by a known amount.
+
+    Every difference found between copies is false; which slowdown is found shows how small a
+    difference this machine can see. The result is stored, and later reports on it quote it.
+
+    \b
+    Example:  deadheat calibrate --json
+    """
+    protocol = load_protocol(find_root(catalog), "calibrate")
+    with Store(store_path) as store, local_world("engine", 1) as world, progress_view() as listen:
+        first = seed if seed is not None else random.randrange(2**31)
+        result = calibrate(world, store, protocol, copies, races, first, listen)
+        fingerprint = world.server_host.fingerprint()
+        store.add_calibration(host_key(fingerprint), fingerprint, result.to_json())
+    click.echo(json.dumps(result.to_json(), indent=2) if as_json else "\n".join(_lines(result)))
+    sys.exit(0 if result.passed else 1)
+
+
+def _lines(result: Calibration) -> list[str]:
+    verdict = "as it should be" if result.passed else "TOO MANY, or too few pairs to tell"
+    lines = [
+        f"false differences   {result.false_differences} of {result.null_pairs} pairs of copies, "
+        f"{result.false_difference_rate:.1%} (nominal {result.nominal:.0%}, chance explains up to "
+        f"{result.allowed:.1%}): {verdict}",
+        f"smallest difference {result.minimum_detectable_effect:.1%} is found four times in five "
+        "by one such race, for one pair",
+    ]
+    lines += [
+        f"slower by {one.injected:.0%}        measured {one.measured:.1%}, found in {one.found} "
+        f"of {one.races} races"
+        for one in result.slowdowns
+    ]
+    return [*lines, f"took                {result.elapsed_s / 60:.1f} min"]
