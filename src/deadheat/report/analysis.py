@@ -1,22 +1,24 @@
 """What the data decide: at each level who ranks where, and who does not rank, and why."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
-import numpy as np
-
-from deadheat.report.view import Cell, ContenderView, RunView
+from deadheat.report.view import Cell, ContenderView, RunView, TrialView
 from deadheat.report.words import count
 from deadheat.stats.ranking import Ranking, Row, rank
+from deadheat.stats.tableau import Place, rankable, tableau
 
-VALID_SHARE_MIN = 0.5
 MARGIN = 0.03
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One contender at one level. `row` is its place; without one, `reason` says why."""
+    """One contender at one level: its place in the order, or the reason why it has none.
+
+    `row` without a rank is a ratio without an interval.
+    """
 
     contender: ContenderView
     cell: Cell
@@ -27,6 +29,10 @@ class Standing:
     def name(self) -> str:
         """As published where it stands for a published row."""
         return self.contender.label or self.contender.name
+
+    @property
+    def ranked(self) -> bool:
+        return self.reason is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +45,7 @@ class Level:
 
     @property
     def ranked(self) -> tuple[Standing, ...]:
-        return tuple(standing for standing in self.standings if standing.row is not None)
-
-    @property
-    def unranked(self) -> tuple[Standing, ...]:
-        return tuple(standing for standing in self.standings if standing.row is None)
+        return tuple(standing for standing in self.standings if standing.ranked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,75 +80,76 @@ def analyse(view: RunView) -> Analysis:
 
 
 def _level(view: RunView, connections: int) -> Level:
-    cells = {one.name: one.cells.get(connections, Cell(connections)) for one in view.rivals}
-    blocks = _blocks([*cells.values()])
-    reasons = {name: _unfit(cell, len(blocks)) for name, cell in cells.items()}
-    fit = [name for name in cells if reasons[name] is None]
-    ranking = _ranking(view, connections, [cells[name] for name in fit], fit) if fit else None
+    cells = {
+        one.name: one.cells.get(connections, Cell(connections))
+        for one in (*view.rivals, *view.canaries)
+    }
+    places = {_place(trial) for cell in cells.values() for trial in cell.trials}
+    rates = {name: _valid_rates(cell) for name, cell in cells.items()}
+    fit = rankable({one.name: [*rates[one.name]] for one in view.rivals}, len(places))
+    ranking = _ranking(view, {name: rates[name] for name in fit}, rates, places) if fit else None
     rows = {row.name: row for row in ranking.rows} if ranking else {}
     standings = [
-        Standing(one, cells[one.name], rows.get(one.name), _reason(reasons[one.name], rows, one))
+        Standing(
+            contender=one,
+            cell=cells[one.name],
+            row=rows.get(one.name),
+            reason=None
+            if one.name in rows and _has_intervals(ranking)
+            else _why_unranked(cells[one.name], len(places), one.name in fit),
+        )
         for one in view.rivals
     ]
-    places = {name: place for place, name in enumerate(rows)}
-    standings.sort(key=lambda s: (places.get(s.contender.name, len(places)), -_rate(view, s.cell)))
-    return Level(connections, tuple(standings), ranking if rows else None)
+    order = {name: place for place, name in enumerate(rows)}
+    standings.sort(
+        key=lambda standing: (
+            order.get(standing.contender.name, len(order)),
+            -(standing.cell.rate_per_s(view.aggregate) or 0.0),
+        )
+    )
+    return Level(connections, tuple(standings), ranking if _has_intervals(ranking) else None)
 
 
 def _ranking(
-    view: RunView, connections: int, cells: Sequence[Cell], names: Sequence[str]
+    view: RunView,
+    rivals: Mapping[str, Mapping[Place, float]],
+    rates: Mapping[str, Mapping[Place, float]],
+    places: Set[Place],
 ) -> Ranking:
-    companions = [one for one in view.canaries if connections in one.cells]
-    columns = [*cells, *(one.cells[connections] for one in companions)]
+    """The rivals' ranking, with the canaries as companions of the same blocks."""
+    canaries = {one.name: rates[one.name] for one in view.canaries}
+    columns = {**rivals, **canaries}
     stopping = view.stopping
     return rank(
-        rates_of(columns),
-        [*names, *(one.name for one in companions)],
+        tableau(columns, places),
+        list(columns),
         margin=stopping.get("margin", MARGIN),
         confidence=stopping.get("confidence", CONFIDENCE),
         share=view.conclusion.get("share", 1.0),
-        companions=[one.name for one in companions],
+        companions=list(canaries),
     )
 
 
-def rates_of(cells: Sequence[Cell]) -> np.ndarray:
-    """rates[invocation, block, cell] in requests/s; NaN where there is no valid trial."""
-    blocks = _blocks(cells)
-    invocations = sorted({invocation for invocation, _ in blocks})
-    places = {
-        (invocation, block): (row, column)
-        for row, invocation in enumerate(invocations)
-        for column, block in enumerate(sorted(b for i, b in blocks if i == invocation))
-    }
-    longest = 1 + max(column for _, column in places.values())
-    rates = np.full((len(invocations), longest, len(cells)), np.nan)
-    for index, cell in enumerate(cells):
-        for trial in cell.valid:
-            rates[(*places[trial.invocation, trial.block], index)] = trial.rate_per_s
-    return rates
+def _has_intervals(ranking: Ranking | None) -> bool:
+    """Whether any two contenders can be compared; one alone is first without comparison."""
+    if ranking is None:
+        return False
+    return len(ranking.rows) == 1 or any(math.isfinite(pair.ratio.high) for pair in ranking.pairs)
 
 
-def _blocks(cells: Sequence[Cell]) -> set[tuple[int, int]]:
-    return {(trial.invocation, trial.block) for cell in cells for trial in cell.trials}
+def _valid_rates(cell: Cell) -> dict[Place, float]:
+    return {_place(t): t.rate_per_s for t in cell.valid if t.rate_per_s is not None}
 
 
-def _unfit(cell: Cell, blocks: int) -> str | None:
-    """Why a contender cannot be ranked whatever the others did; None if it can."""
+def _place(trial: TrialView) -> Place:
+    return trial.invocation, trial.block
+
+
+def _why_unranked(cell: Cell, blocks: int, fit: bool) -> str:
     if not cell.trials:
         return "not measured at this level"
-    valid = len(cell.valid)
-    if valid == 0:
+    if not cell.valid:
         return f"none of its {count(len(cell.trials), 'trial')} is valid"
-    if valid < VALID_SHARE_MIN * blocks:
-        return f"only {valid} of {count(blocks, 'block')} hold a valid trial of it"
-    return None
-
-
-def _reason(unfit: str | None, rows: dict[str, Row], one: ContenderView) -> str | None:
-    if one.name in rows:
-        return None
-    return unfit or "an interval needs two blocks in common with another contender"
-
-
-def _rate(view: RunView, cell: Cell) -> float:
-    return cell.rate_per_s(view.aggregate) or 0.0
+    if not fit:
+        return f"only {len(cell.valid)} of {count(blocks, 'block')} hold a valid trial of it"
+    return "too few blocks or invocations in common with the others for an interval"

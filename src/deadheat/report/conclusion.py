@@ -58,15 +58,20 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
 
 
 def _why_no_order(view: RunView, analysis: Analysis) -> str:
-    ranked = any(standing.cell.valid for standing in analysis.main.standings)
-    if not ranked:
+    """Why nothing is ranked, and what would change it."""
+    if not any(standing.cell.valid for standing in analysis.main.standings):
         return "no trial was valid, so nothing is ranked"
-    if analysis.blocks < 2:
-        return (
-            "one repetition has no interval, so nothing is ranked; "
-            "the rows are in the order of their rates, which may be chance"
-        )
-    return "the contenders share too few valid blocks for an interval, so nothing is ranked"
+    if view.state == "running":
+        return "too few blocks so far"
+    missing = (
+        "one start of each server does not show what a fresh start changes"
+        if analysis.invocations == 1
+        else "the contenders share too few valid blocks"
+    )
+    return (
+        f"{missing}, so there is no interval and no rank; the rows are in the order of their "
+        "rates, which may be chance. The protocol settle gives intervals"
+    )
 
 
 def _apart(view: RunView, pair: Pair) -> str:
@@ -77,11 +82,11 @@ def _apart(view: RunView, pair: Pair) -> str:
 
 
 def difference(ratio: RatioInterval) -> str:
-    """`1.2 % [-0.3, 2.7]`: how much faster the first is, with its interval."""
-    return (
-        f"{100 * (ratio.ratio - 1):.1f} % "
-        f"[{100 * (ratio.low - 1):.1f}, {100 * (ratio.high - 1):.1f}]"
-    )
+    """`1.2 % [-0.3, 2.7]`: how much faster the first is, with its interval if it has one."""
+    percent = f"{100 * (ratio.ratio - 1):.1f} %"
+    if math.isinf(ratio.high):
+        return percent
+    return f"{percent} [{100 * (ratio.low - 1):.1f}, {100 * (ratio.high - 1):.1f}]"
 
 
 def _needs(effort: Effort | None, analysis: Analysis) -> str:
@@ -158,9 +163,12 @@ def _method(analysis: Analysis) -> Iterator[Statement]:
     blocks = words.count(analysis.blocks, "block")
     invocations = words.count(analysis.invocations, "invocation")
     text = (
-        f"intervals hold at {ranking.level}; ratios of geometric means, "
+        f"intervals hold at {words.percent(ranking.level.confidence, 0)} jointly over "
+        f"{words.count(ranking.level.comparisons, 'pair')}; ratios of geometric means, "
         f"paired by block over {blocks} of {invocations}"
     )
+    if ranking.level.share < 1:
+        text += f"; this look spends {words.percent(ranking.level.share, 0)} of the error"
     if analysis.invocations == 1:
         text += "; what a fresh start changes is not seen in one"
     yield Statement("method", text)

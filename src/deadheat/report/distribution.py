@@ -5,13 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hdrh.histogram import HdrHistogram
-
+from deadheat.stats.histogram import merge
 from deadheat.store import StoreError
 
-LOWEST_US = 1
-HIGHEST_US = 3_600_000_000
-DIGITS = 3
 QUANTILES = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
 
@@ -33,29 +29,24 @@ class Distribution:
         return self.quantiles_us.get(name)
 
 
-def merge(histograms: Iterable[str]) -> Distribution:
-    """One distribution out of HdrHistograms (V2, base64) in microseconds.
+def of_histograms(encoded: Iterable[str]) -> Distribution:
+    """One distribution of all trials' HdrHistograms (V2, base64), which count microseconds.
 
-    A quantile q is left out below 100 / (1 - q) requests: it would rest on fewer than a hundred.
-    Raises `StoreError` for text that is no histogram.
+    A quantile q is left out below 100 / (1 - q) requests. Raises `StoreError` for text that is
+    no histogram.
     """
-    merged = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
-    for text in histograms:
-        try:
-            merged.decode_and_add(text)
-        except Exception as error:  # hdrh raises plain Exceptions of several kinds
-            raise StoreError(f"a stored histogram cannot be read: {error}") from error
-    if not merged.total_count:
+    try:
+        latency = merge(encoded)
+    except ValueError as error:
+        raise StoreError(f"a stored histogram cannot be read: {error}") from error
+    if latency.count == 0:
         return Distribution()
+    quantiles = {name: latency.quantile_us(q) for name, q in QUANTILES.items()}
     return Distribution(
-        requests=merged.total_count,
-        quantiles_us={
-            name: float(merged.get_value_at_percentile(100 * q))
-            for name, q in QUANTILES.items()
-            if enough(merged.total_count, q)
-        },
-        mean_us=float(merged.get_mean_value()),
-        max_us=float(merged.get_max_value()),
+        requests=latency.count,
+        quantiles_us={name: float(us) for name, us in quantiles.items() if us is not None},
+        mean_us=float(latency.histogram.get_mean_value()),
+        max_us=float(latency.histogram.get_max_value()),
     )
 
 
@@ -74,8 +65,3 @@ def of_summaries(summaries: Iterable[Mapping[str, Any]], requests: int) -> Distr
         max_us=figures.get("max"),
         merged=False,
     )
-
-
-def enough(requests: int, quantile: float) -> bool:
-    """Whether a quantile may be spoken of: n >= 100 / (1 - q), rounding errors apart."""
-    return requests * (1 - quantile) >= 100 - 1e-6

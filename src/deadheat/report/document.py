@@ -4,6 +4,7 @@ History: 1, the first.
 """
 
 import datetime
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -161,11 +162,11 @@ class Contender(Part):
 
 
 class Ratio(Part):
-    """A ratio of two geometric mean rates, with its interval."""
+    """A ratio of two geometric mean rates; without bounds where there is no interval."""
 
     ratio: Finite
-    low: Finite
-    high: Finite
+    low: Finite | None
+    high: Finite | None
 
 
 class Standing(Part):
@@ -248,3 +249,10 @@ class Document(Part):
     doubts: tuple[Doubt, ...]
     conclusions: tuple[Statement, ...]
     calibration: Calibration | None
+
+
+def schema() -> str:
+    """The JSON Schema of the document, as `docs/schema-report.json` holds it."""
+    described = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    described |= Document.model_json_schema(by_alias=True, mode="serialization")
+    return json.dumps(described, indent=2) + "\n"

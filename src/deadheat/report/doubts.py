@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from deadheat.report import words
 from deadheat.report.view import ContenderView, RunView
 from deadheat.report.words import count, listing
 from deadheat.store import Gate
@@ -32,6 +33,14 @@ def doubts(view: RunView) -> tuple[Doubt, ...]:
         *(doubt for one in contenders for doubt in _errors(one)),
         *(doubt for one in contenders for doubt in _unsteady(one)),
     )
+
+
+def none_found(view: RunView) -> str:
+    """What to say where there is no doubt: how much was asked."""
+    if not view.gates:
+        return "none; but no gate was read of any trial"
+    trials = words.count(view.trials, "trial")
+    return f"none: {trials} passed every gate ({', '.join(view.gates)})"
 
 
 def _state(view: RunView) -> Iterator[Doubt]:

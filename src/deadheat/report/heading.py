@@ -9,13 +9,15 @@ from deadheat.report.view import RunView
 
 def heading(view: RunView, analysis: Analysis) -> list[str]:
     """A title, then what was measured, when, on what and with what."""
-    return [
-        f"{words.plain(str(view.protocol.get('name', '?')))}: {_state(view)}",
+    contenders = words.count(len(view.rivals), "contender")
+    lines = [
+        f"{contenders} under protocol {view.protocol.get('name', '?')}: {_state(view)}",
         f"run {view.run_id}, {words.moment(view.started_at)}",
         _measured(view, analysis),
         *_machines(view),
         f"{view.generator_version}, deadheat {view.deadheat_version}, seed {view.seed}",
     ]
+    return [words.plain(line) for line in lines]
 
 
 def command_line(view: RunView) -> str:
@@ -24,19 +26,19 @@ def command_line(view: RunView) -> str:
 
 
 def _state(view: RunView) -> str:
-    """`settled in 4 min`, `interrupted after 20 s`, `running`."""
+    """`settled after 4 min`, `interrupted after 20 s`, `running`."""
     if view.state == "running":
         return "running"
-    why = words.plain(str(view.conclusion.get("why") or view.state))
+    why = str(view.conclusion.get("why") or view.state)
     text = why if view.state in ("complete", why) else f"{view.state}: {why}"
     return f"{text} after {words.duration(view.elapsed_s)}"
 
 
 def _measured(view: RunView, analysis: Analysis) -> str:
     levels = ", ".join(f"{connections:,}" for connections in view.levels)
-    close = "" if view.protocol.get("keep_alive", True) else ", a connection per request"
+    kept = "keep-alive" if view.protocol.get("keep_alive", True) else "a connection per request"
     return (
-        f"{words.count(len(view.rivals), 'contender')} at {levels} connections{close}: "
+        f"at {levels} connections, {kept}: "
         f"{words.count(view.trials, 'trial')} of {words.duration(view.protocol.get('duration_s'))} "
         f"in {words.count(analysis.blocks, 'block')} of "
         f"{words.count(analysis.invocations, 'invocation')}"

@@ -131,16 +131,17 @@ def _standing(standing: Standing) -> to.Standing:
     row = standing.row
     return to.Standing(
         name=standing.contender.name,
-        rank_low=row.rank_low if row else None,
-        rank_high=row.rank_high if row else None,
-        group=row.group if row else None,
+        rank_low=row.rank_low if row and standing.ranked else None,
+        rank_high=row.rank_high if row and standing.ranked else None,
+        group=row.group if row and standing.ranked else None,
         ratio_to_leader=_ratio(row.ratio_to_leader) if row else None,
         reason=standing.reason,
     )
 
 
 def _pairs(ranking: Ranking) -> tuple[to.Pair, ...]:
-    return tuple(_pair(pair, pair in ranking.neighbours) for pair in ranking.pairs)
+    neighbours = set(ranking.neighbours)
+    return tuple(_pair(pair, pair in neighbours) for pair in ranking.pairs)
 
 
 def _pair(pair: Pair, neighbours: bool) -> to.Pair:
@@ -159,7 +160,12 @@ def _pair(pair: Pair, neighbours: bool) -> to.Pair:
 def _ratio(ratio: RatioInterval) -> to.Ratio | None:
     if math.isnan(ratio.ratio):
         return None
-    return to.Ratio(ratio=ratio.ratio, low=ratio.low, high=ratio.high)
+    known = math.isfinite(ratio.high)
+    return to.Ratio(
+        ratio=ratio.ratio,
+        low=ratio.low if known else None,
+        high=ratio.high if known else None,
+    )
 
 
 def _finite(value: float) -> float | None:

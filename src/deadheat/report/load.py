@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from deadheat.report.distribution import Distribution, merge, of_summaries
+from deadheat.report.distribution import Distribution, of_histograms, of_summaries
 from deadheat.report.view import (
     CalibrationView,
     Cell,
@@ -31,6 +31,7 @@ TRIALS = """
 OF_TRIALS = """
     SELECT {columns} FROM {table} WHERE trial_id IN (SELECT id FROM trial WHERE run_id = ?)
 """
+GATES = OF_TRIALS.format(columns="DISTINCT code", table="gate") + " ORDER BY code"
 STARTS = """
     SELECT start.* FROM start JOIN contender ON contender.id = start.contender_id
     WHERE contender.run_id = ? ORDER BY start.id
@@ -63,6 +64,7 @@ def load_view(store: Store, run_id: str) -> RunView:
         levels=_levels(protocol, trials),
         rivals=tuple(one for one in contenders if one.role != "canary"),
         canaries=tuple(one for one in contenders if one.role == "canary"),
+        gates=tuple(row["code"] for row in store.rows(GATES, run_id)),
         calibration=_calibration(store, hosts),
     )
 
@@ -131,7 +133,7 @@ class _Facts:
             if histogram["name"] == name
         ]
         if texts or name != "service_us":
-            return merge(texts)
+            return of_histograms(texts)
         summaries = [json.loads(row["service_us"]) for row in rows if row["service_us"]]
         return of_summaries(summaries, sum(row["requests_ok"] or 0 for row in rows))
 

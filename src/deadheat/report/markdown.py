@@ -5,14 +5,16 @@ from collections.abc import Iterator, Sequence
 
 from deadheat.report import words
 from deadheat.report.analysis import Analysis
+from deadheat.report.behaviour import behaviour_columns
 from deadheat.report.conclusion import conclusions, difference
-from deadheat.report.doubts import doubts
+from deadheat.report.doubts import Doubt, doubts, none_found
 from deadheat.report.heading import command_line, heading
 from deadheat.report.tables import Column, notes, offered_columns, ranking_columns
 from deadheat.report.view import RunView
 from deadheat.stats.ranking import Ranking
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~#])")
+OF_LEVEL = ("order", "spread", "latency", "trials")  # the columns that speak of one level
 
 
 def write(view: RunView, analysis: Analysis) -> str:
@@ -35,70 +37,66 @@ def code(text: str) -> str:
 
 def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
     title, *lines = heading(view, analysis)
-    yield f"# {escape(title)}"
-    yield ""
-    yield from (f"{escape(line)}  " for line in lines)
-    yield code(command_line(view))
-    for level in reversed(analysis.levels):
-        main = level is analysis.main
-        if not level.standings:
-            continue
-        if not main:
-            yield from ("", f"## At {words.count(level.connections, 'connection')}")
-        yield ""
-        yield from _table(
-            ranking_columns(view, analysis, level, view.levels if main else [level.connections])
-        )
-        if main:
-            yield from ("", escape(_sentence(notes(view, analysis))))
-    if offered := offered_columns(view):
-        yield from ("", "## Response time from the intended send time, at offered rates", "")
-        yield from _table(offered)
-    yield from _section(
-        "Conclusion",
-        [
-            f"**{one.topic}**: {escape(words.plain(one.text))}"
-            for one in conclusions(view, analysis)
-        ],
-    )
-    if analysis.levels and (ranking := analysis.main.ranking):
-        yield from _neighbours(ranking)
-    yield from _section(
-        "Doubts",
-        [
-            escape(words.plain(doubt.text))
-            + (f" — *{escape(words.plain(doubt.advice))}*" if doubt.advice else "")
-            for doubt in doubts(view)
-        ],
-    )
+    yield from (f"# {escape(title)}", "")
+    yield from (f"- {escape(line)}" for line in lines)
+    yield f"- {code(command_line(view))}"
+    yield from _rankings(view, analysis)
+    yield from _titled("Response time from the intended send time", offered_columns(view))
+    found = [f"**{one.topic}**: {_text(one.text)}" for one in conclusions(view, analysis)]
+    yield from _listed("Conclusion", found)
+    if analysis.levels and analysis.main.ranking:
+        yield from _titled("Neighbours", _neighbours(analysis.main.ranking))
+    yield from _listed("Doubts", [_doubt(one) for one in doubts(view)] or [_text(none_found(view))])
+    yield from _titled("Behaviour", behaviour_columns(view))
 
 
-def _neighbours(ranking: Ranking) -> Iterator[str]:
-    """Every neighbouring pair with its interval."""
-    if not ranking.neighbours:
+def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
+    """The main level's table in full, then each other level in its own order."""
+    if not analysis.levels or not view.rivals:
         return
-    yield from ("", "## Neighbours", "")
+    yield ""
+    yield from _table(ranking_columns(view, analysis, analysis.main, view.levels))
+    text = "; ".join(notes(view, analysis))
+    yield from ("", escape(f"{text[:1].upper()}{text[1:]}."))
+    for level in analysis.levels[-2::-1]:
+        columns = ranking_columns(view, analysis, level, [level.connections])
+        own = [column for column in columns if column.group in OF_LEVEL]
+        yield from _titled(f"At {words.count(level.connections, 'connection')}", own)
+
+
+def _neighbours(ranking: Ranking) -> list[Column]:
+    """Every neighbouring pair with its interval; no column where there is none."""
     pairs = ranking.neighbours
-    yield from _table(
-        [
-            Column("faster", tuple(pair.faster for pair in pairs), right=False),
-            Column("slower", tuple(pair.slower for pair in pairs), right=False),
-            Column("by", tuple(difference(pair.ratio) for pair in pairs)),
-            Column("P(faster)", tuple(f"{pair.probability_faster:.3f}" for pair in pairs)),
-            Column("verdict", tuple(pair.verdict.value for pair in pairs), right=False),
-        ]
-    )
+    if not pairs:
+        return []
+    return [
+        Column("faster", tuple(pair.faster for pair in pairs), right=False),
+        Column("slower", tuple(pair.slower for pair in pairs), right=False),
+        Column("apart", tuple(difference(pair.ratio) for pair in pairs)),
+        Column("P(faster)", tuple(f"{pair.probability_faster:.3f}" for pair in pairs)),
+        Column("verdict", tuple(pair.verdict.value for pair in pairs), right=False),
+    ]
 
 
-def _sentence(parts: Sequence[str]) -> str:
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}."
+def _doubt(doubt: Doubt) -> str:
+    advice = f" *{_text(doubt.advice)}*" if doubt.advice else ""
+    return f"{_text(doubt.text)}.{advice}"
 
 
-def _section(title: str, items: Sequence[str]) -> Iterator[str]:
+def _text(foreign: str) -> str:
+    return escape(words.plain(foreign))
+
+
+def _listed(title: str, items: Sequence[str]) -> Iterator[str]:
     if items:
         yield from ("", f"## {title}", "")
         yield from (f"- {item}" for item in items)
+
+
+def _titled(title: str, columns: Sequence[Column]) -> Iterator[str]:
+    if columns:
+        yield from ("", f"## {title}", "")
+        yield from _table(columns)
 
 
 def _table(columns: Sequence[Column]) -> Iterator[str]:
@@ -108,4 +106,4 @@ def _table(columns: Sequence[Column]) -> Iterator[str]:
 
 
 def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(escape(words.plain(cell)) for cell in cells) + " |"
+    return "| " + " | ".join(_text(cell) for cell in cells) + " |"

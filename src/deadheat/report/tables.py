@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from deadheat.report import words
-from deadheat.report.analysis import CONFIDENCE, Analysis, Level, Standing
+from deadheat.report.analysis import Analysis, Level, Standing
 from deadheat.report.view import OfferedCell, RunView
 
 NAME_MAX = 30
@@ -38,19 +38,18 @@ def ranking_columns(
         cells = tuple(cell(standing) for standing in level.standings)
         return Column(header, cells, right, group)
 
-    confidence = words.percent(view.stopping.get("confidence", CONFIDENCE), 0)
     return [
         column("rank", rank, right=False),
         column("server", lambda s: words.plain(s.name, NAME_MAX), right=False),
         *(_rates(view, analysis, level, connections) for connections in rates_at),
-        column(f"% of leader\n[{confidence}]", of_leader, right=False),
+        column(_ratio_header(level), of_leader, right=False),
         column("spread\n%", spread, "spread"),
-        column("p50\nms", lambda s: words.milliseconds(s.cell.service["p50"]), "cost"),
-        column("p99\nms", lambda s: words.milliseconds(s.cell.service["p99"]), "cost"),
+        column("p50\nms", lambda s: words.milliseconds(s.cell.service["p50"]), "latency"),
+        column("p99\nms", lambda s: words.milliseconds(s.cell.service["p99"]), "latency"),
         column(
             "CPU\nµs/req",
             lambda s: words.microseconds(s.cell.server_cpu_us_per_request),
-            "cost",
+            "latency",
         ),
         column("peak\nMiB", lambda s: words.mebibytes(memory_peak_bytes(s)), "cost"),
         column("errors\nreq", lambda s: f"{errors(s):,}", "cost"),
@@ -86,17 +85,22 @@ def offered_columns(view: RunView) -> list[Column]:
 
 def rank(standing: Standing) -> str:
     """`3`, `2–4`, or a dash for what is not ranked."""
-    return standing.row.rank.replace("-", "–") if standing.row else words.NONE
+    if standing.row is None or not standing.ranked:
+        return words.NONE
+    return standing.row.rank.replace("-", "–")
 
 
 def of_leader(standing: Standing) -> str:
-    """`61.2 [60.1–62.4]`, in percent of the leader's rate; the leader is 100."""
+    """`61.2 [60.1–62.4]`, in percent of the leader's rate; without an interval, only `61.2`."""
     if standing.row is None or math.isnan(standing.row.ratio_to_leader.ratio):
         return words.NONE
     ratio = standing.row.ratio_to_leader
     if ratio.low == ratio.high == 1:
         return "100"
-    return f"{100 * ratio.ratio:.1f} [{100 * ratio.low:.1f}–{100 * ratio.high:.1f}]"
+    percent = f"{100 * ratio.ratio:.1f}"
+    if math.isinf(ratio.high):
+        return percent
+    return f"{percent} [{100 * ratio.low:.1f}–{100 * ratio.high:.1f}]"
 
 
 def memory_peak_bytes(standing: Standing) -> int | None:
@@ -124,7 +128,7 @@ def spread(standing: Standing) -> str:
     found, middle = standing.cell.spread_per_s, standing.cell.rate_per_s("median")
     if found is None or middle is None:
         return words.NONE
-    return " ".join(f"{100 * (end / middle - 1):+.1f}".replace("-", "−") for end in found)
+    return " ".join(f"{100 * (end / middle - 1):+.1f}" for end in found)
 
 
 def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
@@ -132,7 +136,7 @@ def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
     cells = [standing.cell for standing in analysis.main.standings]
     told = [_rates_are(view, analysis)]
     if any(cell.spread_per_s for cell in cells):
-        told.append("spread: the slowest and the fastest of them")
+        told.append("spread: their slowest and fastest trial")
     if len(analysis.levels) > 1:
         at = words.count(analysis.main.connections, "connection")
         told.append(f"order, spread, latency and CPU are at {at}")
@@ -156,7 +160,13 @@ def _rates(view: RunView, analysis: Analysis, level: Level, connections: int) ->
     )
 
 
+def _ratio_header(level: Level) -> str:
+    if level.ranking is None:
+        return "% of leader"
+    return f"% of leader\n[{words.percent(level.ranking.level.confidence, 0)}]"
+
+
 def _rates_are(view: RunView, analysis: Analysis) -> str:
     if view.aggregate == "best":
         return f"rates are the best of {analysis.blocks}, which flatters whatever scatters most"
-    return f"rates are {view.aggregate}s of {words.count(analysis.blocks, 'trial')}"
+    return f"rates are {view.aggregate}s over {words.count(analysis.blocks, 'block')}"

@@ -13,7 +13,7 @@ from rich.text import Text
 from deadheat.report import words
 from deadheat.report.analysis import Analysis, Level
 from deadheat.report.conclusion import conclusions
-from deadheat.report.doubts import doubts
+from deadheat.report.doubts import doubts, none_found
 from deadheat.report.heading import command_line, heading
 from deadheat.report.tables import Column, notes, offered_columns, ranking_columns
 from deadheat.report.view import RunView
@@ -47,13 +47,16 @@ def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderable
     if statements := conclusions(view, analysis):
         yield Text("\nConclusion", style="bold")
         yield _topics([(one.topic, words.plain(one.text)) for one in statements])
-    if found := doubts(view):
-        yield Text("\nDoubts", style="bold yellow")
+    found = doubts(view)
+    yield Text("\nDoubts", style="bold yellow" if found else "bold")
+    if found:
         for doubt in found:
             yield Text(f"! {words.plain(doubt.text)}")
             if doubt.advice:
                 advice = Text(words.plain(doubt.advice), style="cyan")
                 yield Padding(advice, (0, 0, 0, ADVICE_INDENT))
+    else:
+        yield Text(words.plain(none_found(view)))
 
 
 def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], list[Column]]:
@@ -65,7 +68,7 @@ def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], li
     left_out: list[Column] = []
     for _, members in itertools.groupby(columns, key=lambda column: column.group):
         group = list(members)
-        page = next((page for page in made if _width([*page, *group]) <= width), None)
+        page = next((page for page in reversed(made) if _width([*page, *group]) <= width), None)
         if page is not None:
             page.extend(group)
         elif not made:
@@ -89,7 +92,10 @@ def _width(columns: Sequence[Column]) -> int:
 
 def _braces(level: Level) -> Column:
     """A brace down the rows of each dead heat."""
-    groups = [standing.row.group if standing.row else None for standing in level.standings]
+    groups = [
+        standing.row.group if standing.row and standing.ranked else None
+        for standing in level.standings
+    ]
     cells = []
     for place, group in enumerate(groups):
         above = place > 0 and groups[place - 1] == group
@@ -118,7 +124,7 @@ def _table(columns: Sequence[Column], level: Level | None) -> Table:
         )
     ranked = len(level.ranked) if level else 0
     for place in range(len(columns[0].cells)):
-        style = "bold" if place == 0 < ranked else "dim" if level and place >= ranked else None
+        style = "bold" if place == 0 < ranked else "dim" if 0 < ranked <= place else None
         table.add_row(*(Text(column.cells[place]) for column in columns), style=style)
         if place + 1 == ranked < len(columns[0].cells):
             table.add_section()

@@ -181,6 +181,7 @@ class RunView:
     levels: tuple[int, ...]
     rivals: tuple[ContenderView, ...]
     canaries: tuple[ContenderView, ...]
+    gates: tuple[str, ...] = ()  # every gate that was read of some trial
     calibration: CalibrationView | None = None
 
     @property
