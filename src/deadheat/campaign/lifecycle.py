@@ -7,7 +7,7 @@ from deadheat.campaign.response import Response
 from deadheat.campaign.verify import BODY, fault_of, first_answer
 from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
-from deadheat.host import Exited, HostError, ProcessSpec
+from deadheat.host import Exited, Host, HostError, ProcessSpec
 
 ASK_INTERVAL_S = 0.02
 LOG_TAIL_BYTES = 2000
@@ -85,7 +85,7 @@ def _await_ready(world: World, resident: Resident, begun_s: float) -> None:
     while host.now_s() - begun_s < racer.ready_s:
         answer = first_answer(host, resident.address)
         if (ended := host.alive(resident.process)) is not None:
-            raise StartFailed(_how_it_ended(ended, resident, answer), log_tail(world, resident))
+            raise StartFailed(_how_it_ended(host, resident, ended), log_tail(world, resident))
         if answer is not None and _fault(racer, answer) is None:
             return
         host.sleep(ASK_INTERVAL_S)
@@ -101,8 +101,8 @@ def _fault(racer: Racer, answer: Response) -> str | None:
     return fault_of(answer, racer.media_type, BODY)
 
 
-def _how_it_ended(ended: Exited, resident: Resident, answer: Response | None) -> str:
+def _how_it_ended(host: Host, resident: Resident, ended: Exited) -> str:
     name = resident.racer.name
-    if answer is not None:
+    if first_answer(host, resident.address) is not None:  # asked after its end
         return f"{name} ended: port {resident.port} was taken by another process, which answers"
     return f"{name} ended before it was ready ({ended.how})"

@@ -50,8 +50,10 @@ class Ab:
                 f"ab ended with {completed.exit_code} and printed no result",
                 (completed.stderr or text).strip()[-500:] or None,
             )
+        _check_first_answer(spec, text)
         errors = _errors(text)
-        # The causes overlap: a request that failed twice is counted twice by ab.
+        # A response of another status may be of another length too, and is then in both counts:
+        # the rate is what ab shows to have gone well, never more.
         ok = max(0, int(complete.group(1)) - sum(errors.values()))
         read = re.search(r"Total transferred:\s+(\d+) bytes", text)
         elapsed_s = float(elapsed.group(1))
@@ -68,6 +70,18 @@ class Ab:
         )
 
 
+def _check_first_answer(spec: LoadSpec, text: str) -> None:
+    """ab takes the first answer's length for the right one, even where it was no answer."""
+    first = re.search(r"Document Length:\s+(\d+) bytes", text)
+    if spec.expect_body is None or first is None:
+        return
+    if int(first.group(1)) != (expected := len(spec.expect_body.encode())):
+        raise GeneratorFailed(
+            f"ab's first answer had {first.group(1)} bytes of body, expected {expected}: "
+            "what it counts as failed is measured against that"
+        )
+
+
 def _errors(text: str) -> dict[str, int]:
     errors: dict[str, int] = {}
     for cause in _CAUSES:
@@ -80,10 +94,11 @@ def _errors(text: str) -> dict[str, int]:
 
 
 def _latency(text: str) -> dict[str, float | None]:
+    """Microseconds; ab counts whole milliseconds, so what it gives as 0 is not known."""
     figures: dict[str, float | None] = {}
     if found := re.search(r"^Total:\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)", text, re.M):
         names = ("min", "mean", "stdev", "p50", "max")
-        figures |= {n: float(v) * 1e3 for n, v in zip(names, found.groups(), strict=True)}
+        figures |= {n: float(v) * 1e3 or None for n, v in zip(names, found.groups(), strict=True)}
     for quantile, value in re.findall(r"^\s+(50|75|90|95|99)%\s+(\d+)", text, re.M):
-        figures[f"p{quantile}"] = float(value) * 1e3
+        figures[f"p{quantile}"] = float(value) * 1e3 or None
     return figures

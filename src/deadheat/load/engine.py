@@ -50,7 +50,7 @@ class Engine:
         return [self._binary, "--version"]
 
     def version(self, completed: Completed) -> str:
-        return completed.stdout.split()[-1]
+        return (completed.stdout.split() or ["unknown"])[-1]
 
     def install_hint(self) -> str:
         return "it comes with the deadheat package; in a checkout: `make build`"
@@ -61,7 +61,8 @@ class Engine:
 
     def command(self, spec: LoadSpec) -> list[str]:
         command = [self._binary, spec.url, "--json"]
-        command += ["-c", str(spec.connections), "-t", str(spec.threads)]
+        threads = min(spec.threads, spec.connections)
+        command += ["-c", str(spec.connections), "-t", str(threads)]
         command += ["-d", f"{spec.duration_s * 1000:.0f}ms"]
         command += ["--timeout", f"{spec.timeout_s * 1000:.0f}ms"]
         command += ["--warmup", f"{spec.discard_s * 1000:.0f}ms"]

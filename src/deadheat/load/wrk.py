@@ -12,7 +12,6 @@ from deadheat.load.base import GeneratorFailed, LoadResult, LoadSpec
 
 _UNIT_US = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
 _BYTES = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
-_SCALE = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
 class Wrk:

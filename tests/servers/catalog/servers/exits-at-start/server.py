@@ -1,0 +1,5 @@
+"""Its configuration is missing."""
+
+import sys
+
+sys.exit("cannot read hello.conf")

@@ -1,0 +1,9 @@
+"""Listens, accepts, and says nothing."""
+
+import socket
+import sys
+
+listener = socket.create_server((sys.argv[1], int(sys.argv[2])))
+accepted = []
+while True:
+    accepted.append(listener.accept())

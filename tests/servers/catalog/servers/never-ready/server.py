@@ -1,0 +1,6 @@
+"""Runs, and never listens."""
+
+import signal
+
+print("waiting for the database", flush=True)
+signal.pause()
