@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deadheat.campaign import gates
-from deadheat.campaign.gates import GATES, Evidence, judge, steady_gate
+from deadheat.campaign.evidence import Evidence
+from deadheat.campaign.gates import GATES, judge, steady_gate
+from deadheat.campaign.racer import CANARY, REFERENCE, Racer
+from deadheat.campaign.world import World
 from deadheat.host import Completed, Sample, Usage
-from deadheat.load import LoadResult, LoadSpec
+from deadheat.host.fake import FakeHost
+from deadheat.load import Engine, LoadResult, LoadSpec, Wrk
 from deadheat.store import Gate
 
 CODES = {gate.__name__ for gate in GATES}
@@ -111,6 +115,7 @@ def test_a_good_open_loop_passes_every_gate_but_those_of_a_closed_one() -> None:
         ("little_law", evidence({"service_us": {"mean": 900.0}})),
         ("little_law", evidence({"service_us": {"mean": 1100.0}})),
         ("client_cpu", evidence({"busiest_thread_share": 0.81})),
+        ("client_wait", evidence({"limits": [{"code": "run_wait", "reading": 0.06}]})),
         ("ceiling", evidence(ceiling_per_s=14_000.0)),
         ("steal", evidence(last=sample(1.0, {"steal": 5}))),
         ("neighbour", evidence(last=sample(1.0, {"user": 100, "system": 20}, server_cpu_s=0.5))),
@@ -128,9 +133,10 @@ def test_each_gate_fails_on_its_fault_alone(code: str, bad: Evidence) -> None:
 
 
 def test_every_gate_is_listed_under_its_own_name() -> None:
-    judged = judge(evidence()) + judge(open_loop())
-    assert {gate.code for gate in judged} == CODES
-    assert all(getattr(gates, code) in GATES for code in CODES)
+    both = [evidence(), open_loop()]
+    for gate in GATES:
+        codes_read = {read.code for one in both if (read := gate(one)) is not None}
+        assert codes_read == {gate.__name__}
 
 
 def test_errors_name_their_classes_the_most_frequent_first() -> None:
@@ -151,7 +157,7 @@ def test_what_a_generator_does_not_tell_is_left_out_not_passed() -> None:
         "connections_served": None,
         "busiest_thread_share": None,
     }
-    left_out = {"served", "client_limits", "little_law"} | OPEN_LOOP_ONLY
+    left_out = {"served", "client_limits", "client_wait", "little_law"} | OPEN_LOOP_ONLY
     assert codes(evidence(told)) == CODES - left_out
     assert "client_cpu" not in codes(evidence(told, {"threads": 2}))
 
@@ -160,6 +166,17 @@ def test_a_single_thread_that_is_not_told_of_is_read_from_outside() -> None:
     told = {"generator": "ab", "busiest_thread_share": None}
     process = Completed(0, "", "", elapsed_s=2.0, cpu_s=1.8)
     assert the("client_cpu", evidence(told, generator=process)).reading == pytest.approx(0.9)
+
+
+def test_the_engines_own_limits_are_judged_by_a_campaigns_thresholds() -> None:
+    limits = [
+        {"code": "run_wait", "reading": 0.03},
+        {"code": "little_law", "reading": 0.04},
+        {"code": "steal", "reading": 0.02},
+    ]
+    judged = judge(evidence({"limits": limits}))
+    assert all(gate.passed for gate in judged)
+    assert the("client_wait", evidence({"limits": limits})).reading == 0.03
 
 
 def test_no_ceiling_and_no_samples_of_our_cpus_is_no_reading() -> None:
@@ -175,6 +192,35 @@ def test_kernel_counters_that_are_missing_are_no_reading() -> None:
 def test_the_null_server_is_not_accused_of_finding_the_clients_limit() -> None:
     at_limit = evidence({"busiest_thread_share": 1.0}, ceiling_per_s=10_000.0, probes_client=True)
     assert codes(at_limit).isdisjoint({"client_cpu", "ceiling"})
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "judged"),
+    [(CANARY, "canary", False), (REFERENCE, "canary", True), ("go-gin", "rival", True)],
+)
+def test_only_the_null_server_may_saturate_the_client(name: str, role: str, judged: bool) -> None:
+    host = FakeHost()
+    world = World(host, host, (0,), (1,), Wrk(), "4", Engine("engine"), "1", Path("logs"))
+    one = evidence()
+    seen = Evidence.of(
+        world,
+        Racer(name, role, ("serve",)),
+        one.spec,
+        one.result,
+        one.generator,
+        one.samples,
+        one.ceiling_per_s,
+    )
+    assert seen == replace(one, probes_client=not judged)
+    assert ("ceiling" in codes(seen)) == judged
+
+
+def test_cpus_of_another_load_host_are_not_the_servers() -> None:
+    far = World(FakeHost(), FakeHost(), (0,), (1,), Wrk(), "4", Engine("engine"), "1", Path("logs"))
+    one = evidence()
+    racer = Racer("go-gin", "rival", ("serve",))
+    seen = Evidence.of(far, racer, one.spec, one.result, one.generator, one.samples, None)
+    assert (seen.cpus, seen.beside) == ((0,), False)
 
 
 def test_little_law_is_not_read_where_connecting_is_part_of_the_time() -> None:

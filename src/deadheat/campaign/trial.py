@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from deadheat.campaign.gates import Evidence, judge
+from deadheat.campaign.evidence import Evidence
+from deadheat.campaign.gates import judge
 from deadheat.campaign.lifecycle import Resident, log_tail
 from deadheat.campaign.verify import BODY
 from deadheat.campaign.world import World
