@@ -13,7 +13,7 @@ from deadheat.campaign.racer import CANARY, REFERENCE, Racer
 from deadheat.campaign.world import World
 from deadheat.host import Completed, Sample, Usage
 from deadheat.host.fake import FakeHost
-from deadheat.load import Engine, LoadResult, LoadSpec, Wrk
+from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.store import Gate
 
 CODES = {gate.__name__ for gate in GATES}
@@ -194,33 +194,34 @@ def test_the_null_server_is_not_accused_of_finding_the_clients_limit() -> None:
     assert codes(at_limit).isdisjoint({"client_cpu", "ceiling"})
 
 
-@pytest.mark.parametrize(
-    ("name", "role", "judged"),
-    [(CANARY, "canary", False), (REFERENCE, "canary", True), ("go-gin", "rival", True)],
-)
-def test_only_the_null_server_may_saturate_the_client(name: str, role: str, judged: bool) -> None:
-    host = FakeHost()
-    world = World(host, host, (0,), (1,), Wrk(), "4", Engine("engine"), "1", Path("logs"))
-    one = evidence()
-    seen = Evidence.of(
+def seen_in(world: World, racer: str, one: Evidence) -> Evidence:
+    return Evidence.of(
         world,
-        Racer(name, role, ("serve",)),
+        Racer(racer, "rival", ("serve",)),
         one.spec,
         one.result,
         one.generator,
         one.samples,
         one.ceiling_per_s,
     )
-    assert seen == replace(one, probes_client=not judged)
+
+
+def world_on(server_host: FakeHost, load_host: FakeHost) -> World:
+    engine = Engine("engine")
+    return World(server_host, load_host, (0,), (1,), engine, "1", engine, "1", Path("logs"))
+
+
+@pytest.mark.parametrize(("racer", "judged"), [(CANARY, False), (REFERENCE, True), ("gin", True)])
+def test_only_the_null_server_may_saturate_the_client(racer: str, judged: bool) -> None:
+    host = FakeHost()
+    seen = seen_in(world_on(host, host), racer, evidence())
+    assert seen == replace(evidence(), probes_client=not judged)
     assert ("ceiling" in codes(seen)) == judged
 
 
-def test_cpus_of_another_load_host_are_not_the_servers() -> None:
-    far = World(FakeHost(), FakeHost(), (0,), (1,), Wrk(), "4", Engine("engine"), "1", Path("logs"))
-    one = evidence()
-    racer = Racer("go-gin", "rival", ("serve",))
-    seen = Evidence.of(far, racer, one.spec, one.result, one.generator, one.samples, None)
-    assert (seen.cpus, seen.beside) == ((0,), False)
+def test_the_cpus_of_another_load_host_are_not_the_servers() -> None:
+    seen = seen_in(world_on(FakeHost(), FakeHost()), "gin", evidence())
+    assert seen == replace(evidence(), cpus=(0,), beside=False)
 
 
 def test_little_law_is_not_read_where_connecting_is_part_of_the_time() -> None:
