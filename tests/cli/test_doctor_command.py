@@ -7,7 +7,7 @@ import sys
 import pytest
 from click.testing import CliRunner, Result
 
-from deadheat.cli import cli, doctor
+from deadheat.cli import cli, doctor, main
 from deadheat.host.machine import Finding
 
 BAD = Finding("bad", "cpus", "1 of 1 usable", "Nothing can be compared here. " * 5, None)
@@ -50,6 +50,16 @@ def test_doctor_fails_on_what_is_bad_only_when_it_is_strict(
     assert doctor_on(monkeypatch, [BAD]).exit_code == 0
     assert doctor_on(monkeypatch, [BAD], "--strict").exit_code == 1
     assert doctor_on(monkeypatch, [WARN, OK], "--strict").exit_code == 0
+
+
+def test_strictness_reaches_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a command that ended by `Context.exit(1)`, `main` took the 1 for a return value."""
+    monkeypatch.setattr(doctor, "examine", lambda machine: [BAD])
+    monkeypatch.setattr(doctor, "look_at", lambda host: None)
+    monkeypatch.setattr(sys, "argv", ["deadheat", "doctor", "--strict"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
 
 
 def test_doctor_help_shows_an_example() -> None:

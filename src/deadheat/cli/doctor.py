@@ -1,6 +1,7 @@
 """`deadheat doctor`: what this machine will do to a measurement, and what changes it."""
 
 import json
+import sys
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
@@ -28,8 +29,7 @@ STYLES: dict[Level, str] = {"bad": "bold red", "warn": "yellow", "note": "cyan",
 @click.command("doctor")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a finding is bad.")
 @json_option
-@click.pass_context
-def command(ctx: click.Context, strict: bool, as_json: bool) -> None:
+def command(strict: bool, as_json: bool) -> None:
     """Read this machine: what will disturb a measurement, and the command that changes it.
 
     Takes a second and changes nothing. bad: trials will fail their gates, or not run; warn: they
@@ -45,7 +45,7 @@ def command(ctx: click.Context, strict: bool, as_json: bool) -> None:
     else:
         _print(findings)
     if strict and any(finding.level == "bad" for finding in findings):
-        ctx.exit(1)
+        sys.exit(1)
 
 
 def look_at(host: Host) -> Machine:
