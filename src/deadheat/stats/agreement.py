@@ -61,13 +61,15 @@ def tau_b(x: Sequence[float] | npt.ArrayLike, y: Sequence[float] | npt.ArrayLike
 def tau_interval(tau: float, contenders: int, confidence: float = 0.95) -> tuple[float, float]:
     """Interval of tau over contenders drawn like these; (-1, 1) for fewer than five.
 
-    Fisher's z with variance 0.437 / (n - 4): Fieller, Hartley & Pearson 1957.
+    Fisher's z with variance 0.437 / (n - 4): Fieller, Hartley & Pearson 1957. Perfect
+    agreement, where z is infinite, counts as half a discordant pair away from it.
     """
     if contenders < _FEWEST_FOR_AN_INTERVAL or math.isnan(tau):
         return -1.0, 1.0
-    centre = math.atanh(min(max(tau, -1 + 1e-12), 1 - 1e-12))
+    edge = 1 - 2 / (contenders * (contenders - 1))
+    centre = math.atanh(min(max(tau, -edge), edge))
     reach = NORMAL.inv_cdf((1 + confidence) / 2) * math.sqrt(0.437 / (contenders - 4))
-    return math.tanh(centre - reach), math.tanh(centre + reach)
+    return min(math.tanh(centre - reach), tau), max(math.tanh(centre + reach), tau)
 
 
 def inversions(

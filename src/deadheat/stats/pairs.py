@@ -15,13 +15,14 @@ mean square is pooled over all pairs of the run: (invocations - 1) x (contenders
 degrees of freedom. Each pair keeps a slice variance of its own; and where its own starts
 scatter more than the pool, its own mean square is taken instead.
 
-Chosen by simulation (3 invocations, 4 to 20 blocks each; drift, t3 tails, autocorrelation
-0.5, slice noise differing fivefold): against a nominal 5 %, the plain t errs in 5 % of the
-cases but is 8 to 15 times as wide; one variance pooled over all contenders errs in up to
-24 %; the pooled ratio in 4 to 12 %; the larger of pooled ratio and own in 2 to 6 %, up to
-13 % where one contender's starts alone scatter as widely as its slices.
-The assumption that remains, stated in every interval: starts scatter in like proportion
-to slices across the contenders of a run. More invocations relieve it.
+Chosen by simulation (4 or 8 contenders, 3 invocations of 4 to 20 blocks; start-to-start
+variance, t3 tails, autocorrelation 0.5, slice noise differing fivefold), errors against a
+nominal 5 %: the plain t 5 %, but four to seven times as wide at the level of a table of
+eight; one variance pooled over all contenders up to 24 %; the pooled ratio alone up to 15 %;
+the larger of pooled ratio and own up to 7 %. The assumption that remains, stated in every
+interval: the starts of a run's contenders scatter in like proportion to their slices. One
+contender whose starts alone scatter as widely as its slices, the others' not at all, is
+falsely separated in up to 15 % of such comparisons. More invocations relieve it.
 """
 
 from dataclasses import dataclass, fields
@@ -39,8 +40,9 @@ class PairFits:
     """All pairs of one run; each field is a matrix [contender, contender].
 
     `log_ratio[a, b]` is ln(rate of a / rate of b), a geometric mean over blocks; it is
-    antisymmetric, the others are symmetric. NaN where two contenders shared too few blocks
-    (fewer than two in every invocation).
+    antisymmetric, the others are symmetric. NaN where two contenders shared no block; the
+    standard error and degrees of freedom also where they shared too few blocks or
+    invocations for an interval.
     """
 
     log_ratio: Floats
@@ -77,11 +79,13 @@ class PairFits:
         return 1 - t_tail(np.where(even, 0.0, score), self.degrees_of_freedom)
 
 
-def fit_pairs(rates: npt.ArrayLike) -> PairFits:
+def fit_pairs(rates: npt.ArrayLike, fewest_invocations: int = 2) -> PairFits:
     """Fit all pairs of `rates[invocation, block, contender]`, in requests per second.
 
     NaN marks a trial that failed its gates or was not run; a pair uses the blocks in which
-    both were measured. ValueError for another shape, or a rate that is not above 0.
+    both were measured. Below `fewest_invocations` in common a pair has no interval: with 1,
+    the intervals speak of these very processes, not of the servers.
+    ValueError for another shape, or a rate that is not above 0.
     """
     rates = np.asarray(rates, dtype=float)
     if rates.ndim != 3:
@@ -90,7 +94,7 @@ def fit_pairs(rates: npt.ArrayLike) -> PairFits:
         raise ValueError("a rate is a positive number, or NaN for a trial that does not count")
     logs = np.log(rates)
     cells = int(np.isfinite(rates).any(axis=1).sum())
-    return _fit(logs[:, :, :, None] - logs[:, :, None, :], cells)
+    return _fit(logs[:, :, :, None] - logs[:, :, None, :], cells, fewest_invocations)
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class _Pool:
     degrees: float
 
 
-def _fit(differences: Floats, cells: int) -> PairFits:
+def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
     """Random-effects means of `differences[invocation, block, a, b]`.
 
     Moment estimators of the one-way layout with unequal groups, and means weighted by
@@ -143,9 +147,10 @@ def _fit(differences: Floats, cells: int) -> PairFits:
         standard_error = np.where(exact, 0.0, 1 / np.sqrt(weights.sum(axis=0)))
         degrees_of_freedom = 1 / (1 / pool.degrees + 1 / starts.degrees)
 
-    usable = (starts.degrees > 0) & ~np.eye(len(blocks), dtype=bool)
+    another = ~np.eye(len(blocks), dtype=bool)
+    usable = another & (starts.degrees > 0) & (invocations >= fewest_invocations)
     return PairFits(
-        log_ratio=np.where(usable, log_ratio, np.nan),
+        log_ratio=np.where(another, log_ratio, np.nan),
         standard_error=np.where(usable, standard_error, np.nan),
         degrees_of_freedom=np.where(usable, degrees_of_freedom, np.nan),
         slice_variance=np.where(usable, slice_variance, np.nan),

@@ -128,16 +128,18 @@ def rank(
     margin: float = 0.03,
     confidence: float = 0.95,
     share: float = 1.0,
+    fewest_invocations: int = 2,
     companions: Collection[str] = (),
 ) -> Ranking:
     """Rank `rates[invocation, block, contender]` (requests/s, NaN for no valid trial).
 
-    `share` is this look's share of the error (`sequence.Looks.share`). `companions` are
+    `share` is this look's share of the error (`sequence.Looks.share`). A pair with fewer than
+    `fewest_invocations` in common stays undecided (see `fit_pairs`). `companions` are
     columns that ran in every block but do not compete, such as the null server: they take
     part in the pooled variance, not in the order. ValueError for names that do not fit.
     """
     rates = np.asarray(rates, dtype=float)
-    fits = fit_pairs(rates)
+    fits = fit_pairs(rates, fewest_invocations)
     if len(names) != fits.contenders or len(set(names)) != len(names):
         raise ValueError(f"{fits.contenders} columns of rates need as many distinct names")
     competing = np.array([name not in companions for name in names], dtype=bool)

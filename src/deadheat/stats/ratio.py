@@ -40,12 +40,12 @@ class Ratios:
     def interval(self, a: int, b: int) -> RatioInterval:
         """Interval of rate `a` over rate `b`.
 
-        Exactly 1 for a contender against itself; ratio NaN, low 0 and high infinite where the
-        two shared too few blocks.
+        Exactly 1 for a contender against itself; low 0 and high infinite where the two
+        shared too few blocks or invocations, and ratio NaN where they shared none.
         """
         log_ratio = 0.0 if a == b else float(self.fits.log_ratio[a, b])
         half_width = 0.0 if a == b else float(self.half_width[a, b])
-        known = not math.isnan(log_ratio)
+        known = not math.isnan(half_width)
         return RatioInterval(
             ratio=math.exp(log_ratio),
             low=math.exp(log_ratio - half_width) if known else 0.0,
@@ -61,7 +61,7 @@ class Ratios:
             return "the same contender"
         degrees = float(self.fits.degrees_of_freedom[a, b])
         if math.isnan(degrees):
-            return "no interval: fewer than two blocks of one invocation in common"
+            return "no interval: too few blocks or invocations in common"
         if int(self.fits.invocations.max()) > 1:
             starts = (
                 "start-to-start variance taken in proportion to slice variance, pooled over all "

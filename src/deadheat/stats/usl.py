@@ -68,21 +68,23 @@ def fit_scaling(
     if len(set(levels.tolist())) < FEWEST_LEVELS or np.any(levels < 1):
         raise ValueError(f"a scaling fit needs {FEWEST_LEVELS} levels of 1 worker or more")
     logs = np.log(table)
-    if not np.isfinite(logs).any(axis=0).all():
+    if not np.all(np.isfinite(logs).any(axis=0)):
         raise ValueError("a level without a single valid trial")
     point = _parameters(levels, np.exp(np.nanmean(logs, axis=0)))
-    draws = _resampled(levels, logs, resamples, seed)
     edges = np.full((2, len(point)), np.nan)
-    if len(draws):
-        edges = np.percentile(
-            draws, [50 * (1 - confidence), 50 * (1 + confidence)], axis=0, method="inverted_cdf"
-        )
-    estimates = [
+    if len(logs) >= _FEWEST_BLOCKS_TO_RESAMPLE:
+        tails = [50 * (1 - confidence), 50 * (1 + confidence)]
+        draws = _resampled(levels, logs, resamples, seed)
+        edges = np.percentile(draws, tails, axis=0, method="inverted_cdf")
+    rate_of_one, contention, coherency, peak_workers = (
         Estimate(float(value), float(low), float(high))
         for value, low, high in zip(point, edges[0], edges[1], strict=True)
-    ]
+    )
     return ScalingFit(
-        *estimates,
+        rate_of_one=rate_of_one,
+        contention=contention,
+        coherency=coherency,
+        peak_workers=peak_workers,
         levels=len(levels),
         blocks=len(table),
         confidence=confidence,
@@ -92,11 +94,9 @@ def fit_scaling(
 
 def _resampled(levels: Floats, logs: Floats, resamples: int, seed: int) -> Floats:
     """Parameters of fits to blocks drawn with replacement, [draw, parameter]."""
-    if len(logs) < _FEWEST_BLOCKS_TO_RESAMPLE:
-        return np.empty((0, 4))
     generator = np.random.default_rng(seed)
     drawn = logs[generator.integers(len(logs), size=(resamples, len(logs)))]
-    complete = np.isfinite(drawn).any(axis=1).all(axis=1)
+    complete = np.all(np.isfinite(drawn).any(axis=1), axis=1)
     means = np.exp(np.nanmean(drawn[complete], axis=1))
     return np.array([_parameters(levels, mean) for mean in means])
 
@@ -122,7 +122,7 @@ def _nonnegative_least_squares(design: Floats, target: Floats) -> Floats:
     for subset in subsets:
         solution = np.linalg.lstsq(design[:, subset], target, rcond=None)[0]
         error = float(((design[:, subset] @ solution - target) ** 2).sum())
-        if np.all(solution >= 0) and error < least:
+        if error < least and float(solution.min()) >= 0:
             best, least = np.zeros(design.shape[1]), error
             best[list(subset)] = solution
     return best

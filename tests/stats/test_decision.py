@@ -1,0 +1,102 @@
+"""Verdicts on intervals, and the effort that an undecided pair needs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from deadheat.stats.decision import Verdict, effort, judge
+from deadheat.stats.pairs import PairFits, fit_pairs
+from deadheat.stats.quantile import t_critical
+from deadheat.stats.ratio import Ratios
+from deadheat.stats.sequence import Level
+from tests.stats.races import Noise
+
+
+@pytest.mark.parametrize(
+    ("log_ratio", "half_width", "verdict"),
+    [
+        (0.0, 0.02, Verdict.EQUIVALENT),
+        (0.015, 0.01, Verdict.EQUIVALENT),
+        (-0.02, 0.02, Verdict.UNDECIDED),
+        (0.025, 0.02, Verdict.SEPARATED),
+        (-0.10, 0.02, Verdict.SEPARATED),
+        (0.10, 0.20, Verdict.UNDECIDED),
+        (0.10, math.nan, Verdict.UNDECIDED),
+    ],
+)
+def test_a_verdict_is_read_off_the_interval(
+    log_ratio: float, half_width: float, verdict: Verdict
+) -> None:
+    assert judge(log_ratio, half_width, margin=0.03) is verdict
+    assert judge(-log_ratio, half_width, margin=0.03) is verdict
+
+
+def ratios(log_ratio: float, slice_variance: float, start_variance: float) -> Ratios:
+    """Two contenders after 3 invocations of 8 blocks, with these estimates."""
+    square = np.array([[np.nan, 1.0], [1.0, np.nan]])
+    error = math.sqrt((start_variance + slice_variance / 8) / 3)
+    fits = PairFits(
+        log_ratio=np.array([[np.nan, log_ratio], [-log_ratio, np.nan]]),
+        standard_error=error * square,
+        degrees_of_freedom=20 * square,
+        slice_variance=slice_variance * square,
+        start_variance=start_variance * square,
+        blocks=np.full((2, 2), 24),
+        invocations=np.full((2, 2), 3),
+    )
+    return Ratios(fits, Level())
+
+
+def half_width_after(before: Ratios, blocks: float, invocations: float) -> float:
+    fits = before.fits
+    per_invocation = blocks / invocations
+    variance = fits.start_variance[0, 1] + fits.slice_variance[0, 1] / per_invocation
+    return float(t_critical(0.025, 20)) * math.sqrt(variance / invocations)
+
+
+def test_noisy_slices_ask_for_more_blocks_in_place() -> None:
+    before = ratios(0.02, slice_variance=0.005, start_variance=0.0)
+    needed = effort(before, 0, 1, margin=0.03)
+    assert needed is not None
+    assert needed.extra_invocations == 0
+    blocks = 24 + needed.extra_blocks
+    assert half_width_after(before, blocks, 3) <= 0.02 < half_width_after(before, blocks - 1, 3)
+
+
+def test_scattered_starts_ask_for_fresh_invocations() -> None:
+    before = ratios(0.0, slice_variance=0.0001, start_variance=0.001)
+    needed = effort(before, 0, 1, margin=0.03)
+    assert needed is not None
+    assert needed.extra_invocations == math.ceil(needed.extra_blocks / 8) > 0
+    blocks = 24 + needed.extra_blocks
+    assert half_width_after(before, blocks, blocks / 8) <= math.log(1.03)
+    assert half_width_after(before, blocks - 1, blocks / 8) > math.log(1.03) * 0.99
+
+
+def test_the_effort_is_about_what_it_takes() -> None:
+    """A race as long as the effort said decides far more often than the one that asked."""
+    generator = np.random.default_rng(42)
+    decided = 0
+    asked = 0
+    while asked < 60:
+        short = Noise().rates(generator, [0.05, 0.0, 0.5, 1.0], blocks=4)
+        before = Ratios(fit_pairs(short), Level())
+        width = float(before.half_width[0, 1])
+        if judge(float(before.fits.log_ratio[0, 1]), width, 0.03) is not Verdict.UNDECIDED:
+            continue
+        needed = effort(before, 0, 1, margin=0.03)
+        assert needed is not None
+        blocks = 4 + math.ceil(needed.extra_blocks / 3)
+        after = Ratios(fit_pairs(Noise().rates(generator, [0.05, 0, 0.5, 1.0], 3, blocks)), Level())
+        verdict = judge(
+            float(after.fits.log_ratio[0, 1]), float(after.half_width[0, 1]), margin=0.03
+        )
+        decided += verdict is not Verdict.UNDECIDED
+        asked += 1
+    assert decided / asked > 0.5
+
+
+def test_without_an_interval_no_effort_can_be_named() -> None:
+    fits = fit_pairs(Noise().rates(np.random.default_rng(43), [0.0, 0.0], invocations=1))
+    assert effort(Ratios(fits, Level()), 0, 1, margin=0.03) is None

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from deadheat.stats.histogram import DIGITS, HIGHEST_US, LOWEST_US, merge, values_needed
+
+
+def encoded(values_us: np.ndarray) -> str:
+    histogram = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
+    for value in values_us:
+        histogram.record_value(int(value))
+    return str(histogram.encode().decode())
+
+
+def test_merged_quantiles_are_those_of_all_values() -> None:
+    generator = np.random.default_rng(91)
+    trials = [generator.lognormal(7, 1, size) for size in (4000, 9000)]
+    latency = merge(encoded(trial) for trial in trials)
+    everything = np.concatenate(trials).astype(int)
+    assert latency.count == 13000
+    for q in (0.5, 0.9, 0.99):
+        assert latency.quantile_us(q) == pytest.approx(np.quantile(everything, q), rel=0.01)
+
+
+def test_a_quantile_needs_a_hundred_values_beyond_it() -> None:
+    assert values_needed(0.99) == pytest.approx(10_000)
+    thousand = merge([encoded(np.full(1000, 250))])
+    assert thousand.quantile_us(0.9) == 250
+    assert thousand.quantile_us(0.99) is None
+
+
+def test_no_trial_is_an_empty_distribution() -> None:
+    assert merge([]).count == 0
+    assert merge([]).quantile_us(0.5) is None
+
+
+@pytest.mark.parametrize("text", ["", "not base64!", "AAAA", "HISTFAAAAC14nJNpmSzMwMDAzAABMJoRTM"])
+def test_what_is_no_histogram_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not an HdrHistogram"):
+        merge([text])
+
+
+def test_a_quantile_is_below_one() -> None:
+    with pytest.raises(ValueError, match="below 1"):
+        merge([]).quantile_us(1.0)

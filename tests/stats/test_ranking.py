@@ -1,0 +1,148 @@
+"""Orders with ties: ranks, groups and pairs that agree with each other."""
+
+import math
+
+import numpy as np
+import pytest
+
+from deadheat.stats.decision import Verdict
+from deadheat.stats.ranking import rank
+from tests.stats.races import MACHINES, Noise, binomial_limit
+
+NAMES = ("go", "node", "ruby", "php", "null")
+LOG_MEANS = [0.5, 0.5, 0.0, -0.7, 2.0]
+
+
+@pytest.fixture
+def rates() -> np.ndarray:
+    return Noise(slice_sd=0.02, start_sd=0.01).rates(np.random.default_rng(31), LOG_MEANS)
+
+
+def test_a_tie_shares_its_ranks_and_its_group(rates: np.ndarray) -> None:
+    ranking = rank(rates, NAMES, companions=["null"])
+    assert [row.rank for row in ranking.rows] == ["1-2", "1-2", "3", "4"]
+    assert [row.group for row in ranking.rows] == [1, 1, 2, 3]
+    assert {row.name for row in ranking.rows[:2]} == {"go", "node"}
+    assert [set(names) for names in ranking.dead_heats] == [{"go", "node"}]
+
+
+def test_a_ratio_to_the_leader_is_one_at_the_top_and_true_below(rates: np.ndarray) -> None:
+    first, *_, last = rank(rates, NAMES, companions=["null"]).rows
+    assert (first.ratio_to_leader.low, first.ratio_to_leader.high) == (1, 1)
+    assert last.ratio_to_leader.low < math.exp(-1.2) < last.ratio_to_leader.high
+    assert last.ratio_to_leader.blocks == 36
+    assert last.ratio_to_leader.invocations == 3
+    assert "95% jointly over 6 pairs" in last.ratio_to_leader.method
+    assert last.rate_median == pytest.approx(math.exp(-0.7), rel=0.05)
+
+
+def test_companions_lend_their_variance_but_take_no_rank(rates: np.ndarray) -> None:
+    with_null = rank(rates, NAMES, companions=["null"])
+    without = rank(rates[:, :, :4], NAMES[:4])
+    assert [row.name for row in with_null.rows] == [row.name for row in without.rows]
+    assert with_null.minimum_detectable_effect < without.minimum_detectable_effect
+
+
+def test_every_pair_reads_from_faster_to_slower(rates: np.ndarray) -> None:
+    ranking = rank(rates, NAMES)
+    assert len(ranking.pairs) == 10
+    assert all(pair.ratio.ratio >= 1 for pair in ranking.pairs)
+    assert ranking.probability_faster("null", "php") == pytest.approx(1)
+    assert ranking.probability_faster("php", "null") == pytest.approx(0)
+    assert ranking.pair("php", "null") is ranking.pair("null", "php")
+
+
+def test_verdicts_can_be_read_off_their_intervals() -> None:
+    generator = np.random.default_rng(32)
+    seen = set()
+    for spread in (0.0, 0.02, 0.1):
+        for slice_sd in (0.005, 0.05):
+            race = Noise(slice_sd=slice_sd).rates(generator, [0.0, spread, 3 * spread])
+            for pair in rank(race, "abc", margin=0.03).pairs:
+                within = pair.ratio.low > 1 / 1.03 and pair.ratio.high < 1.03
+                apart = pair.ratio.low > 1 and not within
+                assert (pair.verdict is Verdict.EQUIVALENT) == within
+                assert (pair.verdict is Verdict.SEPARATED) == apart
+                assert (pair.effort is not None) == (pair.verdict is Verdict.UNDECIDED)
+                seen.add(pair.verdict)
+    assert seen == set(Verdict)
+
+
+def test_rows_of_different_groups_are_separated() -> None:
+    """And one that cannot be told from two neighbours holds their group together."""
+    generator = np.random.default_rng(33)
+    sizes = set()
+    for _ in range(40):
+        race = Noise().rates(generator, [0.0, 0.04, 0.08, 0.2, 0.24])
+        ranking = rank(race, "abcde")
+        groups = {row.name: row.group for row in ranking.rows}
+        for pair in ranking.pairs:
+            if groups[pair.faster] != groups[pair.slower]:
+                assert pair.verdict is Verdict.SEPARATED
+        sizes.add(len(set(groups.values())))
+    assert len(sizes) > 1
+
+
+def test_a_contender_without_a_valid_trial_is_not_ranked(rates: np.ndarray) -> None:
+    rates[:, :, 1] = np.nan
+    ranking = rank(rates, NAMES)
+    assert ranking.unranked == ("node",)
+    assert [row.name for row in ranking.rows] == ["null", "go", "ruby", "php"]
+    assert ranking.rows[-1].rank == "4"
+
+
+def test_contenders_that_never_met_are_undecided() -> None:
+    race = Noise().rates(np.random.default_rng(34), [0.0, 1.0, 2.0])
+    race[:, ::2, 0] = np.nan
+    race[:, 1::2, 1] = np.nan
+    ranking = rank(race, "abc")
+    pair = ranking.pair("a", "b")
+    assert pair.verdict is Verdict.UNDECIDED
+    assert (pair.ratio.low, pair.ratio.high) == (0, math.inf)
+    assert pair.effort is None
+    assert not ranking.settled
+
+
+def test_one_invocation_settles_nothing_unless_it_is_asked_to() -> None:
+    race = Noise().rates(np.random.default_rng(35), [0.0, 1.0], invocations=1)
+    assert rank(race, "ab").pairs[0].verdict is Verdict.UNDECIDED
+    asked = rank(race, "ab", fewest_invocations=1).pairs[0]
+    assert asked.verdict is Verdict.SEPARATED
+    assert "start-to-start variance is not in it" in asked.ratio.method
+
+
+def test_one_contender_wins_alone() -> None:
+    ranking = rank(Noise().rates(np.random.default_rng(36), [0.0]), ["alone"])
+    assert ranking.rows[0].rank == "1"
+    assert ranking.settled
+    assert ranking.pairs == ()
+
+
+def test_no_contender_is_no_ranking() -> None:
+    ranking = rank(np.full((3, 4, 2), np.nan), "ab")
+    assert ranking.rows == ()
+    assert ranking.unranked == ("a", "b")
+
+
+@pytest.mark.parametrize("names", ["ab", "aab"])
+def test_names_fit_the_columns(names: str) -> None:
+    with pytest.raises(ValueError, match="3 columns"):
+        rank(np.ones((3, 4, 3)), names)
+
+
+@pytest.mark.parametrize("machine", ["starts differ", "all at once"])
+def test_all_rank_intervals_hold_at_once(machine: str) -> None:
+    """Truths with two ties and small gaps; a tie's ranks must all be in the interval."""
+    truth = np.array([0.0, 0.0, 0.01, 0.03, 0.1, 0.1, 0.12, 0.3])
+    best = 1 + (truth[:, None] < truth).sum(axis=1)
+    worst = 8 - (truth[:, None] > truth).sum(axis=1)
+    generator = np.random.default_rng(37)
+    races = 250
+    wrong = 0
+    for _ in range(races):
+        rows = rank(MACHINES[machine].rates(generator, truth.tolist()), "01234567").rows
+        wrong += any(
+            row.rank_low > best[int(row.name)] or row.rank_high < worst[int(row.name)]
+            for row in rows
+        )
+    assert wrong / races <= binomial_limit(0.05, races)

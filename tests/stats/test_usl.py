@@ -1,0 +1,94 @@
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from deadheat.stats.quantile import Floats
+from deadheat.stats.usl import fit_scaling
+from tests.stats.races import binomial_limit
+
+WORKERS = np.array([1.0, 2, 4, 8, 12, 16, 24, 32])
+
+
+def usl(workers: Floats, rate_of_one: float, sigma: float, kappa: float) -> Floats:
+    return rate_of_one * workers / (1 + sigma * (workers - 1) + kappa * workers * (workers - 1))
+
+
+def measured(sigma: float, kappa: float, blocks: int = 12, seed: int = 81) -> Floats:
+    generator = np.random.default_rng(seed)
+    noise = generator.standard_normal((blocks, len(WORKERS))) * 0.05
+    return usl(WORKERS, 1000, sigma, kappa) * np.exp(noise)
+
+
+def test_exact_rates_give_back_their_parameters() -> None:
+    fit = fit_scaling(WORKERS, usl(WORKERS, 1000, 0.08, 0.002)[None])
+    assert fit.rate_of_one.value == pytest.approx(1000)
+    assert fit.contention.value == pytest.approx(0.08)
+    assert fit.coherency.value == pytest.approx(0.002)
+    assert fit.peak_workers.value == pytest.approx(math.sqrt(0.92 / 0.002))
+    assert fit.rate(16) == pytest.approx(usl(np.array([16.0]), 1000, 0.08, 0.002)[0])
+    assert math.isnan(fit.contention.low)
+    assert not fit.provisional
+
+
+def test_the_fit_is_the_bounded_one_of_scipy() -> None:
+    for sigma, kappa in ((0.05, 0.001), (0.0, 0.003), (0.3, 0.0)):
+        rates = measured(sigma, kappa)
+        means = np.exp(np.log(rates).mean(axis=0))
+
+        def relative_error(parameters: Floats, means: Floats = means) -> Floats:
+            return means / usl(WORKERS, *parameters) - 1
+
+        bounds = ([0, 0, 0], [np.inf, 1, np.inf])
+        oracle = optimize.least_squares(
+            relative_error, [900, 0.1, 0.01], bounds=bounds, x_scale=[1000, 0.1, 0.01], ftol=1e-14
+        )
+        fit = fit_scaling(WORKERS, rates, resamples=20)
+        found = [fit.rate_of_one.value, fit.contention.value, fit.coherency.value]
+        assert found == pytest.approx(oracle.x, rel=1e-3, abs=1e-5)
+
+
+def test_linear_scaling_has_no_peak() -> None:
+    fit = fit_scaling(WORKERS, usl(WORKERS, 50, 0.0, 0.0)[None])
+    assert fit.contention.value == pytest.approx(0, abs=1e-9)
+    assert fit.peak_workers.value > 1e4
+
+
+def test_a_server_that_does_not_scale_at_all() -> None:
+    fit = fit_scaling([1, 2, 4], [[100.0, 100.0, 100.0]])
+    assert fit.contention.value == pytest.approx(1)
+    assert fit.provisional
+
+
+def test_intervals_cover_the_true_parameters() -> None:
+    """A percentile bootstrap over 12 blocks is a little short: 90 % are asked of 95."""
+    missed = np.zeros(3)
+    for seed in range(60):
+        fit = fit_scaling(WORKERS, measured(0.08, 0.002, seed=seed), resamples=200)
+        for k, (estimate, truth) in enumerate(
+            ((fit.rate_of_one, 1000), (fit.contention, 0.08), (fit.coherency, 0.002))
+        ):
+            missed[k] += not estimate.low <= truth <= estimate.high
+    assert np.all(missed / 60 <= binomial_limit(0.10, 60))
+
+
+def test_a_fit_is_the_same_every_time() -> None:
+    assert fit_scaling(WORKERS, measured(0.08, 0.002)) == fit_scaling(
+        WORKERS, measured(0.08, 0.002)
+    )
+
+
+def test_two_levels_are_too_few() -> None:
+    with pytest.raises(ValueError, match="3 levels"):
+        fit_scaling([1, 2, 2], [[100.0, 190.0, 190.0]])
+
+
+def test_a_level_without_a_trial_is_refused() -> None:
+    with pytest.raises(ValueError, match="single valid trial"):
+        fit_scaling([1, 2, 4], [[100.0, np.nan, 300.0]])
+
+
+def test_rates_fit_the_levels() -> None:
+    with pytest.raises(ValueError, match="one column"):
+        fit_scaling([1, 2, 4], [[100.0, 190.0]])
