@@ -18,6 +18,7 @@ from deadheat.store import Store, TrialRecord
 START_SHARE = 0.7  # of the closed-loop rate that warming ended with
 LOWEST_SHARE = 0.01
 TRIALS_MAX = 24
+SERVER_GATES = frozenset({"errors", "served", "achieved", "listen_drops"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,19 @@ class Objective:
         quantile = f"p{found.group(1).replace('.', '_')}"
         return cls(quantile, float(found.group(2)) * unit_us)
 
-    def holds(self, record: TrialRecord) -> bool:
-        """No error, the offered rate achieved, and the quantile known and within its limit."""
-        if record.state != "ok" or any(not gate.passed for gate in record.gates):
+    def holds(self, record: TrialRecord) -> bool | None:
+        """No error, the offered rate achieved, and the quantile known and within its limit.
+
+        None where a doubt is not the server's: a trial that the client, a neighbour or the
+        hypervisor disturbed says nothing of what the server can hold.
+        """
+        failed = {gate.code for gate in record.gates if not gate.passed}
+        if record.state != "ok" or failed & SERVER_GATES:
             return False
         seen_us = record.result["response_us"].get(self.quantile)
-        return seen_us is not None and seen_us <= self.limit_us
+        if seen_us is not None and seen_us <= self.limit_us:
+            return True
+        return None if failed else False
 
     def requests_needed(self) -> float:
         """A quantile q is known only with 100 / (1 - q) requests."""
@@ -106,34 +114,38 @@ def _search(
     if closed_per_s <= 0:
         return Capacity(started.name, 0.0, None, 0, "it answered nothing while it was warmed")
     seen: list[Observation] = []
+    trials = 0
     trouble = None
     step = next_step(seen, START_SHARE * closed_per_s, LOWEST_SHARE * closed_per_s)
-    while step.next_rate is not None and len(seen) < TRIALS_MAX:
+    while step.next_rate is not None and trials < TRIALS_MAX:
         rate_per_s = step.next_rate
-        listen(Doing(f"{started.name}: offering {rate_per_s:,.0f}/s", done=len(seen)))
+        listen(Doing(f"{started.name}: offering {rate_per_s:,.0f}/s", done=trials))
+        trials += 1
         slot = Slot(
             run_id=run_id,
             contender_id=started.entrant.contender_id,
             start_id=started.start_id,
             kind="capacity",
             invocation=1,
-            block=len(seen) + 1,
+            block=trials,
             at_s=world.server_host.now_s(),
         )
         spec = replace(
             load_spec(protocol, started.resident, max(protocol.connections)),
             rate_per_s=rate_per_s,
             duration_s=max(protocol.duration_s, 1.1 * objective.requests_needed() / rate_per_s),
-            seed=len(seen) + 1,
+            seed=trials,
         )
         record = measure(world, started.resident, spec, slot, None)
         store.add_trial(record)
-        seen.append(Observation(rate_per_s, objective.holds(record)))
+        if (held := objective.holds(record)) is not None:
+            seen.append(Observation(rate_per_s, held))
         if world.server_host.alive(started.resident.process) is not None:
             trouble = record.reason
             break
         step = next_step(seen, START_SHARE * closed_per_s, LOWEST_SHARE * closed_per_s)
     above = None if math.isinf(step.high) else step.high
     if trouble is None and step.next_rate is not None:
-        trouble = f"not narrowed down within {TRIALS_MAX} trials"
-    return Capacity(started.name, step.low, above, len(seen), trouble)
+        disturbed = trials - len(seen)
+        trouble = f"not narrowed down within {TRIALS_MAX} trials, {disturbed} of them disturbed"
+    return Capacity(started.name, step.low, above, trials, trouble)

@@ -104,5 +104,8 @@ def _fault(racer: Racer, answer: Response) -> str | None:
 def _how_it_ended(host: Host, resident: Resident, ended: Exited) -> str:
     name = resident.racer.name
     if first_answer(host, resident.address) is not None:  # asked after its end
-        return f"{name} ended: port {resident.port} was taken by another process, which answers"
+        return (
+            f"{name} ended ({ended.how}), and port {resident.port} still answers: another process "
+            f"has taken it, or {name} went to the background"
+        )
     return f"{name} ended before it was ready ({ended.how})"
