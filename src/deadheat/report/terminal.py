@@ -22,6 +22,7 @@ GAP = 2
 SERVER = 2  # the column that heads every table
 ADVICE_INDENT = 4
 TOPIC_WIDTH = 12
+SPARE = ("version", "language", "trials")  # not worth a table of their own
 
 
 def show(console: Console, view: RunView, analysis: Analysis) -> None:
@@ -73,7 +74,7 @@ def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], li
             page.extend(group)
         elif not made:
             made.append(group)
-        elif len(made) == 1:
+        elif len(made) == 1 and group[0].group not in SPARE:
             made.append([columns[SERVER], *group])
         else:
             left_out.extend(group)

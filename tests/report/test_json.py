@@ -1,0 +1,121 @@
+"""The report as JSON and as CSV, for machines."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from deadheat.report.analysis import analyse
+from deadheat.report.csv_table import write as write_csv
+from deadheat.report.document import SCHEMA, Document, schema
+from deadheat.report.json_document import write
+from deadheat.report.load import load_view
+from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, failed, made_run
+
+SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "schema-report.json"
+
+
+def document(run: MadeRun) -> dict[str, Any]:
+    view = load_view(run.store, run.run_id)
+    text = write(view, analyse(view))
+    Document.model_validate_json(text)
+    read: dict[str, Any] = json.loads(text, parse_constant=pytest.fail)
+    return read
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> MadeRun:
+    """A run with all that can be in one."""
+    run = made_run(
+        tmp_path / "runs.sqlite", protocol={**SETTLE, "connections": [10, 100]}, command=["x"]
+    )
+    run.contender("null-server", role="canary", manifest={})
+    run.race({"null-server": 90000, "a": 9000, "b": 8900, "c": 3000}, levels=(10, 100), blocks=4)
+    run.contender("gone", fault="no toolchain")
+    run.trial("c", 2999.0, gates=failed(), errors={"reset": 2})
+    run.trial("c", None, state="failed", reason="died")
+    run.trial("a", 4500.0, kind="latency", offered_rate_per_s=4500.0)
+    run.start("a", card={"status": 200})
+    run.store.add_calibration("this", FINGERPRINT, {"null_pairs": 200})
+    run.end()
+    return run
+
+
+def test_the_schema_in_docs_is_that_of_the_code() -> None:
+    assert SCHEMA_FILE.read_text(encoding="utf-8") == schema(), (
+        "make it anew: python -c 'from deadheat.report.document import schema; "
+        'print(schema(), end="")\' > docs/schema-report.json'
+    )
+
+
+def test_a_document_holds_every_level_trial_and_verdict(run: MadeRun) -> None:
+    read = document(run)
+    assert read["schema"] == SCHEMA
+    assert (read["run"]["id"], read["run"]["why"]) == (run.run_id, "settled")
+    assert [level["connections"] for level in read["levels"]] == [10, 100]
+    main = read["levels"][1]
+    assert [s["name"] for s in main["standings"]] == ["a", "b", "c", "gone"]
+    assert main["standings"][3]["rank_low"] is None
+    assert main["standings"][3]["reason"] == "not measured at this level"
+    assert len(main["pairs"]) == 3
+    assert sum(pair["neighbours"] for pair in main["pairs"]) == 2
+    named = {one["name"]: one for one in read["contenders"]}
+    assert named["null-server"]["role"] == "canary"
+    cell = next(c for c in named["c"]["levels"] if c["connections"] == 100)
+    assert len(cell["trials"]) == 14
+    assert cell["trials_valid"] == 12
+    assert cell["errors"] == {"reset": 2}
+    assert cell["service"]["p99_us"] is not None
+    assert cell["service"]["p99_99_us"] is None
+    assert named["a"]["offered"][0]["offered_rate_per_s"] == 4500
+    assert read["calibration"]["result"] == {"null_pairs": 200}
+
+
+def test_a_run_without_intervals_has_no_bounds(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol=QUICK)
+    run.race({"a": 9000, "b": 3000}, invocations=1, blocks=3)
+    level = document(run)["levels"][0]
+    assert level["settled"] is False
+    assert level["pairs"] == []
+    ratio = level["standings"][1]["ratio_to_leader"]
+    assert ratio["ratio"] == pytest.approx(1 / 3, rel=0.05)
+    assert ratio["low"] is None
+
+
+def test_a_run_before_its_first_trial_is_a_document(tmp_path: Path) -> None:
+    read = document(made_run(tmp_path / "runs.sqlite"))
+    assert read["run"]["state"] == "running"
+    assert read["contenders"] == []
+
+
+def test_the_document_refuses_what_it_does_not_know(run: MadeRun) -> None:
+    read = document(run)
+    with pytest.raises(ValidationError):
+        Document.model_validate({**read, "extra": 1})
+
+
+def test_csv_has_a_line_for_each_contender_and_level(run: MadeRun) -> None:
+    view = load_view(run.store, run.run_id)
+    rows = list(csv.DictReader(io.StringIO(write_csv(view, analyse(view)))))
+    assert [(row["connections"], row["name"]) for row in rows][4:] == [
+        ("100", "a"),
+        ("100", "b"),
+        ("100", "c"),
+        ("100", "gone"),
+    ]
+    assert float(rows[4]["rate_per_s_median"]) > float(rows[6]["rate_per_s_median"])
+    assert rows[7]["rate_per_s_median"] == ""
+    assert rows[7]["not_ranked_because"] == "not measured at this level"
+
+
+def test_csv_quotes_hostile_names(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    name = 'a,"b"\nc'
+    run.race({name: 9000, "d": 3000}, blocks=2)
+    view = load_view(run.store, run.run_id)
+    rows = list(csv.DictReader(io.StringIO(write_csv(view, analyse(view)))))
+    assert rows[0]["name"] == name

@@ -1,0 +1,70 @@
+"""The report as Markdown."""
+
+from pathlib import Path
+
+import pytest
+
+from deadheat.report.analysis import analyse
+from deadheat.report.load import load_view
+from deadheat.report.markdown import code, escape, write
+from tests.report.made import SETTLE, MadeRun, failed, made_run
+
+
+def written(run: MadeRun) -> str:
+    view = load_view(run.store, run.run_id)
+    return write(view, analyse(view))
+
+
+def test_the_report_holds_table_host_command_and_conclusion(tmp_path: Path) -> None:
+    protocol = {**SETTLE, "connections": [10, 100]}
+    run = made_run(tmp_path / "runs.sqlite", protocol=protocol, command=["deadheat", "run", "a b"])
+    run.race({"alpha": 9000, "beta": 3000}, levels=(10, 100))
+    run.end()
+    text = written(run)
+    assert text.startswith("# 2 contenders under protocol settle: settled after")
+    assert "Made CPU, 2 CPUs, 8.0 GiB" in text
+    assert "`deadheat run 'a b'`" in text
+    assert "| rank | server | req/s at 10 | req/s at 100 | % of leader" in text
+    assert "| 1 | alpha |" in text
+    assert "## At 10 connections" in text
+    assert "| alpha | beta |" in text
+    assert "- **separated**: 1 of 1 neighbouring pair" in text
+    assert "## Behaviour" in text
+
+
+def test_every_row_of_a_table_has_as_many_cells(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"a|b": 9000, "c\nd": 3000, "e`f": 2000})
+    run.contender("gone", fault="a | b\nc", version="1|2")
+    tables = written(run).split("\n\n")
+    for table in tables:
+        rows = [line for line in table.splitlines() if line.startswith("|")]
+        assert len({row.replace("\\|", "").count("|") for row in rows}) <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("<img src=x>", "&lt;img src=x&gt;"),
+        ("[a](b)", "\\[a\\](b)"),
+        ("*a*_b_", "\\*a\\*\\_b\\_"),
+        ("a|b", "a\\|b"),
+        ("`a`", "\\`a\\`"),
+    ],
+)
+def test_hostile_names_are_text(tmp_path: Path, name: str, kept: str) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({name: 9000, "beta": 9000})
+    run.trial(name, 1.0, gates=failed())
+    text = written(run)
+    assert kept in text
+    assert name not in text.replace(kept, "")
+
+
+def test_code_spans_hold_backticks() -> None:
+    assert code("a") == "`a`"
+    assert code("a``b") == "``` a``b ```"
+
+
+def test_escape_keeps_ordinary_names() -> None:
+    assert escape("go-net-http 1.26.4 (amd64)") == "go-net-http 1.26.4 (amd64)"

@@ -1,0 +1,146 @@
+"""The report on a terminal."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from deadheat.report.analysis import analyse
+from deadheat.report.load import load_view
+from deadheat.report.terminal import show
+from tests.report.made import QUICK, SETTLE, MadeRun, failed, made_run
+
+LONG = "python-gunicorn-flask:w16"
+
+
+def shown(run: MadeRun, width: int = 80, terminal: bool = False) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=terminal)
+    view = load_view(run.store, run.run_id)
+    show(console, view, analyse(view))
+    text = console.file
+    assert isinstance(text, io.StringIO)
+    return text.getvalue()
+
+
+def line_of(text: str, name: str) -> str:
+    return next(line for line in text.splitlines() if name in line and "$" not in line)
+
+
+def test_twelve_servers_at_three_levels_fit_80_columns(tmp_path: Path) -> None:
+    levels = (10, 100, 1000)
+    run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "connections": list(levels)})
+    names = [LONG, *(f"server-{number:02}" for number in range(11))]
+    rates = {name: 120_000 / (1 + place) for place, name in enumerate(names)}
+    run.race(rates, invocations=2, blocks=3, levels=levels)
+    run.trial(names[3], 1.0, connections=1000, errors={"reset": 123_456}, gates=failed())
+    text = shown(run)
+    assert max(cell_len(line) for line in text.splitlines()) <= 80
+    assert "…" not in text
+    for header in ("rank", "at 1,000", "% of leader", "p50", "p99", "µs/req", "MiB", "errors"):
+        assert header in text
+    assert all(sum(name in line for line in text.splitlines()) >= 2 for name in names)
+
+
+def test_a_wide_terminal_has_one_table(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 3000}, blocks=4)
+    text = shown(run, width=200)
+    assert sum("alpha" in line for line in text.splitlines()) == 1
+    assert "wider terminal" not in text
+
+
+def test_dead_heats_are_joined_by_a_brace(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 9000, "gamma": 3000})
+    text = shown(run)
+    joined = {line_of(text, name).split()[1] for name in ("alpha", "beta")}
+    assert joined == {"╭", "╰"}
+    assert line_of(text, "gamma").split()[1] == "gamma"
+
+
+def test_what_is_not_ranked_stands_below_with_its_doubt_and_advice(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 3000})
+    run.contender("gamma")
+    run.trial("gamma", 99_999.0, gates=failed())
+    text = shown(run)
+    assert text.index("alpha") < text.index("beta") < text.index("gamma")
+    assert line_of(text, "gamma").startswith("–")
+    assert "(99,999)" in line_of(text, "gamma")
+    assert "in brackets" in text
+    assert "! steal: failed in 1 trial of gamma" in text
+    assert "stop what else runs on this machine" in text
+
+
+def test_a_fixed_protocol_shows_the_spread_and_no_interval(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol=QUICK)
+    run.contender("alpha")
+    for block, rate in enumerate((1000.0, 900.0, 1200.0), start=1):
+        run.trial("alpha", rate, block=block)
+    run.contender("beta")
+    for block in (1, 2, 3):
+        run.trial("beta", 500.0, block=block)
+    line = line_of(shown(run), "alpha")
+    assert "1,000" in line
+    assert "-10.0 +20.0" in line
+    assert "[" not in line
+    assert "no order" in shown(run)
+
+
+def test_best_of_n_is_labelled(tmp_path: Path) -> None:
+    protocol = {**QUICK, "aggregate": "best"}
+    run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
+    run.race({"alpha": 9000, "beta": 3000}, invocations=1, blocks=5)
+    text = shown(run)
+    assert "best of 5" in text
+    assert "flatters" in text
+
+
+def test_a_run_in_progress_and_an_empty_one_are_shown(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    assert "running" in shown(run)
+    run.race({"alpha": 9000, "beta": 3000}, invocations=1, blocks=1)
+    assert "running" in shown(run)
+    run.end("interrupted", "interrupted")
+    assert "interrupted after" in shown(run)
+
+
+@pytest.mark.parametrize(
+    "name", ["[red]alert[/red]", "a|b", "<script>x</script>", "\x1b[31mred", "a\u202eb", "大" * 40]
+)
+def test_hostile_names_are_text(tmp_path: Path, name: str) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({name: 9000, "beta": 3000})
+    run.contender("gone", fault=f"{name} is out")
+    text = shown(run)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert max(cell_len(line) for line in text.splitlines()) <= 80
+    if name.isascii() and name.isprintable():
+        assert name in text
+
+
+def test_no_colour_without_a_terminal_nor_under_no_color(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 3000}, blocks=4)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert "\x1b[" not in shown(run)
+    assert "\x1b[1;33m" in shown(run, terminal=True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "33m" not in shown(run, terminal=True)
+
+
+def test_offered_rates_have_a_table_of_their_own(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 3000}, blocks=4)
+    assert "intended send time" not in shown(run)
+    run.trial("alpha", 4500.0, kind="latency", offered_rate_per_s=4500.0)
+    text = shown(run)
+    assert "intended send time" in text
+    assert "p99.9" in text
+    assert "4,500" in text

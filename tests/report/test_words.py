@@ -1,0 +1,58 @@
+"""Figures and foreign text as words."""
+
+import pytest
+
+from deadheat.report import words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\nb\tc", "a b c"),
+        ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
+        ("left\u202eright", "left\\u202eright"),
+        ("x" * 400, "x" * 300 + "…"),
+        ("Größe 大", "Größe 大"),
+    ],
+)
+def test_foreign_text_is_one_line_without_control_characters(text: str, shown: str) -> None:
+    assert words.plain(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("per_s", "shown"), [(None, "–"), (1234567.8, "1,234,568"), (99.96, "100"), (3.14159, "3.14")]
+)
+def test_rates(per_s: float | None, shown: str) -> None:
+    assert words.rate(per_s) == shown
+
+
+@pytest.mark.parametrize(
+    ("us", "shown"),
+    [(None, "–"), (87, "0.087"), (1234, "1.23"), (12345, "12.3"), (1234567, "1,235")],
+)
+def test_milliseconds_keep_three_digits(us: float | None, shown: str) -> None:
+    assert words.milliseconds(us) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.5, "500 ms"),
+        (5, "5 s"),
+        (59.99, "1 min"),
+        (200, "3 min 20 s"),
+        (7500, "2 h 5 min"),
+        (36000, "10 h"),
+    ],
+)
+def test_durations(seconds: float, shown: str) -> None:
+    assert words.duration(seconds) == shown
+
+
+def test_listings() -> None:
+    assert [words.listing(["a", "b", "c"][:n]) for n in range(4)] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
