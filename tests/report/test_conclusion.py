@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from deadheat.campaign.calibrate import host_key
 from deadheat.report.analysis import analyse
 from deadheat.report.conclusion import conclusions
 from deadheat.report.load import load_view
@@ -64,7 +65,7 @@ def test_the_ceiling_the_resolution_and_the_calibration_are_quoted(tmp_path: Pat
         "null_pairs": 200,
         "minimum_detectable_effect": 0.021,
     }
-    run.store.add_calibration("this", FINGERPRINT, result)
+    run.store.add_calibration(host_key(FINGERPRINT), FINGERPRINT, result)
     found = told(run)
     assert "requests/s of the null-server" in found["ceiling"]
     assert "four times in five" in found["resolution"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from deadheat.campaign.calibrate import host_key
 from deadheat.report.analysis import analyse
 from deadheat.report.csv_table import write as write_csv
 from deadheat.report.document import SCHEMA, Document, schema
@@ -40,7 +41,7 @@ def run(tmp_path: Path) -> MadeRun:
     run.trial("c", None, state="failed", reason="died")
     run.trial("a", 4500.0, kind="latency", offered_rate_per_s=4500.0)
     run.start("a", card={"status": 200})
-    run.store.add_calibration("this", FINGERPRINT, {"null_pairs": 200})
+    run.store.add_calibration(host_key(FINGERPRINT), FINGERPRINT, {"null_pairs": 200})
     run.end()
     return run
 

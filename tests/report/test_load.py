@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.campaign.calibrate import host_key
 from deadheat.report.load import load_view
 from deadheat.store import Store, StoreError
 from tests.report.made import FINGERPRINT, QUICK, failed, histogram, made_run
@@ -102,10 +103,10 @@ def test_offered_rates_are_apart_from_the_race(tmp_path: Path) -> None:
 
 def test_the_newest_calibration_of_a_machine_like_this_is_quoted(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    other = {**FINGERPRINT, "cpu": {**FINGERPRINT["cpu"], "model": "Another"}}
-    run.store.add_calibration("this", FINGERPRINT, {"null_pairs": 100})
-    run.store.add_calibration("this", FINGERPRINT, {"null_pairs": 200})
-    run.store.add_calibration("other", other, {"null_pairs": 300})
+    key = host_key(FINGERPRINT)
+    run.store.add_calibration(key, FINGERPRINT, {"null_pairs": 100})
+    run.store.add_calibration(key, FINGERPRINT, {"null_pairs": 200})
+    run.store.add_calibration("another machine", FINGERPRINT, {"null_pairs": 300})
     calibration = load_view(run.store, run.run_id).calibration
     assert calibration is not None
     assert calibration.result == {"null_pairs": 200}

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from deadheat.campaign.racer import CANARY
 from deadheat.report import words
 from deadheat.report.analysis import Analysis, Level
 from deadheat.report.view import RunView
@@ -131,10 +132,11 @@ def _reversed(one: Ranking, other: Ranking) -> Iterator[str]:
 
 
 def _ceiling(view: RunView, connections: int) -> Iterator[Statement]:
+    """What the client reaches against the least a server can be."""
     for one in view.canaries:
         cell = one.cells.get(connections)
         rate = cell.rate_per_s("median") if cell else None
-        if rate is not None:
+        if one.name == CANARY and rate is not None:
             text = f"{words.rate(rate)} requests/s of the {one.name}: the client reaches no more"
             yield Statement("ceiling", text)
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from deadheat.campaign.calibrate import host_key
 from deadheat.report.distribution import Distribution, of_histograms, of_summaries
 from deadheat.report.view import (
     CalibrationView,
@@ -216,22 +217,12 @@ def _start(row: Row) -> StartView:
 
 def _calibration(store: Store, hosts: Sequence[HostView]) -> CalibrationView | None:
     """The newest calibration of a machine like the run's server host."""
-    machine = next((machine_of(host.fingerprint) for host in hosts if host.role == "server"), None)
-    for row in store.rows("SELECT at, fingerprint, result FROM calibration ORDER BY id DESC"):
-        if machine_of(json.loads(row["fingerprint"])) == machine:
-            return CalibrationView(row["at"], json.loads(row["result"]))
+    query = "SELECT at, result FROM calibration WHERE host_key = ? ORDER BY id DESC LIMIT 1"
+    for host in hosts:
+        if host.role == "server":
+            for row in store.rows(query, host_key(host.fingerprint)):
+                return CalibrationView(row["at"], json.loads(row["result"]))
     return None
-
-
-def machine_of(fingerprint: Row) -> tuple[Any, ...]:
-    """What has to be the same for a calibration to speak for a run: processor, CPUs, kernel."""
-    cpu = fingerprint.get("cpu", {})
-    return (
-        cpu.get("model"),
-        cpu.get("logical"),
-        len(cpu.get("allowed") or ()),
-        fingerprint.get("kernel"),
-    )
 
 
 def _grouped(rows: Iterable[Row], key: str) -> defaultdict[Any, list[Row]]:
