@@ -167,6 +167,7 @@ impl Session<'_> {
         if closes || peer_closed {
             if done {
                 connection.enter(State::Lingering, now_ns);
+                self.lingering += 1;
             }
             return Action::Wait;
         }
@@ -178,7 +179,14 @@ impl Session<'_> {
 
     /// Forgets a connection that the driver is about to close.
     pub(super) fn shut(&mut self, slot: usize, now_ns: u64, by_server: bool) -> Action {
-        self.connections[slot].enter(State::Closed, now_ns);
+        let connection = &mut self.connections[slot];
+        if connection.state == State::Lingering {
+            self.lingering -= 1;
+            let measured = connection.since_ns >= self.window.measure_ns;
+            let lingered_ns = u128::from(now_ns - connection.since_ns);
+            self.tallies[usize::from(measured)].busy_ns += lingered_ns;
+        }
+        connection.enter(State::Closed, now_ns);
         self.open -= 1;
         match by_server {
             true => self.links.closed_by_server += 1,

@@ -59,6 +59,7 @@ pub struct Session<'p> {
     opening: usize,
     in_flight: usize,
     open: usize,
+    lingering: usize,
     scan_ns: u64,
     scan_at: usize,
     /// Before the measured window, and inside it.
@@ -83,6 +84,7 @@ impl<'p> Session<'p> {
             opening: 0,
             in_flight: 0,
             open: 0,
+            lingering: 0,
             scan_ns: 0,
             scan_at: 0,
             tallies: [Tally::default(), Tally::default()],
@@ -136,7 +138,8 @@ impl<'p> Session<'p> {
 
     /// True when nothing is left to send or to wait for.
     pub fn is_over(&self, now_ns: u64) -> bool {
-        now_ns >= self.window.end_ns && self.in_flight == 0 && self.next_due_ns().is_none()
+        let waits = self.in_flight + self.lingering > 0;
+        now_ns >= self.window.end_ns && !waits && self.next_due_ns().is_none()
     }
 
     /// When the driver has to come back even if nothing happens.

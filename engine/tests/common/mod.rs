@@ -1,0 +1,228 @@
+//! Scripted servers that count what they do, and the engine run against them.
+#![allow(dead_code, reason = "each test file takes what it needs")]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// What follows a response, or a piece of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    Keep,
+    Close,
+    /// Close with a RST.
+    Reset,
+    /// Say nothing more until the client leaves.
+    Hang,
+}
+
+/// One reply: its pieces are written apart, so that the client reads them apart.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    pub pieces: Vec<Vec<u8>>,
+    pub then: Then,
+    /// What the server counts this reply as.
+    pub count_as: &'static str,
+}
+
+impl Reply {
+    pub fn new(bytes: impl AsRef<[u8]>, then: Then, count_as: &'static str) -> Self {
+        Self { pieces: vec![bytes.as_ref().to_vec()], then, count_as }
+    }
+
+    /// The same bytes in two pieces.
+    pub fn split(mut self, at: usize) -> Self {
+        let whole = self.pieces.concat();
+        let (first, second) = whole.split_at(at.min(whole.len()));
+        self.pieces = vec![first.to_vec(), second.to_vec()];
+        self
+    }
+}
+
+/// Number of a request: on the server, and on its connection; from 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Nth {
+    pub of_server: u64,
+    pub of_connection: u64,
+    /// The first of a run: the engine's preflight.
+    pub is_preflight: bool,
+}
+
+/// A server of one thread a connection.
+pub struct Server {
+    pub address: SocketAddr,
+    preflight_next: Arc<AtomicBool>,
+    requests: Arc<AtomicU64>,
+    counts: Arc<Mutex<std::collections::BTreeMap<&'static str, u64>>>,
+}
+
+const PIECE_REST: Duration = Duration::from_micros(300);
+
+impl Server {
+    pub fn start(script: impl Fn(Nth) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Self {
+            address: listener.local_addr().unwrap(),
+            preflight_next: Arc::new(AtomicBool::new(true)),
+            requests: Arc::default(),
+            counts: Arc::default(),
+        };
+        let script = Arc::new(script);
+        let (requests, counts) = (server.requests.clone(), server.counts.clone());
+        let preflight_next = server.preflight_next.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (script, requests, counts) = (script.clone(), requests.clone(), counts.clone());
+                let preflight_next = preflight_next.clone();
+                thread::spawn(move || {
+                    serve(&stream, &*script, &requests, &preflight_next, |name| {
+                        *counts.lock().unwrap().entry(name).or_default() += 1;
+                    });
+                });
+            }
+        });
+        server
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// Runs the engine against this server, again and again until it has seen `wanted` requests;
+    /// checks each run, whose requests the server counted as `count_as`, and returns the last.
+    pub fn load_until(
+        &self,
+        wanted: usize,
+        args: &[&str],
+        count_as: &str,
+        check: impl Fn(&Value, u64),
+    ) -> Value {
+        loop {
+            self.preflight_next.store(true, Ordering::SeqCst);
+            let before = self.count(count_as);
+            let (document, _) = load(&self.url(), args);
+            check(&document, self.count(count_as) - before);
+            if self.requests() > wanted as u64 {
+                return document;
+            }
+        }
+    }
+
+    /// Requests read so far, the preflight's among them.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::SeqCst)
+    }
+
+    pub fn count(&self, name: &str) -> u64 {
+        self.counts.lock().unwrap().get(name).copied().unwrap_or(0)
+    }
+}
+
+fn serve(
+    mut stream: &TcpStream,
+    script: &(impl Fn(Nth) -> Reply + ?Sized),
+    requests: &AtomicU64,
+    preflight_next: &AtomicBool,
+    count: impl Fn(&'static str),
+) {
+    stream.set_nodelay(true).unwrap();
+    let mut of_connection = 0;
+    while read_request(stream) {
+        let of_server = requests.fetch_add(1, Ordering::SeqCst);
+        let is_preflight = preflight_next.swap(false, Ordering::SeqCst);
+        let reply = script(Nth { of_server, of_connection, is_preflight });
+        of_connection += 1;
+        count(reply.count_as);
+        for (n, piece) in reply.pieces.iter().enumerate() {
+            if n > 0 {
+                thread::sleep(PIECE_REST);
+            }
+            if !piece.is_empty() && stream.write_all(piece).is_err() {
+                return;
+            }
+        }
+        match reply.then {
+            Then::Keep => {}
+            Then::Close => return,
+            Then::Reset => {
+                thread::sleep(PIECE_REST);
+                return reset_on_close(stream);
+            }
+            Then::Hang => {
+                let _ = stream.read(&mut [0; 1]);
+                return;
+            }
+        }
+    }
+}
+
+/// Reads to the blank line; requests have no bodies here.
+fn read_request(mut stream: &TcpStream) -> bool {
+    let mut request = Vec::new();
+    let mut byte = [0; 1024];
+    while !request.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut byte) {
+            Ok(0) | Err(_) => return false,
+            Ok(got) => request.extend_from_slice(&byte[..got]),
+        }
+    }
+    true
+}
+
+pub fn reset_on_close(stream: &TcpStream) {
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    let length = size_of::<libc::linger>() as libc::socklen_t;
+    let pointer = std::ptr::from_ref(&linger).cast();
+    // SAFETY: `pointer` points to `length` valid bytes.
+    let result = unsafe {
+        libc::setsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, pointer, length)
+    };
+    assert_eq!(result, 0);
+}
+
+/// The usual good response.
+pub const GOOD: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!";
+
+pub fn engine(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_deadheat-load")).args(args).output().unwrap()
+}
+
+/// The document and the exit code of a short run.
+pub fn load(url: &str, args: &[&str]) -> (Value, i32) {
+    let fixed = ["--json", "--warmup", "0s", "-c", "3", "-d", "200ms", "--timeout", "2s"];
+    let output = engine(&[&[url], &fixed[..], args].concat());
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let document = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}{errors}"));
+    (document, output.status.code().unwrap())
+}
+
+/// The classes that occurred.
+pub fn classes(document: &Value) -> Vec<(String, u64)> {
+    let classes = document["classes"].as_object().unwrap();
+    classes
+        .iter()
+        .map(|(class, count)| (class.clone(), count.as_u64().unwrap()))
+        .filter(|(_, count)| *count > 0)
+        .collect()
+}
+
+pub fn class(document: &Value, name: &str) -> u64 {
+    document["classes"][name].as_u64().unwrap_or_else(|| panic!("no class {name}"))
+}
+
+/// Checks that every measured request is in `class`, as often as the server counted.
+pub fn assert_all_in(document: &Value, name: &str, server_count: u64) {
+    let scheduled = document["requests"]["scheduled"].as_u64().unwrap();
+    assert!(scheduled > 0, "nothing was sent");
+    assert_eq!(classes(document), [(name.to_owned(), scheduled)]);
+    assert_eq!(scheduled, server_count, "the server's own count of {name}");
+}

@@ -1,0 +1,255 @@
+//! Servers at fault: every request is in the class of the fault, as often as the server counted.
+
+mod common;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use common::{GOOD, Nth, Reply, Server, Then, assert_all_in, class, classes, load};
+
+/// A server that answers the preflight well and everything after it as told.
+fn after_preflight(fault: impl Fn(Nth) -> Reply + Send + Sync + 'static) -> Server {
+    Server::start(move |nth| match nth.is_preflight {
+        true => Reply::new(GOOD, Then::Keep, "preflight"),
+        false => fault(nth),
+    })
+}
+
+/// Runs against one fault, the same for every request.
+fn all_are(name: &'static str, bytes: &'static str, then: Then) -> serde_json::Value {
+    let server = after_preflight(move |_| Reply::new(bytes, then, "fault"));
+    let (document, exit) = load(&server.url(), &["--timeout", "150ms"]);
+    assert_all_in(&document, name, server.count("fault"));
+    assert_eq!(exit, 3, "the server had errors");
+    assert_eq!(document["rate_per_s"], 0.0, "errors are no throughput");
+    document
+}
+
+/// Runs against a malformed response, split at another byte each time.
+fn all_malformed(kind: &str, bytes: &'static str) {
+    let length = bytes.len() as u64;
+    let server = after_preflight(move |nth| {
+        let at = nth.of_server % length;
+        Reply::new(bytes, Then::Hang, "fault").split(at as usize)
+    });
+    server.load_until(bytes.len(), &[], "fault", |document, count| {
+        assert_all_in(document, "malformed", count);
+        assert_eq!(document["malformed_kinds"][kind], count, "{}", document["malformed_kinds"]);
+    });
+}
+
+#[test]
+fn eof_without_a_byte_on_a_fresh_connection() {
+    all_are("eof_on_fresh", "", Then::Close);
+}
+
+#[test]
+fn eof_without_a_byte_on_a_reused_connection() {
+    let server = after_preflight(|nth| match nth.of_connection {
+        0 => Reply::new(GOOD, Then::Keep, "answered"),
+        _ => Reply::new("", Then::Close, "fault"),
+    });
+    let (document, exit) = load(&server.url(), &[]);
+    assert_eq!(class(&document, "ok"), server.count("answered"));
+    assert_eq!(class(&document, "eof_on_reused"), server.count("fault"));
+    assert_eq!(document["connections"]["stale_reuse"], server.count("fault"));
+    assert_eq!(classes(&document).len(), 2);
+    assert_eq!(exit, 3);
+}
+
+/// Every length that a truncated response can have, `names` being the class of none of it, of a
+/// part of the head, and of a part of the body.
+fn truncated_at_every_byte(then: Then, names: [&str; 3]) {
+    let head = GOOD.find("Hello").unwrap();
+    let server = after_preflight(move |nth| {
+        let cut = (nth.of_server % GOOD.len() as u64) as usize;
+        let count_as = match cut {
+            0 => "nothing",
+            cut if cut < head => "head",
+            _ => "body",
+        };
+        Reply::new(&GOOD[..cut], then, count_as)
+    });
+    let seen = RefCell::new(BTreeMap::<String, u64>::new());
+    server.load_until(GOOD.len(), &[], "nothing", |document, _| {
+        for (class, count) in classes(document) {
+            *seen.borrow_mut().entry(class).or_default() += count;
+        }
+    });
+    let mut wanted = BTreeMap::new();
+    for (name, count_as) in names.iter().zip(["nothing", "head", "body"]) {
+        *wanted.entry((*name).to_owned()).or_default() += server.count(count_as);
+    }
+    assert_eq!(seen.into_inner(), wanted);
+}
+
+#[test]
+fn eof_at_every_byte() {
+    truncated_at_every_byte(Then::Close, ["eof_on_fresh", "eof_mid_head", "eof_mid_body"]);
+}
+
+#[test]
+fn reset_at_every_byte() {
+    truncated_at_every_byte(Then::Reset, ["reset_before_byte", "reset_mid", "reset_mid"]);
+}
+
+#[test]
+fn no_byte_within_the_timeout() {
+    let document = all_are("timeout_first_byte", "", Then::Hang);
+    let service = &document["latency"]["service_us"];
+    assert_eq!(service["count"], document["requests"]["scheduled"], "the tail is not cut off");
+    assert!(service["min"].as_u64().unwrap() >= 150_000);
+}
+
+#[test]
+fn no_end_within_the_timeout() {
+    all_are("timeout_body", &GOOD[..GOOD.len() - 1], Then::Hang);
+}
+
+#[test]
+fn another_status() {
+    let bytes = "HTTP/1.1 500 Oops\r\nContent-Type: text/plain\r\nContent-Length: 1\r\n\r\nx";
+    let document = all_are("status", bytes, Then::Keep);
+    assert_eq!(document["status_codes"]["500"], document["requests"]["scheduled"]);
+    assert_eq!(document["connections"]["opened"], 3, "a 500 does not end a connection");
+}
+
+#[test]
+fn another_body_of_the_same_length() {
+    let bytes =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World?";
+    all_are("body_mismatch", bytes, Then::Keep);
+}
+
+#[test]
+fn another_body_length() {
+    for body in ["", "Hello", "Hello, World!!"] {
+        let length = body.len();
+        let server = after_preflight(move |_| {
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n";
+            let bytes = format!("{head}Content-Length: {length}\r\n\r\n{body}");
+            Reply::new(bytes, Then::Keep, "fault")
+        });
+        let (document, _) = load(&server.url(), &[]);
+        assert_all_in(&document, "body_length", server.count("fault"));
+    }
+}
+
+#[test]
+fn any_body_accepts_what_differs() {
+    let server = Server::start(|nth| {
+        let body = "x".repeat((nth.of_server % 20) as usize);
+        let bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        Reply::new(bytes, Then::Keep, "answered")
+    });
+    let (document, _) = load(&server.url(), &["--any-body"]);
+    assert_all_in(&document, "ok", server.count("answered") - 1);
+}
+
+#[test]
+fn another_media_type() {
+    let bytes =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\nHello, World!";
+    all_are("content_type", bytes, Then::Keep);
+}
+
+#[test]
+fn bytes_that_nobody_asked_for() {
+    let bytes =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!\n";
+    all_are("unsolicited", bytes, Then::Keep);
+}
+
+#[test]
+fn status_lines_that_are_none() {
+    all_malformed("status_line", "SSH-2.0-OpenSSH_9\r\n\r\n");
+    all_malformed("status_line", "HTTP/1.1 2x0 OK\r\n\r\n");
+}
+
+#[test]
+fn headers_that_are_none() {
+    all_malformed("header_name", "HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n");
+    all_malformed("header_value", "HTTP/1.1 200 OK\r\nX: a\u{1}b\r\n\r\n");
+}
+
+#[test]
+fn lengths_that_contradict() {
+    all_malformed("bad_length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n");
+    let two = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n";
+    all_malformed("length_conflict", two);
+    let both = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n";
+    all_malformed("length_and_encoding", both);
+    all_malformed("bad_encoding", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+}
+
+#[test]
+fn chunks_that_are_none() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    all_malformed("chunk_size", const_str(HEAD, "xyz\r\n"));
+    all_malformed("chunk_end", const_str(HEAD, "5\r\nHello!"));
+}
+
+/// Test data that lasts as long as the server's thread may.
+fn const_str(head: &str, tail: &str) -> &'static str {
+    Box::leak(format!("{head}{tail}").into_boxed_str())
+}
+
+#[test]
+fn heads_without_an_end() {
+    let endless = const_str("HTTP/1.1 200 OK\r\nX: ", &"x".repeat(70_000));
+    let server = after_preflight(move |_| Reply::new(endless, Then::Hang, "fault"));
+    let (document, _) = load(&server.url(), &[]);
+    assert_all_in(&document, "malformed", server.count("fault"));
+    assert_eq!(document["malformed_kinds"]["head_too_long"], server.count("fault"));
+}
+
+#[test]
+fn a_server_that_is_gone() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let (mut stream, _) = listener.accept().unwrap();
+        drop(listener);
+        assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
+        stream.write_all(GOOD.as_bytes()).unwrap();
+        // The preflight goes on only when it sees whether its connection is kept.
+        stream.read(&mut [0; 1]).unwrap()
+    });
+    let (document, exit) = load(&url, &["--close"]);
+    assert_eq!(server.join().unwrap(), 0);
+    let scheduled = document["requests"]["scheduled"].as_u64().unwrap();
+    assert!(scheduled > 0);
+    assert_eq!(classes(&document), [("connect_refused".to_owned(), scheduled)]);
+    assert_eq!(exit, 3);
+}
+
+#[test]
+fn a_preflight_that_fails_is_no_run() {
+    let server = Server::start(|_| Reply::new("", Then::Close, "fault"));
+    let (document, exit) = load(&server.url(), &[]);
+    assert!(document["preflight_error"].as_str().unwrap().contains("closed without a response"));
+    assert_eq!(document["requests"]["scheduled"], 0);
+    assert_eq!(exit, 3);
+}
+
+#[test]
+fn expectations_are_checked_from_the_first_response() {
+    for (flag, wrong) in
+        [("--expect-status", "404"), ("--expect-type", "text/html"), ("--expect-body", "Bye")]
+    {
+        let server = Server::start(|_| Reply::new(GOOD, Then::Keep, "answered"));
+        let (document, exit) = load(&server.url(), &[flag, wrong]);
+        assert!(document["preflight_error"].is_string(), "{flag}");
+        assert_eq!((exit, server.requests()), (3, 1), "{flag}");
+    }
+}
+
+#[test]
+fn wrong_usage_has_its_own_exit_code() {
+    for args in [&["--nope"][..], &[], &["http://127.0.0.1/", "-c", "0"], &["https://x/"]] {
+        let output = common::engine(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(!output.stderr.is_empty(), "{args:?}");
+    }
+}

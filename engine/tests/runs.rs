@@ -1,0 +1,203 @@
+//! Whole runs: signals, listen queues, descriptors, unix sockets, the stream, the schema.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixListener;
+use std::process::{Command, Stdio};
+
+use common::{GOOD, Reply, Server, Then, assert_all_in, class, load};
+use serde_json::Value;
+
+fn good_server() -> Server {
+    Server::start(|_| Reply::new(GOOD, Then::Keep, "answered"))
+}
+
+#[test]
+fn a_signal_ends_a_run_with_the_result_so_far() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let server = good_server();
+        let mut engine = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
+            .args([&server.url(), "--stream", "-d", "1h", "--warmup", "0s"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(engine.stdout.take().unwrap()).lines();
+        let start: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        assert_eq!(start["type"], "start");
+        let row: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        assert_eq!(row["type"], "row");
+        // SAFETY: the engine has not been waited for, so its id is its own.
+        unsafe { libc::kill(engine.id() as libc::pid_t, signal) };
+        let last: Value = serde_json::from_str(&lines.last().unwrap().unwrap()).unwrap();
+        assert!(engine.wait().unwrap().code().is_some(), "an exit, not a death by signal");
+        let document = &last["document"];
+        assert_eq!(document["interrupted"], true);
+        assert!(document["elapsed_s"].as_f64().unwrap() < 3600.0);
+        assert_all_in(document, "ok", server.count("answered") - 1);
+    }
+}
+
+/// A listen queue of one that nobody empties: some connections get into it and are never
+/// answered, and the others never get a connection.
+#[test]
+fn a_full_listen_queue_is_a_connect_timeout() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // SAFETY: no pointers are passed; listening again only sets the length of the queue.
+    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 1) }, 0);
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let run = std::thread::spawn(move || load(&url, &["-c", "8", "--timeout", "300ms", "--close"]));
+    let (mut preflight, _) = listener.accept().unwrap();
+    assert!(preflight.read(&mut [0; 1024]).unwrap() > 0);
+    preflight.write_all(GOOD.as_bytes()).unwrap();
+    let (document, exit) = run.join().unwrap();
+    let [refused, unanswered] =
+        ["connect_timeout", "timeout_first_byte"].map(|name| class(&document, name));
+    assert!(refused > 0 && unanswered > 0, "{}", document["classes"]);
+    assert_eq!(refused + unanswered, document["requests"]["scheduled"].as_u64().unwrap());
+    assert_eq!(exit, 3);
+}
+
+#[test]
+fn unix_sockets_are_targets() {
+    let path = std::env::temp_dir().join(format!("deadheat-load-{}.sock", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || {
+                let mut request = [0; 4096];
+                while stream.read(&mut request).is_ok_and(|got| got > 0) {
+                    stream.write_all(GOOD.as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    let (document, _) = load(&format!("unix:{}:/path", path.display()), &[]);
+    std::fs::remove_file(&path).unwrap();
+    let scheduled = document["requests"]["scheduled"].as_u64().unwrap();
+    assert_all_in(&document, "ok", scheduled);
+    assert_eq!(document["connections"]["served"], 3);
+}
+
+#[test]
+fn an_open_loop_sends_what_was_asked_for() {
+    for arrival in ["constant", "poisson"] {
+        let server = good_server();
+        let (document, _) = load(&server.url(), &["--rate", "500", "--arrival", arrival]);
+        assert_all_in(&document, "ok", server.count("answered") - 1);
+        if arrival == "constant" {
+            assert_eq!(document["requests"]["scheduled"], 100);
+        }
+        let latency = &document["latency"];
+        assert_eq!(latency["response_us"]["count"], document["requests"]["scheduled"]);
+        assert_eq!(latency["send_lag_us"]["count"], document["requests"]["scheduled"]);
+    }
+}
+
+#[test]
+fn connections_per_request_in_an_open_loop_are_opened_for_requests_only() {
+    let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+    let server = Server::start(move |_| Reply::new(response, Then::Close, "answered"));
+    let (document, _) = load(&server.url(), &["--rate", "300", "--close"]);
+    assert_all_in(&document, "ok", server.count("answered") - 1);
+    assert_eq!(document["connections"]["opened"], document["requests"]["scheduled"]);
+}
+
+#[test]
+fn a_connection_lasts_for_as_many_requests_as_asked() {
+    let server = good_server();
+    let (document, _) = load(&server.url(), &["--requests-per-connection", "7"]);
+    assert_all_in(&document, "ok", server.count("answered") - 1);
+    let opened = document["connections"]["opened"].as_u64().unwrap();
+    let scheduled = document["requests"]["scheduled"].as_u64().unwrap();
+    assert!((opened - 3..=opened).contains(&(scheduled / 7)), "{scheduled} requests on {opened}");
+    let closed = document["connections"]["closed_by_client"].as_u64().unwrap();
+    assert!((opened - 3..=opened).contains(&closed), "{closed} of {opened} closed");
+}
+
+#[test]
+fn rows_add_up_to_the_document() {
+    let server = good_server();
+    let (document, _) = load(&server.url(), &["-t", "2", "-d", "450ms"]);
+    let series = document["series"].as_array().unwrap();
+    assert!(series.len() >= 5, "{} rows", series.len());
+    for (column, total) in [
+        ("sent", &document["requests"]["scheduled"]),
+        ("ok", &document["requests"]["ok"]),
+        ("bytes_in", &document["bytes_in"]),
+    ] {
+        let sum: u64 = series.iter().map(|row| row[column].as_u64().unwrap()).sum();
+        assert_eq!(sum, total.as_u64().unwrap(), "{column}");
+    }
+}
+
+#[test]
+fn documents_follow_the_schema() {
+    let text = include_str!("../../docs/engine-schema.json");
+    let schema: Value = serde_json::from_str(text).unwrap();
+    let server = good_server();
+    let faulty = Server::start(|nth| match nth.of_server {
+        0 => Reply::new(GOOD, Then::Keep, "preflight"),
+        _ => Reply::new("HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n", Then::Keep, "fault"),
+    });
+    let url = server.url();
+    for (url, args) in [
+        (&url, &[][..]),
+        (&url, &["--rate", "200", "--deadline", "1s"]),
+        (&url, &["--calibrate"]),
+        (&url, &["--any-body", "--requests-per-connection", "5"]),
+        (&faulty.url(), &[]),
+        (&"http://127.0.0.1:1/".to_owned(), &[]),
+    ] {
+        let (document, _) = load(url, args);
+        check(&schema, &schema, &document, "document");
+    }
+}
+
+/// The part of JSON Schema that the schema uses: every property is known and required.
+fn check(root: &Value, schema: &Value, value: &Value, at: &str) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let name = reference.strip_prefix("#/$defs/").unwrap();
+        return check(root, &root["$defs"][name], value, at);
+    }
+    if let Some(choices) = schema["anyOf"].as_array() {
+        let choice = choices.iter().find(|choice| (choice["type"] == "null") == value.is_null());
+        return check(root, choice.unwrap(), value, at);
+    }
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let kinds = match &schema["type"] {
+        Value::Array(kinds) => kinds.clone(),
+        kind => vec![kind.clone()],
+    };
+    let fits =
+        kinds.iter().any(|wanted| wanted == kind || (wanted == "number" && kind == "integer"));
+    assert!(fits, "{at} is {kind}, the schema says {kinds:?}");
+    if let Some(choices) = schema["enum"].as_array() {
+        assert!(choices.contains(value), "{at} is {value}, not one of {choices:?}");
+    }
+    for (n, item) in value.as_array().into_iter().flatten().enumerate() {
+        check(root, &schema["items"], item, &format!("{at}[{n}]"));
+    }
+    if let Some(object) = value.as_object() {
+        for name in schema["required"].as_array().into_iter().flatten() {
+            assert!(object.contains_key(name.as_str().unwrap()), "{at} has no {name}");
+        }
+        for (name, member) in object {
+            let of_name = &schema["properties"][name];
+            let schema = if of_name.is_null() { &schema["additionalProperties"] } else { of_name };
+            assert!(schema.is_object(), "{at}.{name} is not in the schema");
+            check(root, schema, member, &format!("{at}.{name}"));
+        }
+    }
+}
