@@ -12,7 +12,7 @@ from deadheat.campaign.trial import Slot, load_spec, measure
 from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
-from deadheat.stats.search import Observation, next_step
+from deadheat.stats.search import Bounds, Observation, next_step
 from deadheat.store import Store, TrialRecord
 
 START_SHARE = 0.7  # of the closed-loop rate that warming ended with
@@ -116,7 +116,8 @@ def _search(
     seen: list[Observation] = []
     trials = 0
     trouble = None
-    step = next_step(seen, START_SHARE * closed_per_s, LOWEST_SHARE * closed_per_s)
+    bounds = Bounds(START_SHARE * closed_per_s, LOWEST_SHARE * closed_per_s)
+    step = next_step(seen, bounds)
     while step.next_rate is not None and trials < TRIALS_MAX:
         rate_per_s = step.next_rate
         listen(Doing(f"{started.name}: offering {rate_per_s:,.0f}/s", done=trials))
@@ -129,6 +130,7 @@ def _search(
             invocation=1,
             block=trials,
             at_s=world.server_host.now_s(),
+            steady=started.warmed.kind,
         )
         spec = replace(
             load_spec(protocol, started.resident, max(protocol.connections)),
@@ -143,7 +145,7 @@ def _search(
         if world.server_host.alive(started.resident.process) is not None:
             trouble = record.reason
             break
-        step = next_step(seen, START_SHARE * closed_per_s, LOWEST_SHARE * closed_per_s)
+        step = next_step(seen, bounds)
     above = None if math.isinf(step.high) else step.high
     if trouble is None and step.next_rate is not None:
         disturbed = trials - len(seen)

@@ -157,6 +157,7 @@ class Race:
             invocation=self._invocation,
             block=block,
             at_s=self._now_s(),
+            steady=one.warmed.kind,
         )
         host.thaw(one.resident.process)
         ceiling_per_s = self.standings.ceiling_per_s(spec.connections)

@@ -9,7 +9,7 @@ from deadheat.load import Engine
 
 CANARY = "null-server"
 REFERENCE = "reference"
-REFERENCE_WORK = 5000  # units a request
+CANARY_WORKS = {CANARY: 0, REFERENCE: 5000}  # units of work a request
 HOST = "127.0.0.1"
 
 
@@ -68,7 +68,6 @@ def canaries(engine: Engine) -> list[Racer]:
     The null server does the least a server can: what it reads is the machine's doing, and the
     client's ceiling. The reference does a fixed piece of work a request, as a real server would.
     """
-    works = {CANARY: 0, REFERENCE: REFERENCE_WORK}
     return [
         Racer(
             name=name,
@@ -77,5 +76,5 @@ def canaries(engine: Engine) -> list[Racer]:
             ready_s=5,
             stop_s=3,
         )
-        for name, work in works.items()
+        for name, work in CANARY_WORKS.items()
     ]

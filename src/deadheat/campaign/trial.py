@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from deadheat.campaign.evidence import Evidence
-from deadheat.campaign.gates import judge
+from deadheat.campaign.gates import judge, steady_gate
 from deadheat.campaign.lifecycle import Resident, log_tail
 from deadheat.campaign.verify import BODY
 from deadheat.campaign.world import World
@@ -30,6 +30,7 @@ class Slot:
     invocation: int
     block: int
     at_s: float
+    steady: str  # how the server's steady state was found: `Warmed.kind`
 
 
 def load_spec(protocol: Protocol, resident: Resident, connections: int) -> LoadSpec:
@@ -74,6 +75,8 @@ def measure(
     if done and result and not fault:
         racer = resident.racer
         gates = judge(Evidence.of(world, racer, spec, result, done, samples, ceiling_per_s))
+        if (steady := steady_gate(slot.steady)) is not None:
+            gates.append(steady)
     return TrialRecord(
         run_id=slot.run_id,
         contender_id=slot.contender_id,

@@ -3,7 +3,6 @@
 import difflib
 import fnmatch
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +35,8 @@ def find_root(given: str | None = None) -> Path:
             )
         return place
     here = Path.cwd()
-    shared = Path(sys.prefix) / "share" / "deadheat"
-    places = [here, *here.parents, Path(__file__).resolve().parents[3], shared]
+    package = Path(__file__).resolve().parents[1]
+    places = [here, *here.parents, package.parents[1], package / "shipped"]
     for place in places:
         if (place / "servers").is_dir() and (place / "recipes").is_dir():
             return place

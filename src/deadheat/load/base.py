@@ -64,6 +64,8 @@ class LoadResult:
     connections_served: int | None = None
     jain_fairness: float | None = None
     busiest_thread_share: float | None = None
+    run_wait_share: float | None = None  # of the client's time, waiting for a CPU
+    little_law_error: float | None = None  # closed loop: rate x time in the loop / connections - 1
     client_cpu_s: float | None = None
     offered_rate_per_s: float | None = None
     send_lag_us_p99: float | None = None

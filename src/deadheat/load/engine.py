@@ -109,6 +109,8 @@ class Engine:
             connections_served=told["connections"]["served"],
             jain_fairness=told["connections"]["jain_fairness"],
             busiest_thread_share=told["client"]["busiest_thread_share"],
+            run_wait_share=told["client"]["run_wait_share"],
+            little_law_error=told["little_law_error"],
             client_cpu_s=told["client"]["cpu_s"],
             offered_rate_per_s=told["offered_rate_per_s"],
             send_lag_us_p99=_figures(latency.get("send_lag_us")).get("p99"),
