@@ -44,6 +44,7 @@ def ratios(log_ratio: float, slice_variance: float, start_variance: float) -> Ra
         start_variance=start_variance * square,
         blocks=np.full((2, 2), 24),
         invocations=np.full((2, 2), 3),
+        bridged=np.zeros((2, 2), dtype=bool),
     )
     return Ratios(fits, Level())
 

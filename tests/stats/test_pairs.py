@@ -94,7 +94,7 @@ def test_intervals_cover_the_true_ratio(machine: str, blocks: int) -> None:
     """Pairs of one race are dependent, so each of the three is counted for itself."""
     generator = np.random.default_rng(len(machine) * blocks)
     truth = np.linspace(0, 0.7, 8)
-    races, missed = 400, np.zeros(3)
+    races, missed = 300, np.zeros(3)
     for _ in range(races):
         fits = fit_pairs(MACHINES[machine].rates(generator, truth.tolist(), 3, blocks))
         pairs = ([0, 4, 2], [1, 7, 6])

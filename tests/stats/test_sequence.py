@@ -87,8 +87,8 @@ def test_false_alarms_of_the_stopping_rule_stay_below_nominal() -> None:
     races = alarms = 0
     for machine in ("quiet", "starts differ", "all at once"):
         for in_turn in (True, False):
-            for _ in range(60):
-                rates = MACHINES[machine].rates(generator, [0.0] * 8, blocks=16)
+            for _ in range(40):
+                rates = MACHINES[machine].rates(generator, [0.0] * 8, blocks=12)
                 alarms += any(
                     pair.verdict is Verdict.SEPARATED
                     for ranking in looks_at(rates, in_turn=in_turn)
@@ -109,9 +109,9 @@ def test_false_equivalences_of_the_stopping_rule_stay_below_nominal() -> None:
                 noise.rates(generator, [np.log(1.03), 0, 0.5, 0.9]), in_turn=True
             )
         )
-        for _ in range(200)
+        for _ in range(150)
     )
-    assert alarms / 200 <= binomial_limit(0.05, 200)
+    assert alarms / 150 <= binomial_limit(0.05, 150)
 
 
 def test_a_clear_race_stops_at_the_first_look_in_the_true_order() -> None:

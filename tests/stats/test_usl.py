@@ -65,7 +65,7 @@ def test_intervals_cover_the_true_parameters() -> None:
     """A percentile bootstrap over 12 blocks is a little short: 90 % are asked of 95."""
     missed = np.zeros(3)
     for seed in range(60):
-        fit = fit_scaling(WORKERS, measured(0.08, 0.002, seed=seed), resamples=200)
+        fit = fit_scaling(WORKERS, measured(0.08, 0.002, seed=seed), resamples=100)
         for k, (estimate, truth) in enumerate(
             ((fit.rate_of_one, 1000), (fit.contention, 0.08), (fit.coherency, 0.002))
         ):

@@ -42,7 +42,7 @@ class PairFits:
     `log_ratio[a, b]` is ln(rate of a / rate of b), a geometric mean over blocks; it is
     antisymmetric, the others are symmetric. NaN where two contenders shared no block; the
     standard error and degrees of freedom also where they shared too few blocks or
-    invocations for an interval.
+    invocations for an interval. `bridged` marks pairs compared over a third (see `heats`).
     """
 
     log_ratio: Floats
@@ -52,6 +52,7 @@ class PairFits:
     start_variance: Floats
     blocks: npt.NDArray[np.int64]
     invocations: npt.NDArray[np.int64]
+    bridged: npt.NDArray[np.bool_]
 
     @property
     def contenders(self) -> int:
@@ -157,6 +158,7 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
         start_variance=np.where(usable, start_variance, np.nan),
         blocks=blocks.astype(np.int64),
         invocations=invocations.astype(np.int64),
+        bridged=np.zeros_like(usable),
     )
 
 

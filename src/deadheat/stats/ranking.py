@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from deadheat.stats.decision import Effort, Verdict, effort, judge
 from deadheat.stats.effect import minimum_detectable_effect
+from deadheat.stats.heats import bridge
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.quantile import Floats
 from deadheat.stats.ratio import RatioInterval, Ratios
@@ -133,13 +134,16 @@ def rank(
 ) -> Ranking:
     """Rank `rates[invocation, block, contender]` (requests/s, NaN for no valid trial).
 
+    A race in heats stacks the invocations of all heats; contenders of different heats are
+    compared over one that ran with both.
+
     `share` is this look's share of the error (`sequence.Looks.share`). A pair with fewer than
     `fewest_invocations` in common stays undecided (see `fit_pairs`). `companions` are
     columns that ran in every block but do not compete, such as the null server: they take
     part in the pooled variance, not in the order. ValueError for names that do not fit.
     """
     rates = np.asarray(rates, dtype=float)
-    fits = fit_pairs(rates, fewest_invocations)
+    fits = bridge(fit_pairs(rates, fewest_invocations))
     if len(names) != fits.contenders or len(set(names)) != len(names):
         raise ValueError(f"{fits.contenders} columns of rates need as many distinct names")
     competing = np.array([name not in companions for name in names], dtype=bool)

@@ -69,4 +69,7 @@ class Ratios:
             )
         else:
             starts = "one invocation, so start-to-start variance is not in it"
-        return f"paired log-ratios by block; {starts}; t, {degrees:.1f} df; {self.level}"
+        pairing = "paired log-ratios by block"
+        if self.fits.bridged[a, b]:
+            pairing += ", over a third contender that ran with both"
+        return f"{pairing}; {starts}; t, {degrees:.1f} df; {self.level}"

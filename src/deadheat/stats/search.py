@@ -1,6 +1,7 @@
 """The highest offered rate that holds an objective, one trial at a time."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,49 +27,52 @@ class Step:
     next_rate: float | None
 
 
-def next_step(
-    observations: Sequence[Observation],
-    first_rate: float,
-    lowest_rate: float,
-    *,
-    precision: float = 0.02,
-    growth: float = 1.5,
-) -> Step:
+@dataclass(frozen=True)
+class Bounds:
+    """Where to look: start at `first_rate`, stay within the others, end within `precision`."""
+
+    first_rate: float
+    lowest_rate: float
+    highest_rate: float = math.inf
+    precision: float = 0.02
+    growth: float = 1.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.lowest_rate <= self.first_rate <= self.highest_rate:
+            raise ValueError(f"rates are not in the order 0 < lowest <= first <= highest: {self}")
+        if self.growth <= 1 or self.precision <= 0:
+            raise ValueError(f"growth must be above 1 and precision above 0: {self}")
+
+
+def next_step(observations: Sequence[Observation], bounds: Bounds) -> Step:
     """The next rate to offer, given all `observations` so far, in any order.
 
-    Grow (or shrink) by `growth` until one rate holds and another fails, then bisect the gap
-    on logs until it is within `precision`; give up below `lowest_rate`. A rate fails only
-    when it failed in the majority of its trials, and a first failure is always tried once
-    more: one stall of a noisy machine is not a limit.
+    Grow (or shrink) until one rate holds and another fails, then bisect the gap on logs. A
+    rate fails only when it failed in the majority of its trials, and a first failure is
+    always tried once more: one stall of a noisy machine is not a limit.
     """
-    if not 0 < lowest_rate <= first_rate or growth <= 1 or precision <= 0:
-        raise ValueError("needs 0 < lowest_rate <= first_rate, growth > 1 and precision > 0")
-    if not observations:
-        return Step(0.0, math.inf, first_rate)
-    tally: dict[float, tuple[int, int]] = {}
-    for seen in observations:
-        held, failed = tally.get(seen.rate, (0, 0))
-        tally[seen.rate] = (held + seen.held, failed + (not seen.held))
-    high = min((rate for rate, (held, failed) in tally.items() if failed > held), default=math.inf)
-    low = max(
-        (rate for rate, (held, failed) in tally.items() if held > failed and rate < high),
-        default=0.0,
+    held, failed = (
+        Counter(seen.rate for seen in observations if seen.held is outcome)
+        for outcome in (True, False)
     )
+    rates = held.keys() | failed.keys()
+    high = min((rate for rate in rates if failed[rate] > held[rate]), default=math.inf)
+    low = max((rate for rate in rates if held[rate] > failed[rate] and rate < high), default=0.0)
     doubtful = [
         rate
-        for rate, (held, failed) in tally.items()
-        if low < rate <= high and (held == failed or (failed == 1 and held == 0))
+        for rate in rates
+        if low < rate <= high and (held[rate], failed[rate]) in ((0, 1), (1, 1))
     ]
-    return Step(
-        low, high, min(doubtful) if doubtful else _probe(low, high, lowest_rate, precision, growth)
-    )
+    if doubtful:
+        return Step(low, high, min(doubtful))
+    return Step(low, high, _probe(low, high, bounds))
 
 
-def _probe(
-    low: float, high: float, lowest_rate: float, precision: float, growth: float
-) -> float | None:
+def _probe(low: float, high: float, bounds: Bounds) -> float | None:
+    if low == 0 and math.isinf(high):
+        return bounds.first_rate
     if math.isinf(high):
-        return low * growth
+        return min(low * bounds.growth, bounds.highest_rate) if low < bounds.highest_rate else None
     if low == 0:
-        return max(high / growth, lowest_rate) if high > lowest_rate else None
-    return math.sqrt(low * high) if high / low > 1 + precision else None
+        return max(high / bounds.growth, bounds.lowest_rate) if high > bounds.lowest_rate else None
+    return math.sqrt(low * high) if high / low > 1 + bounds.precision else None
