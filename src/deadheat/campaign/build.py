@@ -45,11 +45,11 @@ class Builder:
         """The finished build of exactly this folder, recipe and toolchain, if there is one."""
         files, toolchains = hash_files(server.folder), versions(probes)
         key = build_key(server, files, toolchains)
-        done = self._folder / server.name / f"{key}.json"
-        if not done.is_file():
+        path = self._folder / server.name / key
+        done = path.with_suffix(".json")
+        if not (done.is_file() and path.is_dir()):
             return None
         told = json.loads(done.read_text(encoding="utf-8"))
-        path = self._folder / server.name / key
         return Built(
             server, key, path, told["log"], told["elapsed_s"], toolchains, files, cached=True
         )
@@ -61,15 +61,22 @@ class Builder:
         files, toolchains = hash_files(server.folder), versions(probes)
         key = build_key(server, files, toolchains)
         path = self._folder / server.name / key
-        shutil.rmtree(path, ignore_errors=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(server.folder, path, ignore=shutil.ignore_patterns(*IGNORED))
-        begun_s = self._host.now_s()
-        log = self._run_steps(server, path, path.with_suffix(".log"))
-        elapsed_s = self._host.now_s() - begun_s
-        path.with_suffix(".json").write_text(
-            json.dumps({"log": log, "elapsed_s": elapsed_s}), encoding="utf-8"
-        )
+        try:
+            shutil.rmtree(path, ignore_errors=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(server.folder, path, ignore=shutil.ignore_patterns(*IGNORED))
+            begun_s = self._host.now_s()
+            log = self._run_steps(server, path, path.with_suffix(".log"))
+            elapsed_s = self._host.now_s() - begun_s
+            unfinished = path.with_suffix(".part")
+            account = {"log": log, "elapsed_s": elapsed_s}
+            unfinished.write_text(json.dumps(account), encoding="utf-8")
+            unfinished.rename(path.with_suffix(".json"))  # only now is it a build
+        except OSError as error:
+            raise BuildFailed(
+                f"{server.name}: cannot be built in {path}: {error}",
+                "make room there, or name another place with DEADHEAT_HOME",
+            ) from error
         return Built(server, key, path, log, elapsed_s, toolchains, files, cached=False)
 
     def _run_steps(self, server: Server, path: Path, log_path: Path) -> str:

@@ -60,7 +60,7 @@ def ask_version(host: Host, built: Built) -> str | None:
     except HostError:
         return None
     found = re.search(version.pattern, told.stdout + told.stderr)
-    return found.group(1) if found else None
+    return found.group(1) if found and told.exit_code == 0 else None
 
 
 def _lacks(name: str, lacking: Sequence[Probe]) -> str:
