@@ -18,9 +18,16 @@ def test_separated_and_equivalent_pairs_are_told_apart(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 9005, "c": 3000, "d": 2000}, blocks=20, noise=0.005)
     found = told(run)
-    assert found["separated"] == "2 of 3 neighbouring pairs"
+    assert found["separated"].startswith("c before d, by 5")
     assert "within 3 %" in found["equivalent"]
     assert {"a", "b"} <= set(found["equivalent"].replace(",", "").split())
+
+
+def test_many_separated_pairs_are_counted_and_the_closest_named(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"a": 9000, "b": 6000, "c": 4000, "d": 3000, "e": 1000, "f": 500})
+    found = told(run)["separated"]
+    assert found.startswith("5 of 5 neighbouring pairs; the closest: c before d, by 3")
 
 
 def test_an_undecided_pair_says_what_would_decide_it(tmp_path: Path) -> None:
@@ -53,7 +60,7 @@ def test_without_a_valid_trial_nothing_is_concluded(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     run.trial("a", None, state="failed", reason="died")
-    assert told(run) == {"no order": "no trial was valid, so nothing is ranked"}
+    assert told(run) == {"no order": "no trial was valid, so nothing is ranked: see the doubts"}
 
 
 def test_the_ceiling_the_resolution_and_the_calibration_are_quoted(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_the_report_holds_table_host_command_and_conclusion(tmp_path: Path) -> N
     assert "| 1 | alpha |" in text
     assert "## At 10 connections" in text
     assert "| alpha | beta |" in text
-    assert "- **separated**: 1 of 1 neighbouring pair" in text
+    assert "- **separated**: alpha before beta, by" in text
     assert "## Behaviour" in text
 
 

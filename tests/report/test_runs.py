@@ -53,8 +53,10 @@ def test_an_unknown_id_names_the_nearest(store: Store) -> None:
 
 
 def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
-    with Store(tmp_path / "runs.sqlite") as store, pytest.raises(StoreError, match="no run yet"):
-        find_run(store, None)
+    with Store(tmp_path / "runs.sqlite") as store:
+        for ask in (lambda: find_run(store, None), lambda: list_runs(store)):
+            with pytest.raises(StoreError, match="no run yet"):
+                ask()
 
 
 def test_a_line_tells_one_run_from_another(tmp_path: Path) -> None:

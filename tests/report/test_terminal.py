@@ -43,11 +43,23 @@ def test_twelve_servers_at_three_levels_fit_80_columns(tmp_path: Path) -> None:
     assert all(sum(name in line for line in text.splitlines()) >= 2 for name in names)
 
 
+def test_long_names_and_four_levels_keep_every_figure_whole(tmp_path: Path) -> None:
+    levels = (10, 100, 1000, 10_000)
+    run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "connections": list(levels)})
+    names = ["n" * 30, "m" * 30]
+    run.race({names[0]: 123_000, names[1]: 122_000}, invocations=2, blocks=3, levels=levels)
+    text = shown(run)
+    assert max(cell_len(line) for line in text.splitlines()) <= 80
+    assert "…" not in text
+    assert all(f"at {connections:,}" in text for connections in levels)
+    assert "errors" in text
+
+
 def test_a_wide_terminal_has_one_table(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000}, blocks=4)
     text = shown(run, width=200)
-    assert sum("alpha" in line for line in text.splitlines()) == 1
+    assert "language" in line_of(text, "rank")
     assert "wider terminal" not in text
 
 
@@ -144,3 +156,18 @@ def test_offered_rates_have_a_table_of_their_own(tmp_path: Path) -> None:
     assert "intended send time" in text
     assert "p99.9" in text
     assert "4,500" in text
+
+
+def test_a_search_for_capacity_has_rates_and_no_ranking(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("alpha")
+    run.trial("alpha", 4500.0, kind="capacity", offered_rate_per_s=4500.0)
+    run.trial("alpha", 5900.0, kind="capacity", offered_rate_per_s=6000.0, gates=failed())
+    found = {"name": "alpha", "rate_per_s": 4500.0, "above_per_s": 6000.0, "trouble": None}
+    run.store.end_run(run.run_id, "complete", {"why": "done", "capacities": [found]})
+    text = shown(run)
+    assert "rank" not in text
+    assert "no order" not in text
+    assert "2 trials at offered rates" in text
+    assert "alpha: 4,500 requests/s held, 6,000 did not" in text
+    assert "! steal: failed in 1 trial of alpha" in text

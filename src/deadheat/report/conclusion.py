@@ -26,12 +26,24 @@ class Statement:
 def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
     """The main level's verdicts, then the other levels, the machine's limits and the method."""
     return (
-        *_verdicts(view, analysis, analysis.main),
+        *_capacities(view),
+        *(_verdicts(view, analysis, analysis.main) if view.races else ()),
         *_other_levels(analysis),
         *_ceiling(view, analysis.main.connections),
         *_sensitivity(view, analysis.main.ranking),
         *_method(analysis),
     )
+
+
+def _capacities(view: RunView) -> Iterator[Statement]:
+    """What a search for the highest rate that holds an objective came to."""
+    for found in view.conclusion.get("capacities", ()):
+        text = f"{found['name']}: {words.rate(found['rate_per_s'])} requests/s held"
+        if found.get("above_per_s") is not None:
+            text += f", {words.rate(found['above_per_s'])} did not"
+        if found.get("trouble"):
+            text += f"; {found['trouble']}"
+        yield Statement("capacity", text)
 
 
 def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[Statement]:
@@ -43,10 +55,13 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
     for names in ranking.dead_heats:
         yield Statement("dead heat", words.listing([_shown(view, name) for name in names]))
     separated = [pair for pair in neighbours if pair.verdict is Verdict.SEPARATED]
-    if separated:
-        yield Statement(
-            "separated", f"{len(separated)} of {words.count(len(neighbours), 'neighbouring pair')}"
-        )
+    if len(separated) > NAMED:
+        closest = min(separated, key=lambda pair: pair.ratio.ratio)
+        total = words.count(len(neighbours), "neighbouring pair")
+        text = f"{len(separated)} of {total}; the closest: {_faster(view, closest)}"
+        yield Statement("separated", text)
+    else:
+        yield from (Statement("separated", _faster(view, pair)) for pair in separated)
     for pair in neighbours:
         if pair.verdict is Verdict.EQUIVALENT:
             yield Statement("equivalent", f"{_apart(view, pair)}, within {_margin(ranking)}")
@@ -61,7 +76,7 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
 def _why_no_order(view: RunView, analysis: Analysis) -> str:
     """Why nothing is ranked, and what would change it."""
     if not any(standing.cell.valid for standing in analysis.main.standings):
-        return "no trial was valid, so nothing is ranked"
+        return "no trial was valid, so nothing is ranked: see the doubts"
     if view.state == "running":
         return "too few blocks so far"
     missing = (
@@ -73,6 +88,11 @@ def _why_no_order(view: RunView, analysis: Analysis) -> str:
         f"{missing}, so there is no interval and no rank; the rows are in the order of their "
         "rates, which may be chance. The protocol settle gives intervals"
     )
+
+
+def _faster(view: RunView, pair: Pair) -> str:
+    faster, slower = _shown(view, pair.faster), _shown(view, pair.slower)
+    return f"{faster} before {slower}, by {difference(pair.ratio)}"
 
 
 def _apart(view: RunView, pair: Pair) -> str:

@@ -117,13 +117,15 @@ class Cell(Part):
 class Offered(Part):
     """A contender under an offered rate (open loop)."""
 
+    kind: str
+    """`latency`, or `capacity` where a search for the highest rate asked."""
     connections: int
     offered_rate_per_s: Finite
     achieved_rate_per_s: Finite | None
-    trials: int
     trials_valid: int
     response: Latency
     """Response time: from the intended send time."""
+    trials: tuple[Trial, ...]
 
 
 class Start(Part):

@@ -59,11 +59,9 @@ def _absent(one: ContenderView) -> Doubt:
 
 
 def _failed_trials(one: ContenderView) -> Iterator[Doubt]:
-    """One line a contender and reason, over all levels."""
-    reasons: Counter[str] = Counter()
-    for cell in one.cells.values():
-        failed = [trial for trial in cell.trials if trial.state != "ok"]
-        reasons.update(trial.reason or "no reason kept" for trial in failed)
+    """One line a contender and reason, over all its trials."""
+    failed = [trial for trial in one.trials if trial.state != "ok"]
+    reasons = Counter(trial.reason or "no reason kept" for trial in failed)
     for reason, trials in reasons.most_common():
         words = reason.strip().splitlines()
         text = f"{one.name}: {count(trials, 'trial')} failed: {words[0] if words else reason}"
@@ -74,10 +72,9 @@ def _gates(contenders: tuple[ContenderView, ...]) -> Iterator[Doubt]:
     """One line a gate: who failed it how often, and the worst reading."""
     failed: defaultdict[str, list[tuple[str, Gate]]] = defaultdict(list)
     for one in contenders:
-        for cell in one.cells.values():
-            for trial in cell.trials:
-                for gate in trial.gates_failed:
-                    failed[gate.code].append((one.name, gate))
+        for trial in one.trials:
+            for gate in trial.gates_failed:
+                failed[gate.code].append((one.name, gate))
     for code, cases in sorted(failed.items(), key=lambda item: -len(item[1])):
         names = Counter(name for name, _ in cases)
         worst = max((gate for _, gate in cases), key=_excess)
@@ -95,8 +92,8 @@ def _who(names: Counter[str]) -> str:
 def _reading(gate: Gate) -> str:
     if gate.reading is None:
         return ""
-    limit = "" if gate.threshold is None else f", limit {gate.threshold:.4g}"
-    return f" (worst {gate.reading:.4g}{limit})"
+    limit = "" if gate.threshold is None else f", limit {words.figure(gate.threshold)}"
+    return f" (worst {words.figure(gate.reading)}{limit})"
 
 
 def _excess(gate: Gate) -> float:
@@ -107,8 +104,8 @@ def _excess(gate: Gate) -> float:
 
 def _errors(one: ContenderView) -> Iterator[Doubt]:
     total: Counter[str] = Counter()
-    for cell in one.cells.values():
-        total.update(cell.errors)
+    for trial in one.trials:
+        total.update(trial.errors)
     if total:
         classes = ", ".join(f"{requests:,} {name}" for name, requests in total.most_common())
         text = f"{one.name}: {count(total.total(), 'request')} failed ({classes})"

@@ -37,9 +37,12 @@ def _state(view: RunView) -> str:
 def _measured(view: RunView, analysis: Analysis) -> str:
     levels = ", ".join(f"{connections:,}" for connections in view.levels)
     kept = "keep-alive" if view.protocol.get("keep_alive", True) else "a connection per request"
+    load = f"at {levels} connections, {kept}"
+    if not view.races:
+        return f"{load}: {words.count(view.trials, 'trial')} at offered rates"
     return (
-        f"at {levels} connections, {kept}: "
-        f"{words.count(view.trials, 'trial')} of {words.duration(view.protocol.get('duration_s'))} "
+        f"{load}: {words.count(view.trials, 'trial')} "
+        f"of {words.duration(view.protocol.get('duration_s'))} "
         f"in {words.count(analysis.blocks, 'block')} of "
         f"{words.count(analysis.invocations, 'invocation')}"
     )

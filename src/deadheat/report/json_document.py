@@ -8,7 +8,7 @@ from deadheat.report.analysis import Analysis, Level, Standing
 from deadheat.report.conclusion import conclusions
 from deadheat.report.distribution import QUANTILES, Distribution
 from deadheat.report.doubts import doubts
-from deadheat.report.view import Cell, ContenderView, RunView, StartView, TrialView
+from deadheat.report.view import Cell, ContenderView, OfferedCell, RunView, StartView, TrialView
 from deadheat.stats.ranking import Pair, Ranking
 from deadheat.stats.ratio import RatioInterval
 
@@ -62,10 +62,7 @@ def _contender(view: RunView, one: ContenderView) -> to.Contender:
         | {
             "starts": [_start(start) for start in one.starts],
             "levels": [_cell(view, cell) for cell in one.cells.values()],
-            "offered": [
-                dataclasses.asdict(cell) | {"response": _latency(cell.response)}
-                for cell in one.offered
-            ],
+            "offered": [_offered(cell) for cell in one.offered],
         }
     )
 
@@ -89,6 +86,18 @@ def _cell(view: RunView, cell: Cell) -> to.Cell:
         server_cpu_us_per_request=cell.server_cpu_us_per_request,
         memory_peak_bytes=cell.memory_peak_bytes,
         errors=dict(cell.errors),
+        trials=tuple(_trial(trial) for trial in cell.trials),
+    )
+
+
+def _offered(cell: OfferedCell) -> to.Offered:
+    return to.Offered(
+        kind=cell.kind,
+        connections=cell.connections,
+        offered_rate_per_s=cell.offered_rate_per_s,
+        achieved_rate_per_s=cell.achieved_rate_per_s,
+        trials_valid=cell.trials_valid,
+        response=_latency(cell.response),
         trials=tuple(_trial(trial) for trial in cell.trials),
     )
 

@@ -179,25 +179,23 @@ def _counted(rows: Sequence[Row], trials: Sequence[TrialView]) -> list[Row]:
 
 
 def _offered(rows: Sequence[Row], facts: _Facts) -> tuple[OfferedCell, ...]:
-    """The latency trials, by level and offered rate; a search for capacity is not among them."""
-    groups: defaultdict[tuple[int, float], list[Row]] = defaultdict(list)
+    """The open-loop trials, by level and offered rate."""
+    groups: defaultdict[tuple[str, int, float], list[Row]] = defaultdict(list)
     for row in rows:
-        if row["kind"] == "latency":
-            groups[row["connections"], row["offered_rate_per_s"]].append(row)
+        groups[row["kind"], row["connections"], row["offered_rate_per_s"]].append(row)
     cells = []
-    for (connections, offered), group in sorted(groups.items()):
-        trials = [facts.trial(row) for row in group]
+    for (kind, connections, offered_rate_per_s), group in sorted(groups.items()):
+        trials = tuple(facts.trial(row) for row in group)
         counted = _counted(group, trials)
-        seconds = sum(row["elapsed_s"] or 0 for row in counted)
+        elapsed_s = sum(row["elapsed_s"] or 0 for row in counted)
+        requests = sum(row["requests_ok"] or 0 for row in counted)
         cells.append(
             OfferedCell(
+                kind=kind,
                 connections=connections,
-                offered_rate_per_s=offered,
-                achieved_rate_per_s=(
-                    sum(row["requests_ok"] or 0 for row in counted) / seconds if seconds else None
-                ),
-                trials=len(group),
-                trials_valid=sum(trial.valid for trial in trials),
+                offered_rate_per_s=offered_rate_per_s,
+                achieved_rate_per_s=requests / elapsed_s if elapsed_s else None,
+                trials=trials,
                 response=facts.distribution(counted, "response_us"),
             )
         )

@@ -52,7 +52,7 @@ def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
 
 def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
     """The main level's table in full, then each other level in its own order."""
-    if not analysis.levels or not view.rivals:
+    if not view.races or not analysis.levels or not view.rivals:
         return
     yield ""
     yield from _table(ranking_columns(view, analysis, analysis.main, view.levels))

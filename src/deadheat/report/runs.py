@@ -33,7 +33,10 @@ class StoredRun:
 
 
 def list_runs(store: Store) -> list[StoredRun]:
-    """Every stored run, the newest first."""
+    """Every stored run, the newest first. Raises `StoreError` where there is none."""
+    rows = store.rows(RUNS)
+    if not rows:
+        raise StoreError(f"the store {store.path} holds no run yet", "measure one: deadheat run")
     return [
         StoredRun(
             run_id=row["id"],
@@ -44,7 +47,7 @@ def list_runs(store: Store) -> list[StoredRun]:
             contenders=row["contenders"],
             trials=row["trials"],
         )
-        for row in store.rows(RUNS)
+        for row in rows
     ]
 
 
@@ -54,8 +57,6 @@ def find_run(store: Store, wanted: str | None) -> str:
     Raises `StoreError` naming the runs it could have been.
     """
     ids = [run.run_id for run in list_runs(store)]
-    if not ids:
-        raise StoreError(f"the store {store.path} holds no run yet", "measure one: deadheat run")
     if wanted is None:
         return ids[0]
     if wanted in ids:

@@ -79,7 +79,7 @@ def offered_columns(view: RunView) -> list[Column]:
         column("p50\nms", lambda row: words.milliseconds(row.response["p50"])),
         column("p99\nms", lambda row: words.milliseconds(row.response["p99"])),
         column("p99.9\nms", lambda row: words.milliseconds(row.response["p99_9"])),
-        column("trials\nvalid", lambda row: f"{row.trials_valid}/{row.trials}"),
+        column("trials\nvalid", lambda row: f"{row.trials_valid}/{len(row.trials)}"),
     ]
 
 
@@ -157,6 +157,7 @@ def _rates(view: RunView, analysis: Analysis, level: Level, connections: int) ->
     return Column(
         f"{best}req/s\nat {connections:,}",
         tuple(rate(view, standing, connections) for standing in level.standings),
+        group="order" if connections == level.connections else "levels",
     )
 
 

@@ -1,6 +1,5 @@
 """The report on a terminal: tables as wide as it is, and what follows from them."""
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 from rich import box
@@ -34,7 +33,7 @@ def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderable
     title, *lines = heading(view, analysis)
     yield Text(title, style="bold")
     yield from (Text(line, style="dim") for line in [*lines, f"$ {command_line(view)}"])
-    if analysis.levels and analysis.main.standings:
+    if view.races and analysis.levels and analysis.main.standings:
         columns = ranking_columns(view, analysis, analysis.main, view.levels)
         tables, left_out = pages([columns[0], _braces(analysis.main), *columns[1:]], width)
         for page in tables:
@@ -61,24 +60,25 @@ def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderable
 
 
 def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], list[Column]]:
-    """Columns as one table or, where that is too wide, as two; and those that fit in neither.
+    """Columns as one table or, where that is too wide, as several; and those left out.
 
-    The first three columns (rank, brace and server) head the first table, the server the second.
+    Groups of columns go where they fit, the last table first; the server heads every table.
     """
+    server = columns[SERVER]
     made: list[list[Column]] = []
     left_out: list[Column] = []
-    for _, members in itertools.groupby(columns, key=lambda column: column.group):
-        group = list(members)
-        page = next((page for page in reversed(made) if _width([*page, *group]) <= width), None)
-        if page is not None:
-            page.extend(group)
+    for group in dict.fromkeys(column.group for column in columns):
+        members = [column for column in columns if column.group == group]
+        fit = [page for page in made if _width([*page, *members]) <= width]
+        if fit:
+            fit[-1].extend(members)
         elif not made:
-            made.append(group)
-        elif len(made) == 1 and group[0].group not in SPARE:
-            made.append([columns[SERVER], *group])
+            made.append(members)
+        elif group not in SPARE:
+            made.append([server, *members])
         else:
-            left_out.extend(group)
-    return made, left_out
+            left_out += members
+    return [sorted(page, key=columns.index) for page in made], left_out
 
 
 def _not_shown(columns: Sequence[Column]) -> list[str]:

@@ -125,12 +125,16 @@ class Cell:
 class OfferedCell:
     """A contender under an offered rate (open loop): response time from the intended send time."""
 
+    kind: str  # latency; capacity, where a search for the highest rate asked
     connections: int
     offered_rate_per_s: float
     achieved_rate_per_s: float | None
-    trials: int
-    trials_valid: int
+    trials: tuple[TrialView, ...]
     response: Distribution
+
+    @property
+    def trials_valid(self) -> int:
+        return sum(trial.valid for trial in self.trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,12 @@ class ContenderView:
     starts: tuple[StartView, ...]
     cells: Mapping[int, Cell]
     offered: tuple[OfferedCell, ...] = ()
+
+    @property
+    def trials(self) -> tuple[TrialView, ...]:
+        """Every trial, in closed and in open loop."""
+        cells: tuple[Cell | OfferedCell, ...] = (*self.cells.values(), *self.offered)
+        return tuple(trial for cell in cells for trial in cell.trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +219,14 @@ class RunView:
 
     @property
     def trials(self) -> int:
-        return sum(
-            len(cell.trials)
-            for contender in (*self.rivals, *self.canaries)
-            for cell in contender.cells.values()
-        )
+        """How many there are, in closed and in open loop."""
+        return sum(len(contender.trials) for contender in (*self.rivals, *self.canaries))
+
+    @property
+    def races(self) -> bool:
+        """Whether it compares in closed loop; a search for capacity does not."""
+        offered = any(contender.offered for contender in self.rivals)
+        return not offered or any(contender.cells for contender in self.rivals)
 
 
 def _median(values: Sequence[float | None]) -> float | None:

@@ -21,10 +21,13 @@ def plain(text: str, longest: int = TEXT_MAX) -> str:
 
 
 def rate(per_s: float | None) -> str:
-    """Requests per second: whole, but three digits below 100."""
-    if per_s is None:
-        return NONE
-    return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.3g}"
+    """Requests per second."""
+    return NONE if per_s is None else figure(per_s)
+
+
+def figure(value: float) -> str:
+    """Any figure: three digits, or whole."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def milliseconds(us: float | None) -> str:
