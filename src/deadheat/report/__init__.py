@@ -17,7 +17,7 @@ def _terminal(view: RunView, analysis: Analysis) -> str:
     console = Console()
     with console.capture() as capture:
         terminal.show(console, view, analysis)
-    return capture.get()
+    return "\n".join(line.rstrip() for line in capture.get().split("\n"))
 
 
 _WRITERS: Mapping[str, Callable[[RunView, Analysis], str]] = {

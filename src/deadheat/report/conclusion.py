@@ -71,6 +71,9 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
     if len(undecided) > NAMED:
         rest = f"{words.count(len(undecided) - NAMED, 'more pair')}"
         yield Statement("undecided", f"{rest}; for all, {_needs(ranking.effort, analysis)}")
+    for standing in level.standings:
+        if not standing.ranked:
+            yield Statement("not ranked", f"{standing.name}: {standing.reason}")
 
 
 def _why_no_order(view: RunView, analysis: Analysis) -> str:
