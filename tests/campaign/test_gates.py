@@ -58,6 +58,8 @@ def evidence(
         "connections_established": 10,
         "connections_served": 10,
         "busiest_thread_share": 0.5,
+        "run_wait_share": 0.001,
+        "little_law_error": -0.002,
     }
     asked: dict[str, Any] = {"url": "http://127.0.0.1/", "connections": 10, "duration_s": 1.0}
     given: dict[str, Any] = {
@@ -112,10 +114,10 @@ def test_a_good_open_loop_passes_every_gate_but_those_of_a_closed_one() -> None:
         ("errors", evidence({"errors": {"reset_mid": 1}})),
         ("served", evidence({"connections_served": 9})),
         ("client_limits", evidence({"limits": [{"code": "client_resources", "reading": 3.0}]})),
-        ("little_law", evidence({"service_us": {"mean": 900.0}})),
-        ("little_law", evidence({"service_us": {"mean": 1100.0}})),
+        ("little_law", evidence({"little_law_error": -0.1})),
+        ("little_law", evidence({"little_law_error": 0.1})),
         ("client_cpu", evidence({"busiest_thread_share": 0.81})),
-        ("client_wait", evidence({"limits": [{"code": "run_wait", "reading": 0.06}]})),
+        ("client_wait", evidence({"run_wait_share": 0.06})),
         ("ceiling", evidence(ceiling_per_s=14_000.0)),
         ("steal", evidence(last=sample(1.0, {"steal": 5}))),
         ("neighbour", evidence(last=sample(1.0, {"user": 100, "system": 20}, server_cpu_s=0.5))),
@@ -156,6 +158,8 @@ def test_what_a_generator_does_not_tell_is_left_out_not_passed() -> None:
         "generator": "wrk",
         "connections_served": None,
         "busiest_thread_share": None,
+        "run_wait_share": None,
+        "little_law_error": None,
     }
     left_out = {"served", "client_limits", "client_wait", "little_law"} | OPEN_LOOP_ONLY
     assert codes(evidence(told)) == CODES - left_out
@@ -169,14 +173,9 @@ def test_a_single_thread_that_is_not_told_of_is_read_from_outside() -> None:
 
 
 def test_the_engines_own_limits_are_judged_by_a_campaigns_thresholds() -> None:
-    limits = [
-        {"code": "run_wait", "reading": 0.03},
-        {"code": "little_law", "reading": 0.04},
-        {"code": "steal", "reading": 0.02},
-    ]
-    judged = judge(evidence({"limits": limits}))
-    assert all(gate.passed for gate in judged)
-    assert the("client_wait", evidence({"limits": limits})).reading == 0.03
+    limits = [{"code": "little_law", "reading": 0.04}, {"code": "steal", "reading": 0.02}]
+    told = {"limits": limits, "little_law_error": 0.04, "run_wait_share": 0.03}
+    assert all(gate.passed for gate in judge(evidence(told)))
 
 
 def test_no_ceiling_and_no_samples_of_our_cpus_is_no_reading() -> None:
@@ -224,14 +223,10 @@ def test_the_cpus_of_another_load_host_are_not_the_servers() -> None:
     assert seen == replace(evidence(), cpus=(0,), beside=False)
 
 
-def test_little_law_is_not_read_where_connecting_is_part_of_the_time() -> None:
-    assert "little_law" not in codes(evidence(spec={"keep_alive": False}))
-
-
 def test_little_law_allows_one_service_time_at_the_edges() -> None:
-    slow = {"rate_per_s": 40.0, "service_us": {"mean": 200_000.0}}
+    slow = {"rate_per_s": 40.0, "service_us": {"mean": 200_000.0}, "little_law_error": 0.2}
     assert the("little_law", evidence(slow)).passed
-    starved = slow | {"rate_per_s": 35.0}
+    starved = slow | {"little_law_error": -0.3}
     assert not the("little_law", evidence(starved)).passed
 
 

@@ -1,6 +1,6 @@
 """Gates of the load generator: was it the server that was measured? See `gates`."""
 
-from deadheat.campaign.evidence import Evidence, at_most, gate
+from deadheat.campaign.evidence import Evidence, at_most
 from deadheat.store import Gate
 
 CLIENT_SHARE_MAX = 0.80

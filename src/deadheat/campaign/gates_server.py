@@ -40,28 +40,17 @@ def served(evidence: Evidence) -> Gate | None:
 
 
 def little_law(evidence: Evidence) -> Gate | None:
-    """Closed loop: rate times mean service time is the number of connections (Little, 1961).
+    """Closed loop: requests under way fill the connections (Little, 1961: N = X R).
 
-    Of the engine only: wrk rewrites its latencies and ab rounds them to milliseconds. Not with a
-    connection per request either: connecting is no service time. A request that overlaps an end
-    of the trial is counted whole or not at all, which moves the sum by at most one service time
-    of each connection.
+    Of the engine only, which adds up the time of each measured request: wrk rewrites its latencies
+    and ab rounds them to milliseconds. A request that overlaps an end of the trial is counted
+    whole or not at all, which moves the sum by at most one service time of each connection.
     """
-    spec, result = evidence.spec, evidence.result
-    mean_us = result.service_us.get("mean")
-    if (
-        result.generator != "engine"
-        or spec.rate_per_s is not None
-        or not spec.keep_alive
-        or mean_us is None
-    ):
+    result, mean_us = evidence.result, evidence.result.service_us.get("mean")
+    if result.little_law_error is None or evidence.spec.rate_per_s is not None or mean_us is None:
         return None
-    busy = result.rate_per_s * mean_us / 1e6
-    off = abs(busy / spec.connections - 1)
-    advice = (
-        f"rate and service time account for {busy:.1f} of {spec.connections} connections: "
-        "some were idle or starved, or time passed inside the client"
-    )
+    off = abs(result.little_law_error)
+    advice = "connections were idle or starved, or time passed inside the client"
     edges = mean_us / 1e6 / result.elapsed_s
     return at_most("little_law", off, LITTLE_ERROR_MAX + edges, advice)
 

@@ -53,6 +53,8 @@ def start(world: World, racer: Racer) -> Resident:
     spec = ProcessSpec(
         racer.command_at(port), cwd=racer.cwd, env=racer.env_at(port), cpus=world.server_cpus
     )
+    if is_taken(host, port):
+        raise StartFailed(f"{racer.name}: port {port} is taken by another process", "")
     begun_s = host.now_s()
     try:
         process = host.start(spec, log_path)
@@ -62,7 +64,7 @@ def start(world: World, racer: Racer) -> Resident:
     try:
         _await_ready(world, resident, begun_s)
     except StartFailed:
-        host.stop(process, "SIGKILL", racer.stop_s)
+        host.stop(process, "SIGKILL", 0)
         raise
     return Resident(racer, process, port, log_path, host.now_s() - begun_s)
 
@@ -77,6 +79,15 @@ def stop(world: World, resident: Resident) -> Exited:
 def log_tail(world: World, resident: Resident) -> str:
     """The server's last words."""
     return world.server_host.read_tail(resident.log_path, LOG_TAIL_BYTES)
+
+
+def is_taken(host: Host, port: int) -> bool:
+    """Whether anything listens there while our server does not run."""
+    try:
+        host.exchange((HOST, port), b"", ASK_INTERVAL_S)
+    except HostError:
+        return False
+    return True
 
 
 def _await_ready(world: World, resident: Resident, begun_s: float) -> None:
@@ -102,10 +113,9 @@ def _fault(racer: Racer, answer: Response) -> str | None:
 
 
 def _how_it_ended(host: Host, resident: Resident, ended: Exited) -> str:
-    name = resident.racer.name
-    if first_answer(host, resident.address) is not None:  # asked after its end
-        return (
-            f"{name} ended ({ended.how}), and port {resident.port} still answers: another process "
-            f"has taken it, or {name} went to the background"
-        )
-    return f"{name} ended before it was ready ({ended.how})"
+    told = f"{resident.racer.name} ended before it was ready ({ended.how})"
+    if ended.exit_code == 0:
+        return f"{told}: its command has to stay in the foreground"
+    if is_taken(host, resident.port):
+        return f"{told}: port {resident.port} is taken by another process"
+    return told
