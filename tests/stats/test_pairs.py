@@ -50,6 +50,16 @@ def test_invocations_of_unequal_length_weigh_by_what_they_tell() -> None:
     assert fit_pairs(rates).log_ratio[1, 0] == pytest.approx(each.mean(), abs=0.005)
 
 
+def test_starts_that_scatter_more_than_the_pool_are_believed() -> None:
+    """No standard error is below what the pair's own three starts say."""
+    noise = Noise(slice_sd=0.02, start_sd=(0.1, 0.0, 0.0, 0.0, 0.0, 0.0))
+    rates = noise.rates(np.random.default_rng(13), [0.0] * 6)
+    means = np.log(rates).mean(axis=1)
+    own = stats.sem(means[:, :, None] - means[:, None, :], axis=0)
+    upper = np.triu_indices(6, k=1)
+    assert np.all(fit_pairs(rates).standard_error[upper] >= own[upper] * 0.999)
+
+
 def test_contenders_that_never_met_have_no_interval() -> None:
     rates = Noise().rates(np.random.default_rng(7), [0.0, 0.0, 0.0])
     rates[:, ::2, 0] = np.nan
@@ -66,6 +76,11 @@ def test_one_invocation_has_no_interval_unless_it_is_asked_for() -> None:
     asked = fit_pairs(rates, fewest_invocations=1)
     assert asked.half_width(0.05)[0, 1] < 0.2
     assert asked.degrees_of_freedom[0, 1] == pytest.approx(11)
+
+
+def test_two_blocks_in_each_of_two_invocations_are_too_few_for_two_contenders() -> None:
+    rates = Noise().rates(np.random.default_rng(9), [0.0, 0.5], invocations=2, blocks=2)
+    assert np.isnan(fit_pairs(rates).half_width(0.05)[0, 1])
 
 
 def test_rates_without_any_noise_are_exact() -> None:

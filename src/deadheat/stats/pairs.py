@@ -134,11 +134,12 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
         centre = (counts * starts.means).sum(axis=0) / blocks
         scatter = (counts * (starts.means - centre) ** 2).sum(axis=0)
         between = np.where(several, scatter / (invocations - 1), np.nan)
-        pool = _pool(between / within, size, starts, cells)
+        own_ratio = np.where((between == 0) & (within == 0), 1.0, between / within)
+        pool = _pool(own_ratio, size, starts, cells)
 
         own_start_variance = np.where(several, (between - within) / size, 0.0)
         start_variance = np.fmax(pool.start_share * within, np.fmax(own_start_variance, 0.0))
-        slice_variance = within * np.fmin(np.fmax(pool.ratio, between / within), 1.0)
+        slice_variance = within * np.fmin(np.fmax(pool.ratio, own_ratio), 1.0)
         if not several.any():
             slice_variance = within * starts.serial_inflation
         variance = np.where(counts > 0, start_variance + slice_variance / counts, np.inf)
@@ -179,7 +180,7 @@ def _summarise(differences: Floats) -> _Invocations:
 
 
 def _pool(own_ratio: Floats, size: Floats, starts: _Invocations, cells: int) -> _Pool:
-    """The mean ratio of mean squares over all pairs that can tell.
+    """The mean ratio of mean squares over all pairs that can tell; without any, no degrees.
 
     A ratio of mean squares has mean n / (n - 2) under no start effect, n the degrees of
     freedom below: divided out. `cells` counts the pairs (invocation, contender) with data.
@@ -189,7 +190,7 @@ def _pool(own_ratio: Floats, size: Floats, starts: _Invocations, cells: int) -> 
     invocations = (starts.counts > 0).any(axis=(1, 2)).sum()
     contenders = (starts.counts > 0).any(axis=(0, 1)).sum()
     if not upper.any():
-        return _Pool(ratio=np.nan, start_share=0.0, degrees=np.inf)
+        return _Pool(ratio=np.nan, start_share=0.0, degrees=np.inf if invocations == 1 else np.nan)
     below = starts.degrees[upper]
     ratio = float(np.mean(own_ratio[upper] * (below - 2) / below))
     return _Pool(

@@ -10,7 +10,7 @@ other. That matters here: start-to-start variance makes them depend, and is esti
 degrees of freedom. An asymptotic confidence sequence (Waudby-Smith et al. 2024) was tried
 beside it. Simulated with 8 contenders, 3 invocations and 60 blocks, its intervals are 34 %
 wider at the end of the budget: its nominal level there lies so far out that the tail of t
-is felt. What it would give for that, a look after every block, stops few races sooner.
+is felt. All it would give for that is a look after every block.
 """
 
 from dataclasses import dataclass
