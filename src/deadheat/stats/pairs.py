@@ -42,7 +42,7 @@ class PairFits:
     `log_ratio[a, b]` is ln(rate of a / rate of b), a geometric mean over blocks; it is
     antisymmetric, the others are symmetric. NaN where two contenders shared no block; the
     standard error and degrees of freedom also where they shared too few blocks or
-    invocations for an interval. `bridged` marks pairs compared over a third (see `heats`).
+    invocations for an interval. `bridged` marks pairs compared over a third (see `bridge`).
     """
 
     log_ratio: Floats

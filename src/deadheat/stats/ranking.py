@@ -15,9 +15,9 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
+from deadheat.stats.bridge import bridge
 from deadheat.stats.decision import Effort, Verdict, effort, judge
 from deadheat.stats.effect import minimum_detectable_effect
-from deadheat.stats.heats import bridge
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.quantile import Floats
 from deadheat.stats.ratio import RatioInterval, Ratios

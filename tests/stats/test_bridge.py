@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from deadheat.stats.bridge import bridge
 from deadheat.stats.decision import Verdict
-from deadheat.stats.heats import bridge
 from deadheat.stats.pairs import fit_pairs
 from deadheat.stats.quantile import Floats
 from deadheat.stats.ranking import rank
