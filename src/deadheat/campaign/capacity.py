@@ -129,6 +129,7 @@ def _search(
             kind="capacity",
             invocation=1,
             block=trials,
+            heat=1,
             at_s=world.server_host.now_s(),
             steady=started.warmed.kind,
         )

@@ -16,6 +16,7 @@ class Moment:
     starting_s: float  # what starting and warming this invocation took
     block_s: float  # what its slowest block took; 0 before the first
     settled: bool  # every neighbouring pair is decided at every level
+    more_heats: bool = False  # others wait for memory, and will run as many blocks
 
 
 class Pace(Interface):
@@ -58,7 +59,7 @@ class SettlePace:
             return False
         if moment.blocks < self.stopping.blocks_min:
             return True
-        if self._done(moment):
+        if moment.more_heats or self._done(moment):
             return False
         return not self._fits(moment, left_s)
 

@@ -18,6 +18,7 @@ from deadheat.protocol import Protocol
 from deadheat.store import Store, TrialRecord
 
 LATENCY_SHARES = (0.5, 0.7, 0.9)
+MEMORY_FREE_BYTES_MIN = 1 << 30  # left for the machine when all of a heat are started
 
 T = TypeVar("T")
 
@@ -66,85 +67,141 @@ class Race:
         Latency from the intended send time says something only below saturation. A rival whose
         rate at the highest level is not known is passed over.
         """
-        connections = max(self._protocol.connections)
         self._invocation += 1
-        started: list[Started] = []
-        try:
-            self._start_all(started)
-            for one, share in self._shuffled(itertools.product(tuple(started), LATENCY_SHARES)):
-                rate_per_s = self.standings.rate_per_s(one.name, connections)
-                if one not in started or one.entrant.racer.role != "rival" or rate_per_s is None:
-                    continue
-                spec = replace(
-                    load_spec(self._protocol, one.resident, connections),
-                    rate_per_s=share * rate_per_s,
-                    duration_s=duration_s,
-                    seed=self._random.randrange(2**31),
-                )
-                self._trial(one, spec, "latency", 1, started)
-        finally:
-            for one in started:
-                self._grid.stop(one)
+        waiting = self._rivals_in_order()
+        for heat in itertools.count(1):
+            started: list[Started] = []
+            try:
+                self._start_heat(started, waiting)
+                rivals = [one for one in started if one.entrant.racer.role == "rival"]
+                for one, share in self._shuffled(itertools.product(rivals, LATENCY_SHARES)):
+                    if one in started:
+                        self._latency_trial(one, share, duration_s, heat, started)
+            finally:
+                self._stop_all(started)
+            if not waiting:
+                return
 
     def _invoke(self) -> Moment:
-        """One invocation: fresh starts, warm, then blocks until the pace says otherwise."""
-        begun_s = self._now_s()
+        """One invocation: fresh starts, warm, then blocks until the pace says otherwise.
+
+        Rivals that memory does not hold run in further heats, with as many blocks as the first;
+        the canaries run in all of them, and bridge the comparison.
+        """
         self._invocation += 1
+        waiting = self._rivals_in_order()
+        moment = Moment(self._invocation, 0, self._now_s(), 0.0, 0.0, self.standings.settled)
+        for heat in itertools.count(1):
+            moment = self._run_heat(heat, waiting, moment)
+            if not waiting:
+                return moment
+            self._listen(Happened(f"{len(waiting)} rivals wait for memory: heat {heat + 1}"))
+        raise AssertionError("unreachable")
+
+    def _run_heat(self, heat: int, waiting: list[Entrant], before: Moment) -> Moment:
+        """Start who fits out of `waiting`, and run the heat's blocks; what they took adds up."""
+        begun_s = self._now_s()
         started: list[Started] = []
         try:
-            self._start_all(started)
-            moment = Moment(
-                invocation=self._invocation,
+            self._start_heat(started, waiting)
+            starting_s = before.starting_s + self._now_s() - begun_s
+            moment = replace(
+                before,
                 blocks=0,
                 elapsed_s=self._now_s(),
-                starting_s=self._now_s() - begun_s,
-                block_s=0.0,
-                settled=self.standings.settled,
+                starting_s=starting_s,
+                more_heats=bool(waiting),
             )
-            while started and self._pace.another_block(moment):
-                moment = self._block(started, moment)
+            while started and self._another_block(heat, moment, before):
+                moment = self._block(heat, started, moment, before)
             return moment
         finally:
-            for one in started:
-                self._grid.stop(one)
+            self._stop_all(started)
 
-    def _start_all(self, started: list[Started]) -> None:
-        """Start every entrant into `started`, the null server first: it gives the ceiling."""
-        order = sorted(self._shuffled(self._entrants), key=lambda e: e.racer.name != CANARY)
-        for entrant in order:
-            try:
-                one = self._grid.start(entrant, self._invocation, self._now_s())
-            except Unfit:
-                self._entrants.remove(entrant)
-                self.standings.drop(entrant.racer.name)
-                continue
-            started.append(one)
-            if one.name == CANARY:
-                level = max(self._protocol.connections)
-                self.standings.set_ceiling(level, one.warmed.rate_per_s)
+    def _another_block(self, heat: int, moment: Moment, first: Moment) -> bool:
+        if heat == 1:
+            return self._pace.another_block(moment)
+        return moment.blocks < first.blocks
 
-    def _block(self, started: list[Started], before: Moment) -> Moment:
+    def _start_heat(self, started: list[Started], waiting: list[Entrant]) -> None:
+        """Start the canaries and as many of `waiting` as memory holds, at least one."""
+        for entrant in (e for e in self._entrants if e.racer.role == "canary"):
+            self._start(entrant, started)
+        canaries = len(started)
+        while waiting and (len(started) == canaries or self._has_room(len(started) - canaries)):
+            self._start(waiting.pop(0), started)
+
+    def _has_room(self, rivals: int) -> bool:
+        if self._protocol.at_once is not None:
+            return rivals < self._protocol.at_once
+        host = self._world.server_host
+        free_bytes = host.unwatch(host.watch([], 1.0))[-1].memory_available_bytes
+        return free_bytes > MEMORY_FREE_BYTES_MIN
+
+    def _start(self, entrant: Entrant, started: list[Started]) -> None:
+        try:
+            one = self._grid.start(entrant, self._invocation, self._now_s())
+        except Unfit:
+            self._entrants.remove(entrant)
+            self.standings.drop(entrant.racer.name)
+            return
+        started.append(one)
+        if one.name == CANARY:
+            level = max(self._protocol.connections)
+            self.standings.set_ceiling(level, one.warmed.rate_per_s)
+
+    def _stop_all(self, started: list[Started]) -> None:
+        for one in started:
+            self._grid.stop(one)
+
+    def _rivals_in_order(self) -> list[Entrant]:
+        return self._shuffled(e for e in self._entrants if e.racer.role == "rival")
+
+    def _block(
+        self, heat: int, started: list[Started], before: Moment, last_heat: Moment
+    ) -> Moment:
         """One pass over every racer at every level, in random order."""
         begun_s = self._now_s()
-        block = before.blocks + 1
+        number = (heat - 1) * last_heat.blocks + before.blocks + 1
         passes = itertools.product(tuple(started), self._protocol.connections)
         for one, connections in self._shuffled(passes):
             if one in started:
                 spec = load_spec(self._protocol, one.resident, connections)
-                record = self._trial(one, spec, "measure", block, started)
+                record = self._trial(one, spec, "measure", number, heat, started)
                 self.standings.add(one.name, record)
-        self.standings.look(self._now_s() / self._protocol.stopping.budget_s)
-        return Moment(
-            invocation=self._invocation,
-            blocks=block,
+        if not before.more_heats:
+            self.standings.look(self._now_s() / self._protocol.stopping.budget_s)
+        return replace(
+            before,
+            blocks=before.blocks + 1,
             elapsed_s=self._now_s(),
-            starting_s=before.starting_s,
-            block_s=max(before.block_s, self._now_s() - begun_s),
+            block_s=max(before.block_s, last_heat.block_s + self._now_s() - begun_s),
             settled=self.standings.settled,
         )
 
+    def _latency_trial(
+        self, one: Started, share: float, duration_s: float, heat: int, started: list[Started]
+    ) -> None:
+        connections = max(self._protocol.connections)
+        rate_per_s = self.standings.rate_per_s(one.name, connections)
+        if rate_per_s is None:
+            return
+        spec = replace(
+            load_spec(self._protocol, one.resident, connections),
+            rate_per_s=share * rate_per_s,
+            duration_s=duration_s,
+            seed=self._random.randrange(2**31),
+        )
+        self._trial(one, spec, "latency", 1, heat, started)
+
     def _trial(
-        self, one: Started, spec: LoadSpec, kind: str, block: int, started: list[Started]
+        self,
+        one: Started,
+        spec: LoadSpec,
+        kind: str,
+        block: int,
+        heat: int,
+        started: list[Started],
     ) -> TrialRecord:
         """Thaw, load, keep, freeze. A racer that died leaves `started`."""
         self._tell(f"invocation {self._invocation}, block {block}: {one.name}", spec.connections)
@@ -156,6 +213,7 @@ class Race:
             kind=kind,
             invocation=self._invocation,
             block=block,
+            heat=heat,
             at_s=self._now_s(),
             steady=one.warmed.kind,
         )

@@ -26,10 +26,11 @@ class Look:
 
 @dataclass(slots=True)
 class _Level:
-    """Valid rates of one connection level: name -> (invocation, block) -> requests/s."""
+    """Valid rates of one connection level: name -> invocation and block -> requests/s."""
 
     rates: dict[str, dict[Place, float]] = field(default_factory=dict)
     places: set[Place] = field(default_factory=set)
+    heats: int = 1
 
 
 class Standings:
@@ -70,6 +71,7 @@ class Standings:
         level = self._levels[record.connections]
         place = (record.invocation, record.block)
         level.places.add(place)
+        level.heats = max(level.heats, record.heat)
         if record.state != "ok" or not record.rate_per_s:
             return
         if name == CANARY:
@@ -119,8 +121,8 @@ class Standings:
     def ranking(self, connections: int, share: float) -> Ranking | None:
         """The ranking at one level; None where there is nothing to compare yet."""
         level = self._levels[connections]
-        rivals = {name: level.rates.get(name, {}) for name in self._rivals}
-        names = rankable({n: list(r) for n, r in rivals.items()}, len(level.places))
+        valid = {name: list(level.rates.get(name, {})) for name in self._rivals}
+        names = rankable(valid, len(level.places) / level.heats)
         if len(names) < 2:
             return None
         columns = [*names, *self._companions]

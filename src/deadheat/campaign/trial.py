@@ -29,6 +29,7 @@ class Slot:
     kind: str
     invocation: int
     block: int
+    heat: int
     at_s: float
     steady: str  # how the server's steady state was found: `Warmed.kind`
 
@@ -84,6 +85,7 @@ def measure(
         kind=slot.kind,
         invocation=slot.invocation,
         block=slot.block,
+        heat=slot.heat,
         connections=spec.connections,
         at_s=slot.at_s,
         command=command,

@@ -56,6 +56,7 @@ class Protocol(Strict):
     request_cap: int | None = Field(default=None, ge=1)
     order: Literal["random", "listed"] = "random"
     residency: Literal["frozen", "alone"] = "frozen"  # frozen: all started, one running at a time
+    at_once: int | None = Field(default=None, ge=1)  # frozen; None: as many as memory holds
     restart: Literal["never", "repetition", "level"] = "never"  # alone only
     aggregate: Literal["median", "mean", "best"] = "median"
     canary: bool = True  # the null server, and with it the client's ceiling, in every block

@@ -85,8 +85,9 @@ def _level(view: RunView, connections: int) -> Level:
         for one in (*view.rivals, *view.canaries)
     }
     places = {_place(trial) for cell in cells.values() for trial in cell.trials}
+    heats = max((trial.heat for cell in cells.values() for trial in cell.trials), default=1)
     rates = {name: _valid_rates(cell) for name, cell in cells.items()}
-    fit = rankable({one.name: [*rates[one.name]] for one in view.rivals}, len(places))
+    fit = rankable({one.name: [*rates[one.name]] for one in view.rivals}, len(places) / heats)
     ranking = _ranking(view, {name: rates[name] for name in fit}, rates, places) if fit else None
     rows = {row.name: row for row in ranking.rows} if ranking else {}
     standings = [

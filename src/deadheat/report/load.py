@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 Key = TypeVar("Key")
 
 TRIALS = """
-    SELECT id, contender_id, kind, invocation, block, connections, offered_rate_per_s, at_s,
+    SELECT id, contender_id, kind, invocation, block, heat, connections, offered_rate_per_s, at_s,
            state, reason, rate_per_s, requests_ok, elapsed_s, server_cpu_us_per_request,
            memory_peak_bytes, json_extract(result, '$.service_us') AS service_us
     FROM trial WHERE run_id = ? ORDER BY id
@@ -112,6 +112,7 @@ class _Facts:
         return TrialView(
             invocation=row["invocation"],
             block=row["block"],
+            heat=row["heat"],
             state=row["state"],
             reason=row["reason"],
             rate_per_s=row["rate_per_s"],

@@ -45,6 +45,7 @@ class TrialView:
 
     invocation: int
     block: int
+    heat: int
     state: str
     reason: str | None
     rate_per_s: float | None

@@ -28,6 +28,6 @@ def tableau(rates: Mapping[str, Mapping[Place, float]], places: Iterable[Place])
     return array
 
 
-def rankable(rates: Mapping[str, Sequence[object]], blocks: int) -> list[str]:
-    """The names whose valid rates cover at least half of the blocks."""
+def rankable(rates: Mapping[str, Sequence[object]], blocks: float) -> list[str]:
+    """The names whose valid rates cover at least half of the blocks of a heat."""
     return [name for name, valid in rates.items() if len(valid) >= max(1, VALID_SHARE_MIN * blocks)]

@@ -73,6 +73,7 @@ MIGRATIONS: tuple[str, ...] = (
         kind TEXT NOT NULL,               -- measure, latency, capacity
         invocation INTEGER NOT NULL,
         block INTEGER NOT NULL,
+        heat INTEGER NOT NULL,            -- 1 unless memory did not hold all contenders at once
         connections INTEGER NOT NULL,
         offered_rate_per_s REAL,          -- open loop
         at_s REAL NOT NULL,

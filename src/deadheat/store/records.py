@@ -41,6 +41,7 @@ class TrialRecord:
     at_s: float
     command: Sequence[str]
     state: str
+    heat: int = 1
     reason: str | None = None
     offered_rate_per_s: float | None = None
     rate_per_s: float | None = None
