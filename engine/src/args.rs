@@ -20,7 +20,7 @@ pub enum Command {
     Print(String),
 }
 
-const HELP: &str = include_str!("usage.txt");
+const HELP: &str = include_str!("help.txt");
 const DEFAULT_TIMEOUT_NS: u64 = 10_000_000_000;
 
 /// Reads the arguments after the program's name.

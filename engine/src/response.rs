@@ -123,33 +123,24 @@ impl Parser {
     ) -> Result<Option<usize>, MalformedKind> {
         if self.head.is_empty() {
             let Some(head) = parse_head(input, expected.to_head_request)? else {
-                return self.hold(input);
+                self.head.extend_from_slice(input);
+                return Ok(None);
             };
             self.begin_body(&head, expected);
             return Ok(Some(head.bytes));
         }
         let held = self.head.len();
-        self.hold(input)?;
-        let pieces = std::mem::take(&mut self.head);
-        let parsed = parse_head(&pieces, expected.to_head_request)?;
-        if let Some(head) = &parsed {
-            self.begin_body(head, expected);
-        }
-        let used = parsed.map(|head| head.bytes - held);
-        self.head = pieces;
+        let mut pieces = std::mem::take(&mut self.head);
+        pieces.extend_from_slice(&input[..input.len().min(MAX_HEAD_BYTES - held)]);
+        let used = parse_head(&pieces, expected.to_head_request)?.map(|head| {
+            self.begin_body(&head, expected);
+            head.bytes - held
+        });
         if used.is_some() {
-            self.head.clear();
+            pieces.clear();
         }
+        self.head = pieces;
         Ok(used)
-    }
-
-    /// Keeps a piece of a head until the rest comes.
-    fn hold(&mut self, piece: &[u8]) -> Result<Option<usize>, MalformedKind> {
-        if self.head.len() + piece.len() > MAX_HEAD_BYTES {
-            return Err(MalformedKind::HeadTooLong);
-        }
-        self.head.extend_from_slice(piece);
-        Ok(None)
     }
 
     /// Leaves interim responses behind, and prepares for the body of a final one.
@@ -216,12 +207,16 @@ impl Parser {
 
 /// Parses a head from the start of `input`: `None` when it is not all there yet.
 pub fn parse_head(input: &[u8], to_head_request: bool) -> Result<Option<Head<'_>>, MalformedKind> {
+    let input = &input[..input.len().min(MAX_HEAD_BYTES)];
     let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut []);
     let config = httparse::ParserConfig::default();
     let parsed = config.parse_response_with_uninit_headers(&mut response, input, &mut headers);
     let bytes = match parsed {
         Ok(httparse::Status::Complete(bytes)) => bytes,
+        Ok(httparse::Status::Partial) if input.len() == MAX_HEAD_BYTES => {
+            return Err(MalformedKind::HeadTooLong);
+        }
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(error) => return Err(kind_of(error)),
     };

@@ -30,11 +30,12 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
         (false, 1) => String::new(),
         (false, depth) => format!(", pipelined {depth} deep"),
     };
-    writeln!(
-        out,
-        "  {} connections, {} threads, {pace}{kept}",
-        config.connections, config.threads
-    )?;
+    let processes = match document.processes {
+        1 => String::new(),
+        processes => format!(" in {processes} processes"),
+    };
+    let (connections, threads) = (config.connections, config.threads);
+    writeln!(out, "  {connections} connections, {threads} threads{processes}, {pace}{kept}")?;
     writeln!(out, "\n  {:<14}{:>14.1} ok/s", "rate", document.rate_per_s)?;
     if let Some(offered) = document.offered_rate_per_s {
         writeln!(out, "  {:<14}{offered:>14.1} requests/s", "offered")?;

@@ -201,3 +201,34 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str) {
         }
     }
 }
+
+#[test]
+fn a_stopped_server_is_a_timeout() {
+    let program = env!("CARGO_BIN_EXE_deadheat-load");
+    let mut server =
+        Command::new(program).args(["--null-server", "0"]).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = server.id() as libc::pid_t;
+    let mut line = String::new();
+    BufReader::new(server.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let url = format!("http://{}/", line.trim().rsplit(' ').next().unwrap());
+    let mut engine = Command::new(program)
+        .args([&url, "--stream", "-c", "3", "-d", "1500ms", "--warmup", "0s", "--timeout", "200ms"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(engine.stdout.take().unwrap()).lines();
+    let row = lines.by_ref().nth(1).unwrap().unwrap();
+    assert!(row.contains("\"row\""));
+    // SAFETY: the server has not been waited for, so its id is its own.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGSTOP) }, 0);
+    let last: Value = serde_json::from_str(&lines.last().unwrap().unwrap()).unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(engine.wait().unwrap().code(), Some(3));
+    let document = &last["document"];
+    let [ok, stalled] = ["ok", "timeout_first_byte"].map(|name| class(document, name));
+    assert!(ok > 0 && stalled >= 3, "{}", document["classes"]);
+    assert_eq!(ok + stalled, document["requests"]["scheduled"].as_u64().unwrap());
+    let longest_us = document["latency"]["service_us"]["max"].as_u64().unwrap();
+    assert!(longest_us >= 199_000, "the wait is in the distribution: {longest_us} us");
+}

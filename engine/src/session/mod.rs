@@ -152,7 +152,7 @@ impl<'p> Session<'p> {
             wake_ns = wake_ns.min(*retry_ns);
         }
         match self.next_due_ns() {
-            Some(due_ns) if !self.idle.is_empty() => wake_ns.min(due_ns - SPIN_NS),
+            Some(due_ns) if !self.idle.is_empty() => wake_ns.min(due_ns.saturating_sub(SPIN_NS)),
             _ => wake_ns,
         }
     }
