@@ -9,7 +9,7 @@ use deadheat_load::response::{MAX_HEAD_BYTES, MAX_HEADERS};
 use oracle::Case;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/response");
-const RANDOM_CASES: usize = 400_000;
+const RANDOM_CASES: usize = 2_000_000;
 
 fn corpus() -> Vec<Vec<u8>> {
     let mut files: Vec<_> =
