@@ -91,7 +91,7 @@ def test_a_build_is_kept_once(store: Store) -> None:
 
 def test_a_part_that_cannot_be_kept_leaves_nothing_of_its_trial(store: Store) -> None:
     run_id, contender_id = begin(store)
-    with pytest.raises(StoreError, match="FOREIGN KEY constraint failed"):
+    with pytest.raises(StoreError, match="refuses a row: FOREIGN KEY constraint failed"):
         store.add_trial(trial(run_id, contender_id + 1))
     assert [count(store, table) for table in ("trial", *PARTS)] == [0, 0, 0, 0, 0]
 

@@ -64,7 +64,7 @@ def cli() -> None:
 def main() -> None:
     """Entry point: a fault that the user can act on is one message and exit code 1."""
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="deadheat", standalone_mode=False)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as error:

@@ -5,11 +5,11 @@ import sys
 import click
 
 from deadheat.campaign.prepare import prepare
-from deadheat.catalog import choose, contender
+from deadheat.catalog import contender
 from deadheat.cli.install import install_missing
 from deadheat.cli.options import catalog_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.workbench import builder_on, open_catalog
+from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
 from deadheat.host.local import LocalHost
 
 
@@ -26,7 +26,7 @@ def command(
     \b
     Example:  deadheat build go-gin 'node-*'
     """
-    chosen = choose(open_catalog(catalog), servers, languages)
+    chosen = chosen_servers(open_catalog(catalog), servers, languages)
     with LocalHost() as host, progress_view() as listen:
         if install:
             install_missing(host, chosen)

@@ -1,6 +1,7 @@
 """`deadheat list`: what can run here, and what is missing."""
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -13,6 +14,8 @@ from deadheat.catalog import Catalog, Server, Toolchains, choose, missing
 from deadheat.cli.options import catalog_option, json_option
 from deadheat.cli.workbench import builder_on, open_catalog
 from deadheat.host.local import LocalHost
+
+LINE_COLUMNS = 400
 
 
 @click.command("list")
@@ -62,7 +65,8 @@ def _row(server: Server, toolchains: Toolchains, builder: Builder) -> dict[str, 
 
 
 def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog) -> None:
-    console = Console()
+    # What is not read on a terminal is read by line: none is folded.
+    console = Console() if sys.stdout.isatty() else Console(width=LINE_COLUMNS)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("server", "language", "framework", "kind", "here"):
         table.add_column(name, overflow="fold")

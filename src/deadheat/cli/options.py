@@ -116,7 +116,9 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--invocations", type=click.IntRange(1), help="Fresh starts of each server."),
         click.option("--margin", type=Share(), help="Closer than this is equivalent.  [3%]"),
         click.option("--budget", "budget_s", type=Duration(), help="Time to settle in.  [5m]"),
-        click.option("--generator", type=click.Choice(["engine", "wrk", "ab"])),
+        click.option(
+            "--generator", type=click.Choice(["engine", "wrk", "ab"]), help="What loads.  [engine]"
+        ),
         click.option("--load-threads", type=click.IntRange(1), help="CPUs that load.  [1]"),
         click.option("--close", is_flag=True, help="A connection per request."),
     )

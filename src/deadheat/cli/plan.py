@@ -5,9 +5,8 @@ import json
 import click
 
 from deadheat.campaign.estimate import estimate
-from deadheat.catalog import choose
 from deadheat.cli.options import catalog_option, json_option, protocol_options
-from deadheat.cli.workbench import open_catalog
+from deadheat.cli.workbench import chosen_servers, open_catalog
 from deadheat.protocol import Protocol
 
 
@@ -29,7 +28,7 @@ def command(
     \b
     Example:  deadheat plan --protocol quick go-gin node-http
     """
-    names = [server.name for server in choose(open_catalog(catalog), servers, languages)]
+    names = [server.name for server in chosen_servers(open_catalog(catalog), servers, languages)]
     told = estimate(protocol, names)
     if as_json:
         click.echo(json.dumps({"protocol": protocol.model_dump(), **told.to_json()}, indent=2))

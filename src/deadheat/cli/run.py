@@ -3,15 +3,15 @@
 import random
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import click
 
 from deadheat import report
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.campaign.racer import Racer
-from deadheat.catalog import Catalog, Contender, choose, contender
+from deadheat.campaign.racer import CANARY_WORKS, Racer
+from deadheat.catalog import Catalog, Contender, contender
 from deadheat.cli.install import install_missing
 from deadheat.cli.options import (
     Levels,
@@ -21,13 +21,12 @@ from deadheat.cli.options import (
     store_option,
 )
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.workbench import builder_on, local_world, open_catalog
+from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
-from deadheat.store import Store, StoreError, home
+from deadheat.store import Store, home
 
 LATENCY_S = 5.0
-DISK_FREE_BYTES_MIN = 200 * 1024**2
 
 
 class _WithCommand(click.Command):
@@ -51,7 +50,9 @@ class _WithCommand(click.Command):
 @click.option("--latency", is_flag=True, help="Latency apart: open loop at 50, 70, 90 % load.")
 @click.option("--seed", type=int, help="Of the random order; stored with the run.")
 @click.option("--install", is_flag=True, help="First run what `deadheat list` says is missing.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The table as Markdown.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The table as Markdown."
+)
 @catalog_option
 @store_option
 @json_option
@@ -84,10 +85,10 @@ def command(
     own: list[str] = ctx.meta["own"]
     found = open_catalog(catalog)
     chosen = _contenders(found, servers, languages, setting, workers, alone=bool(own))
-    extra = [_own_racer(own)] if own else []
+    extra = [_own_racer(own, {one.name for one in chosen})] if own else []
     if len(chosen) + len(extra) == 0:
         raise DeadheatError("there is nothing to run", "`deadheat list` shows what there is")
-    _check_disk(store_path)
+    make_room(store_path.parent, home(), *([output.parent] if output else []))
     with Store(store_path) as store, local_world(protocol.generator, protocol.threads) as world:
         if install:
             install_missing(world.server_host, [one.server for one in chosen])
@@ -117,12 +118,12 @@ def _contenders(
         return []
     return [
         contender(server, setting, count)
-        for server in choose(catalog, patterns, languages)
+        for server in chosen_servers(catalog, patterns, languages)
         for count in (workers or (None,))
     ]
 
 
-def _own_racer(own: list[str]) -> Racer:
+def _own_racer(own: list[str], taken: Collection[str]) -> Racer:
     if not any("{port}" in part for part in own):
         raise DeadheatError(
             f"the command `{' '.join(own)}` does not say where its port goes",
@@ -131,26 +132,18 @@ def _own_racer(own: list[str]) -> Racer:
     program = shutil.which(own[0])
     if program is None:
         raise DeadheatError(f"no program {own[0]!r} is here to run", "give its path")
-    name = Path(own[0]).name.lower()
+    name = Path(own[0]).name
+    if name in {*taken, *CANARY_WORKS}:
+        name = f"{name}:own"
     command = (str(Path(program).resolve()), *own[1:])
     return Racer(name=name, role="rival", command=command, cwd=str(Path.cwd()), any_body=True)
-
-
-def _check_disk(store_path: Path) -> None:
-    for place in (store_path.parent, home()):
-        place.mkdir(parents=True, exist_ok=True)
-        if shutil.disk_usage(place).free < DISK_FREE_BYTES_MIN:
-            raise StoreError(
-                f"less than {DISK_FREE_BYTES_MIN // 1024**2} MiB are free in {place}",
-                "free some, or name another place with --store FILE or DEADHEAT_HOME",
-            )
 
 
 def _tell(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> None:
     with Store(store_path, read_only=True) as store:
         view = report.load_view(store, run_id)
     markdown = output or home() / "reports" / f"{run_id}.md"
-    markdown.parent.mkdir(parents=True, exist_ok=True)
+    make_room(markdown.parent)
     markdown.write_text(report.write(view, "md"), encoding="utf-8")
     click.echo(report.write(view, "json" if as_json else "terminal"))
     if not as_json:

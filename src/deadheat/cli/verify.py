@@ -12,10 +12,10 @@ from deadheat.campaign.prepare import Candidate, prepare
 from deadheat.campaign.racer import from_contender
 from deadheat.campaign.verify import verify
 from deadheat.campaign.world import World
-from deadheat.catalog import choose, contender
+from deadheat.catalog import contender
 from deadheat.cli.options import catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.workbench import builder_on, local_world, open_catalog
+from deadheat.cli.workbench import builder_on, chosen_servers, local_world, open_catalog
 
 
 @click.command("verify")
@@ -38,7 +38,7 @@ def command(
     \b
     Example:  deadheat verify go-gin
     """
-    chosen = choose(open_catalog(catalog), servers, languages)
+    chosen = chosen_servers(open_catalog(catalog), servers, languages)
     contenders = [contender(server, setting) for server in chosen]
     rows = []
     with local_world("engine", 1) as world, progress_view() as listen:

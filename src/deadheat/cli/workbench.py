@@ -1,21 +1,56 @@
 """What most commands need: the catalog, a host, a builder, a world."""
 
-from collections.abc import Iterator
+import os
+import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
+
 from deadheat.campaign.build import Builder
 from deadheat.campaign.world import World, split_cpus
-from deadheat.catalog import Catalog, find_root, load_catalog
+from deadheat.catalog import Catalog, Server, choose, find_root, load_catalog
 from deadheat.host import Host
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator, generator_version
-from deadheat.store import home
+from deadheat.store import StoreError, home
+
+DISK_FREE_BYTES_MIN = 200 * 1024**2
+OTHER_PLACE = "make room there, or name another place with DEADHEAT_HOME or --store FILE"
 
 
 def open_catalog(given: str | None) -> Catalog:
     """The catalog of --catalog, or the one found."""
     return load_catalog(find_root(given))
+
+
+def chosen_servers(
+    catalog: Catalog, patterns: Sequence[str] = (), languages: Sequence[str] = ()
+) -> list[Server]:
+    """`choose`; where all are meant, every manifest that is left out for a fault is told."""
+    if not patterns:
+        for fault in catalog.faults.values():
+            click.secho(f"left out: {fault}", fg="yellow", err=True)
+    return choose(catalog, patterns, languages)
+
+
+def make_room(*places: Path) -> None:
+    """Make the folders, and see that a run fits. Raises `StoreError` before anything is done."""
+    for place in places:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            free_bytes = shutil.disk_usage(place).free
+        except OSError as error:
+            raise StoreError(
+                f"{place} cannot be made: {error.filename}: {error.strerror}", OTHER_PLACE
+            ) from error
+        if not os.access(place, os.W_OK):
+            raise StoreError(f"{place} cannot be written", OTHER_PLACE)
+        if free_bytes < DISK_FREE_BYTES_MIN:
+            raise StoreError(
+                f"less than {DISK_FREE_BYTES_MIN // 1024**2} MiB are free in {place}", OTHER_PLACE
+            )
 
 
 def builder_on(host: Host) -> Builder:
@@ -31,7 +66,7 @@ def local_world(generator_name: str, load_threads: int) -> Iterator[World]:
         chosen = generator(generator_name)
         engine = chosen if isinstance(chosen, Engine) else Engine()
         logs: Path = home() / "logs"
-        logs.mkdir(parents=True, exist_ok=True)
+        make_room(logs)
         yield World(
             server_host=host,
             load_host=host,

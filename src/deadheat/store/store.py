@@ -174,11 +174,13 @@ class Store:
         try:
             with self._connection:
                 yield self._connection
-        except sqlite3.Error as error:
+        except sqlite3.OperationalError as error:  # the disk, a lock, a read-only place
             raise StoreError(
                 f"the store {self.path} cannot be written: {error}",
                 "free some disk or name another place with --store FILE; what was measured stays",
             ) from error
+        except sqlite3.Error as error:
+            raise StoreError(f"the store {self.path} refuses a row: {error}") from error
 
 
 def _write(path: Path) -> sqlite3.Connection:
