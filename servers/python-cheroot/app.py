@@ -1,3 +1,4 @@
+import os
 import signal
 import sys
 import threading
@@ -18,7 +19,10 @@ def app(environ, start_response):
 if __name__ == "__main__":
     threading.stack_size(512 * 1024)
     server = Server(
-        (sys.argv[1], int(sys.argv[2])), app, numthreads=int(sys.argv[3]), request_queue_size=2048
+        (sys.argv[1], int(sys.argv[2])),
+        app,
+        numthreads=int(sys.argv[3]),
+        request_queue_size=int(os.environ["BACKLOG"]),
     )
     server.keep_alive_conn_limit = 10000
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())

@@ -1,4 +1,5 @@
 import asyncio
+import os
 import signal
 import socket
 import sys
@@ -26,7 +27,8 @@ def work(listeners: list[socket.socket]) -> None:
 
 
 if __name__ == "__main__":
-    listeners = tornado.netutil.bind_sockets(int(sys.argv[2]), sys.argv[1], backlog=2048)
+    backlog = int(os.environ["BACKLOG"])
+    listeners = tornado.netutil.bind_sockets(int(sys.argv[2]), sys.argv[1], backlog=backlog)
     workers = [Process(target=work, args=(listeners,), daemon=True) for _ in range(int(sys.argv[3]))]
     for worker in workers:
         worker.start()
