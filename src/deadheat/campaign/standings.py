@@ -26,7 +26,7 @@ class Look:
 
 @dataclass(slots=True)
 class _Level:
-    """Valid rates of one connection level: name -> invocation and block -> requests/s."""
+    """Valid rates of one connection level: name -> invocation, heat and block -> requests/s."""
 
     rates: dict[str, dict[Place, float]] = field(default_factory=dict)
     places: set[Place] = field(default_factory=set)
@@ -69,7 +69,7 @@ class Standings:
         """Take in a trial; one that failed a gate leaves its place empty."""
         self._invocation = record.invocation
         level = self._levels[record.connections]
-        place = (record.invocation, record.block)
+        place = (record.invocation, record.heat, record.block)
         level.places.add(place)
         level.heats = max(level.heats, record.heat)
         if record.state != "ok" or not record.rate_per_s:

@@ -15,6 +15,7 @@ COMMANDS = (
     "build",
     "verify",
     "report",
+    "compare",
     "plan",
     "protocols",
     "doctor",

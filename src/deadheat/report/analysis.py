@@ -143,7 +143,7 @@ def _valid_rates(cell: Cell) -> dict[Place, float]:
 
 
 def _place(trial: TrialView) -> Place:
-    return trial.invocation, trial.block
+    return trial.invocation, trial.heat, trial.block
 
 
 def _why_unranked(cell: Cell, blocks: int, fit: bool) -> str:

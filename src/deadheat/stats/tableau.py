@@ -8,23 +8,24 @@ from deadheat.stats.quantile import Floats
 
 VALID_SHARE_MIN = 0.5
 
-Place = tuple[int, int]  # invocation, block
+Place = tuple[int, int, int]  # invocation, heat, block
 
 
 def tableau(rates: Mapping[str, Mapping[Place, float]], places: Iterable[Place]) -> Floats:
-    """rates[invocation, block, name], in the order of `rates`; NaN where there is no valid rate.
+    """rates[start, block, name], in the order of `rates`; NaN where there is no valid rate.
 
-    `places` are all blocks of the run, so that a block in which nothing was valid stays seen.
+    A start is an invocation of a heat. `places` are all blocks of the run, so that a block in
+    which nothing was valid stays seen.
     """
     seen = sorted(set(places))
-    invocations = sorted({invocation for invocation, _ in seen})
-    columns: dict[int, list[int]] = {i: [b for at, b in seen if at == i] for i in invocations}
+    starts = sorted({place[:2] for place in seen})
+    columns = {start: [block for *at, block in seen if tuple(at) == start] for start in starts}
     longest = max(map(len, columns.values()), default=0)
-    array = np.full((len(invocations), longest, len(rates)), np.nan)
+    array = np.full((len(starts), longest, len(rates)), np.nan)
     for index, by_place in enumerate(rates.values()):
-        for (invocation, block), rate in by_place.items():
-            row = invocations.index(invocation)
-            array[row, columns[invocation].index(block), index] = rate
+        for (invocation, heat, block), rate in by_place.items():
+            start = (invocation, heat)
+            array[starts.index(start), columns[start].index(block), index] = rate
     return array
 
 
