@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::expected::Expected;
+use crate::expected::{Comparison, Expected};
 use crate::response::{Answer, Parser, Progress};
 use crate::template::Template;
 
@@ -118,7 +118,10 @@ impl Connection {
             return Progress::Done { answer, used };
         }
         let progress = self.parser.feed(input, url);
-        if fresh && let Progress::Done { answer, used } = progress {
+        if fresh
+            && let Progress::Done { answer, used } = progress
+            && answer.comparison == Comparison::Same
+        {
             template.learn(&input[..used], answer);
         }
         progress

@@ -76,6 +76,11 @@ impl Epoll {
             None => Ok(0),
         };
         match tried {
+            Err(libc::ECONNRESET | libc::EPIPE) => {
+                session.connected(slot, now_ns);
+                let action = session.write_failed(slot, now_ns);
+                self.carry_out(session, slot, action)
+            }
             Err(errno) => {
                 self.links[slot].fd = None;
                 session.open_failed(slot, errno, now_ns);
