@@ -16,7 +16,7 @@ from deadheat.protocol import Protocol, load_protocol
 from deadheat.store import TrialRecord
 from tests.servers.racers import CATALOG, racer
 
-SLOT = Slot("run", 1, 1, "measure", invocation=2, block=3, at_s=4.5, steady="unsought")
+SLOT = Slot("run", 1, 1, "measure", invocation=2, block=3, heat=1, at_s=4.5, steady="unsought")
 
 
 @pytest.fixture

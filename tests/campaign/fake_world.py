@@ -1,0 +1,146 @@
+"""A world without processes: servers of known rates, a clock of its own, our engine's documents."""
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from deadheat.campaign.build import Builder
+from deadheat.campaign.campaign import Plan, conduct
+from deadheat.campaign.progress import Doing, Happened
+from deadheat.campaign.world import World
+from deadheat.catalog import contender
+from deadheat.host import Completed, ProcessSpec
+from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
+from deadheat.load import Engine
+from deadheat.protocol import Protocol
+from deadheat.store import Store
+from tests.campaign.made import made_server
+
+DOCUMENT = json.loads(
+    (Path(__file__).parents[1] / "load" / "output" / "engine-closed.json").read_text()
+)
+GREETING = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
+
+
+class FakeWorld:
+    """`rates`: requests/s of each server, by name; each answers rightly unless told otherwise."""
+
+    def __init__(self, folder: Path, **rates: float) -> None:
+        self.rates = rates
+        self.noise = 0.01  # of a rate, from trial to trial
+        self.servers = {name: FakeServer(answer=greet) for name in rates}
+        self.events: list[Doing | Happened] = []
+        self.before_load: Callable[[int], None] = lambda _: None  # told how many loads there were
+        self.running: list[list[str]] = []  # what ran during each load
+        self.loads: list[tuple[str, ProcessSpec]] = []  # what was loaded, by which command
+        self.host = FakeHost()
+        self.host.on_run(lambda _: True, lambda *_: Completed(0, "made 1.0\n", "", 0.1, 0.1))
+        self.host.on_run(lambda command: command[0] == "deadheat-load", self._load)
+        self.host.on_start(lambda _: True, lambda _, spec: self.servers[name_of(spec)])
+        self._random = random.Random(7)
+        self._folder = folder
+        (folder / "recipes").mkdir()
+        self._contenders = [contender(made_server(folder, name)) for name in rates]
+        self.path = folder / "runs.sqlite"
+        engine = Engine("deadheat-load")
+        self.world = World(
+            server_host=self.host,
+            load_host=self.host,
+            server_cpus=(0,),
+            load_cpus=(1,),
+            generator=engine,
+            generator_version="0",
+            engine=engine,
+            engine_version="0",
+            logs=folder / "logs",
+        )
+
+    def conduct(self, protocol: Protocol, seed: int = 1, **plan: Any) -> str:
+        """A whole campaign; returns the run's id."""
+        for name, rate in (("null-server", 1e6), ("reference", 1500)):
+            self.rates.setdefault(name, rate)
+            self.servers.setdefault(name, FakeServer(answer=greet))
+        made = Plan(protocol, self._contenders, {}, (), seed, ["deadheat", "run"])
+        with Store(self.path) as store:
+            builder = Builder(self.host, self._folder / "builds")
+            return conduct(replace(made, **plan), self.world, store, builder, self.events.append)
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        with Store(self.path, read_only=True) as store:
+            return store.rows(query)
+
+    def trials(self) -> list[dict[str, Any]]:
+        """Every trial in the order of its end, with its contender's name."""
+        return self.rows(
+            "SELECT contender.name, trial.* FROM trial JOIN contender"
+            " ON contender.id = trial.contender_id ORDER BY trial.id"
+        )
+
+    def troubles(self) -> list[str]:
+        return [e.what for e in self.events if isinstance(e, Happened) and e.trouble]
+
+    def left_running(self) -> list[str]:
+        processes = self.host.processes.values()
+        return [name_of(fake.spec) for fake in processes if fake.exited is None]
+
+    def _load(self, host: FakeHost, spec: ProcessSpec) -> Completed:
+        self.before_load(len(self.loads))
+        address = spec.command[1].removeprefix("http://").rstrip("/")
+        alive = [fake for fake in host.processes.values() if fake.exited is None]
+        self.running.append([name_of(fake.spec) for fake in alive if not fake.frozen])
+        (loaded,) = [fake for fake in alive if listens(fake, address)]
+        name = name_of(loaded.spec)
+        self.loads.append((name, spec))
+        rate = self.rates[name] * self._random.lognormvariate(0, self.noise)
+        return document(spec, rate)
+
+
+def greet(request: bytes) -> bytes:
+    return GREETING
+
+
+def name_of(spec: ProcessSpec) -> str:
+    """The program; the engine's null servers by their work."""
+    if spec.command[0] != "deadheat-load":
+        return spec.command[0]
+    return "null-server" if spec.command[-1] == "0" else "reference"
+
+
+def listens(fake: FakeProcess, address: str) -> bool:
+    host, port = address.split(":")
+    return fake.listens_on(int(port)) and host == "127.0.0.1"
+
+
+def document(spec: ProcessSpec, rate_per_s: float) -> Completed:
+    """What the engine prints of a clean trial at this rate."""
+    flags = dict(zip(spec.command, spec.command[1:], strict=False))
+    duration_s, warmup_s = (float(flags[f][:-2]) / 1000 for f in ("-d", "--warmup"))
+    connections = int(flags["-c"])
+    offered_per_s = float(flags["--rate"]) if "--rate" in flags else None
+    rate_per_s = min(rate_per_s, offered_per_s or rate_per_s)
+    ok = round(rate_per_s * duration_s)
+    windows = max(1, round(duration_s / 0.1))
+    figures = DOCUMENT["latency"]["service_us"] | {"mean": connections / rate_per_s * 1e6}
+    latency = DOCUMENT["latency"] | {"service_us": figures}
+    if offered_per_s is not None:
+        latency = latency | {"response_us": figures, "send_lag_us": figures | {"p99": 1.0}}
+    told = DOCUMENT | {
+        "rate_per_s": rate_per_s,
+        "elapsed_s": duration_s,
+        "requests": {"scheduled": ok, "ok": ok, "preflight": 1},
+        "classes": DOCUMENT["classes"] | {"ok": ok},
+        "connections": DOCUMENT["connections"]
+        | {"asked": connections, "established": connections, "served": connections},
+        "latency": latency,
+        "offered_rate_per_s": offered_per_s,
+        "limits": [],
+        "client": DOCUMENT["client"] | {"busiest_thread_share": 0.3, "run_wait_share": 0.0},
+        "little_law_error": 0.0,
+        "series": [
+            {"at_s": 0.1 * (n + 1), "ok": ok / windows, "errors": 0} for n in range(windows)
+        ],
+    }
+    return Completed(0, json.dumps(told), "", duration_s + warmup_s, duration_s / 2)

@@ -1,0 +1,305 @@
+"""Whole campaigns in a world without processes and without a sleep."""
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.errors import DeadheatError
+from deadheat.host import Completed
+from deadheat.host.fake import FakeServer
+from deadheat.protocol import Protocol
+from tests.campaign.fake_world import GREETING, FakeWorld, greet
+
+Order = list[tuple[str, int]]
+
+
+def protocol(**values: Any) -> Protocol:
+    """Three repetitions at two levels, without canaries or a warm-up."""
+    return Protocol.model_validate(
+        {
+            "name": "made",
+            "about": "For a test.",
+            "connections": [10, 100],
+            "duration_s": 0.5,
+            "canary": False,
+            "warmup": {"kind": "none"},
+            "stopping": {"kind": "fixed", "repetitions": 3},
+            **values,
+        }
+    )
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeWorld:
+    return FakeWorld(tmp_path, fast=3000, middle=2000, slow=1000)
+
+
+def order(fake: FakeWorld) -> Order:
+    return [(trial["name"], trial["connections"]) for trial in fake.trials()]
+
+
+def test_every_block_is_complete(fake: FakeWorld) -> None:
+    run_id = fake.conduct(protocol())
+    trials = fake.trials()
+    assert {trial["run_id"] for trial in trials} == {run_id}
+    assert [trial["block"] for trial in trials] == [1] * 6 + [2] * 6 + [3] * 6
+    every = set(itertools.product(("fast", "middle", "slow"), (10, 100)))
+    for block in batches(order(fake), 6):
+        assert set(block) == every
+    assert {trial["state"] for trial in trials} == {"ok"}
+    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
+
+
+def batches(things: Order, size: int) -> list[Order]:
+    return [things[at : at + size] for at in range(0, len(things), size)]
+
+
+def test_the_order_is_random_and_the_seed_makes_it_again(tmp_path: Path) -> None:
+    orders = []
+    for number, seed in enumerate((1, 1, 2)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        fake = FakeWorld(folder, fast=3000, middle=2000, slow=1000)
+        fake.conduct(protocol(), seed)
+        orders.append(order(fake))
+        assert fake.rows("SELECT seed FROM run") == [{"seed": seed}]
+    assert orders[0] == orders[1]
+    assert orders[0] != orders[2]
+    assert len({tuple(block) for block in batches(orders[0], 6)}) > 1  # anew in every block
+
+
+def test_a_listed_order_is_kept(fake: FakeWorld) -> None:
+    fake.conduct(protocol(order="listed"))
+    assert order(fake) == list(itertools.product(("fast", "middle", "slow"), (10, 100))) * 3
+
+
+def test_one_server_runs_at_a_time(fake: FakeWorld) -> None:
+    fake.conduct(protocol(canary=True))
+    assert fake.running == [[name] for name, _ in fake.loads]
+    assert len(fake.loads) == 2 * 3 * 5
+
+
+def test_client_and_server_are_kept_apart(fake: FakeWorld) -> None:
+    fake.conduct(protocol())
+    starts = [spec for call, spec in fake.host.calls if call == "start"]
+    assert {spec.cpus for spec in starts} == {(0,)}
+    assert {spec.cpus for _, spec in fake.loads} == {(1,)}
+
+
+def test_nothing_is_left_running(fake: FakeWorld) -> None:
+    fake.conduct(protocol())
+    assert fake.left_running() == []
+    ended = fake.rows("SELECT ended FROM start")
+    assert [json.loads(row["ended"]) for row in ended] == [{"how": "exit 0"}] * 3
+
+
+def test_repetitions_are_spread_over_fresh_starts(fake: FakeWorld) -> None:
+    fake.conduct(
+        protocol(stopping={"kind": "fixed", "repetitions": 5, "invocations": 2}, connections=[1])
+    )
+    places = [(trial["invocation"], trial["block"]) for trial in fake.trials()]
+    assert places[::3] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]
+    starts = fake.rows("SELECT contender_id, invocation FROM start ORDER BY id")
+    assert sorted((row["contender_id"], row["invocation"]) for row in starts) == [
+        *[(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)]
+    ]
+
+
+def test_the_card_is_asked_for_once_and_kept(fake: FakeWorld) -> None:
+    fake.conduct(protocol(stopping={"kind": "fixed", "repetitions": 2, "invocations": 2}))
+    cards = [row["card"] for row in fake.rows("SELECT card FROM start ORDER BY invocation")]
+    assert [json.loads(card)["status"] for card in cards[:3]] == [200] * 3
+    assert cards[3:] == [None] * 3
+
+
+def test_a_server_that_dies_is_taken_out_and_the_rest_goes_on(fake: FakeWorld) -> None:
+    fake.servers["middle"] = replace(
+        fake.servers["middle"], dies_after_s=3.2, exit_code=-9, log="out of memory\n"
+    )
+    fake.conduct(protocol())
+    of_middle = [trial for trial in fake.trials() if trial["name"] == "middle"]
+    *before, last = of_middle
+    assert {trial["state"] for trial in before} == {"ok"}
+    assert (last["state"], last["reason"]) == (
+        "failed",
+        "middle died under load (signal 9)\nout of memory",
+    )
+    assert len(of_middle) < 6
+    assert [name for name, _ in order(fake)].count("fast") == 6
+    assert [name for name, _ in order(fake)].count("slow") == 6
+    assert any("middle died under load" in trouble for trouble in fake.troubles())
+    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
+
+
+def test_a_server_that_died_starts_again_in_the_next_invocation(fake: FakeWorld) -> None:
+    fake.servers["slow"] = replace(fake.servers["slow"], dies_after_s=2)
+    fake.conduct(protocol(stopping={"kind": "fixed", "repetitions": 4, "invocations": 2}))
+    seen = {trial["invocation"] for trial in fake.trials() if trial["name"] == "slow"}
+    assert seen == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("server", "fault"),
+    [
+        (
+            FakeServer(dies_after_s=0.01, exit_code=1, log="no configuration\n"),
+            "slow ended before it was ready (exit 1)",
+        ),
+        (
+            FakeServer(answer=greet, ready_after_s=100, log="no configuration\n"),
+            "slow was not ready within 5 s: it never answered",
+        ),
+        (
+            FakeServer(answer=lambda _: GREETING.replace(b"200", b"502"), log="no configuration\n"),
+            "slow was not ready within 5 s: expected status 200, got 502",
+        ),
+    ],
+)
+def test_a_server_that_does_not_start_is_told_and_left_out(
+    fake: FakeWorld, server: FakeServer, fault: str
+) -> None:
+    fake.servers["slow"] = server
+    fake.conduct(protocol())
+    assert {name for name, _ in order(fake)} == {"fast", "middle"}
+    assert len(order(fake)) == 12
+    assert fake.rows("SELECT name, fault FROM contender WHERE fault IS NOT NULL") == [
+        {"name": "slow", "fault": fault}
+    ]
+    (start,) = fake.rows("SELECT fault, log_tail FROM start WHERE fault IS NOT NULL")
+    assert start == {"fault": fault, "log_tail": "no configuration\n"}
+    assert fake.troubles() == [f"{fault}\n  | no configuration"]
+    assert fake.left_running() == []
+
+
+def test_a_server_that_was_right_once_only_is_not_measured(fake: FakeWorld) -> None:
+    answers = itertools.chain([GREETING], itertools.repeat(b"SSH-2.0\r\n"))
+    fake.servers["slow"] = FakeServer(answer=lambda _: next(answers))
+    fake.conduct(protocol())
+    assert {name for name, _ in order(fake)} == {"fast", "middle"}
+    assert fake.troubles() == ["slow is not measured: no readable HTTP response to GET /"]
+    assert fake.left_running() == []
+
+
+def test_a_server_that_dies_while_it_is_warmed(fake: FakeWorld) -> None:
+    fake.servers["slow"] = replace(fake.servers["slow"], dies_after_s=0.5, log="bye\n")
+    fake.conduct(protocol(warmup={"kind": "fixed", "duration_s": 1.0}))
+    assert [name for name, _ in order(fake)].count("fast") == 6
+    assert any("slow died" in trouble for trouble in fake.troubles())
+    assert fake.left_running() == []
+
+
+def test_without_any_server_nothing_is_measured(fake: FakeWorld) -> None:
+    fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
+    fake.conduct(protocol())
+    assert fake.trials() == []
+    assert fake.rows("SELECT count(*) AS n FROM contender WHERE fault IS NULL") == [{"n": 0}]
+
+
+def test_without_any_build_there_is_an_error_and_a_kept_run(fake: FakeWorld) -> None:
+    fake.host.on_run(
+        lambda command: command[0] == "maker", lambda *_: Completed(127, "", "", 0.1, 0.1)
+    )
+    with pytest.raises(DeadheatError, match="no contender is left to measure"):
+        fake.conduct(protocol(canary=True))
+    (run,) = fake.rows("SELECT state, conclusion FROM run")
+    assert run["state"] == "failed"
+    assert "no contender is left" in json.loads(run["conclusion"])["why"]
+
+
+def test_an_interrupted_run_is_kept(fake: FakeWorld) -> None:
+    def interrupt(loads: int) -> None:
+        if loads == 7:
+            raise KeyboardInterrupt
+
+    fake.before_load = interrupt
+    run_id = fake.conduct(protocol())
+    assert len(fake.trials()) == 7
+    (run,) = fake.rows("SELECT id, state, conclusion, ended_at FROM run")
+    assert (run["id"], run["state"]) == (run_id, "interrupted")
+    assert json.loads(run["conclusion"])["why"] == "interrupted"
+    assert run["ended_at"] is not None
+    assert "interrupted: what was measured is kept" in fake.troubles()
+    assert fake.left_running() == []
+
+
+SETTLE = {"kind": "settle", "invocations": 2, "blocks_min": 4, "budget_s": 600}
+
+
+def test_a_race_ends_when_its_order_is_settled(fake: FakeWorld) -> None:
+    fake.conduct(protocol(stopping=SETTLE, connections=[10]))
+    (run,) = fake.rows("SELECT conclusion FROM run")
+    assert json.loads(run["conclusion"])["why"] == "settled"
+    assert fake.host.now_s() < 600
+    assert {trial["invocation"] for trial in fake.trials()} >= {1, 2}
+
+
+def test_a_race_that_does_not_settle_ends_with_its_budget(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, one=1000, other=1020)
+    fake.noise = 0.3
+    fake.conduct(protocol(stopping=SETTLE | {"budget_s": 60}, connections=[10]))
+    (run,) = fake.rows("SELECT conclusion FROM run")
+    assert json.loads(run["conclusion"])["why"] == "budget spent"
+    assert 30 < fake.host.now_s() <= 62
+
+
+def test_canaries_run_in_every_block_and_do_not_compete(fake: FakeWorld) -> None:
+    fake.conduct(protocol(canary=True, connections=[10]))
+    roles = {row["name"]: row["role"] for row in fake.rows("SELECT name, role FROM contender")}
+    assert roles == {
+        **dict.fromkeys(("fast", "middle", "slow"), "rival"),
+        **dict.fromkeys(("null-server", "reference"), "canary"),
+    }
+    for block in batches(order(fake), 5):
+        assert {name for name, _ in block} == set(roles)
+
+
+def test_the_ceiling_is_known_before_the_first_rival(fake: FakeWorld) -> None:
+    fake.rates["null-server"] = 3500.0
+    warmup = {"kind": "fixed", "duration_s": 1.0}
+    fake.conduct(protocol(canary=True, connections=[10], warmup=warmup))
+    failed = fake.rows(
+        "SELECT DISTINCT name FROM gate JOIN trial ON trial.id = gate.trial_id"
+        " JOIN contender ON contender.id = contender_id WHERE code = 'ceiling' AND NOT passed"
+    )
+    assert [row["name"] for row in failed] == ["fast"]
+    read = fake.rows("SELECT count(*) AS n FROM gate WHERE code = 'ceiling'")
+    assert read == [{"n": 9 + 3}]  # of every rival and of the reference, from the first block on
+
+
+def test_latency_is_measured_apart_below_saturation(fake: FakeWorld) -> None:
+    fake.conduct(protocol(connections=[10]), latency_s=2.0)
+    latency = [trial for trial in fake.trials() if trial["kind"] == "latency"]
+    shares = sorted(
+        (trial["name"], round(trial["offered_rate_per_s"] / fake.rates[trial["name"]], 1))
+        for trial in latency
+    )
+    assert shares == [
+        (name, share) for name in ("fast", "middle", "slow") for share in (0.5, 0.7, 0.9)
+    ]
+    assert {trial["state"] for trial in latency} == {"ok"}
+    assert fake.left_running() == []
+
+
+def test_warming_goes_on_until_the_rate_is_steady(fake: FakeWorld) -> None:
+    warmup = {"kind": "steady", "least_s": 1.0, "limit_s": 5.0}
+    fake.conduct(protocol(warmup=warmup, connections=[10]))
+    steady = [json.loads(row["steady"]) for row in fake.rows("SELECT steady FROM start")]
+    assert {one["kind"] for one in steady} == {"flat"}
+    assert all(one["trouble"] is None for one in steady)
+
+
+def test_the_machine_and_the_command_are_kept(fake: FakeWorld) -> None:
+    fake.conduct(protocol())
+    hosts = fake.rows("SELECT role, cpus FROM host ORDER BY role")
+    assert hosts == [{"role": "load", "cpus": "[1]"}, {"role": "server", "cpus": "[0]"}]
+    (run,) = fake.rows("SELECT command, protocol FROM run")
+    assert json.loads(run["command"]) == ["deadheat", "run"]
+    assert Protocol.model_validate_json(run["protocol"]) == protocol()
+    (build, *_) = fake.rows("SELECT server, files, toolchains FROM build ORDER BY id")
+    assert build["server"] == "fast"
+    assert "main.c" in json.loads(build["files"])
+    assert json.loads(build["toolchains"]) == {"maker": "1.0"}
