@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from deadheat.campaign.calibrate import host_key
+from deadheat.host.machine import host_key
 from deadheat.report.analysis import analyse
 from deadheat.report.conclusion import conclusions
 from deadheat.report.load import load_view

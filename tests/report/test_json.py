@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from deadheat.campaign.calibrate import host_key
+from deadheat.host.machine import host_key
 from deadheat.report.analysis import analyse
 from deadheat.report.csv_table import write as write_csv
 from deadheat.report.document import SCHEMA, Document, schema

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.calibrate import host_key
+from deadheat.host.machine import host_key
 from deadheat.report.load import load_view
 from deadheat.store import Store, StoreError
 from tests.report.made import FINGERPRINT, QUICK, failed, histogram, made_run

@@ -4,7 +4,7 @@ One server under many names (A/A): every difference found between copies is fals
 a known piece of extra work a request: which slowdown is found.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -190,9 +190,3 @@ def _slowdown(fits: Sequence[PairFits], copies: int, k: int) -> Slowdown:
         found=sum(ratio > width for ratio, width in zip(ratios, widths, strict=True)),
         races=len(fits),
     )
-
-
-def host_key(fingerprint: Mapping[str, Any]) -> str:
-    """Which kind of machine a calibration speaks for: processor, CPUs, kernel."""
-    cpu = fingerprint["cpu"]
-    return f"{cpu['model']}, {cpu['logical']} CPUs, {fingerprint['kernel']}"

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from deadheat.campaign.calibrate import Calibration, calibrate, host_key
+from deadheat.campaign.calibrate import Calibration, calibrate
 from deadheat.catalog import find_root
 from deadheat.cli.options import catalog_option, json_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import local_world
+from deadheat.host.machine import host_key
 from deadheat.protocol import load_protocol
 from deadheat.store import Store
 

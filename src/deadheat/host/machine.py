@@ -59,3 +59,9 @@ class Machine:
     def sysctl_number(self, name: str) -> int | None:
         text = self.sysctl(name)
         return int(text) if text is not None and text.isdigit() else None
+
+
+def host_key(fingerprint: Mapping[str, Any]) -> str:
+    """Which kind of machine a calibration speaks for: processor, CPUs, kernel."""
+    cpu = fingerprint["cpu"]
+    return f"{cpu['model']}, {cpu['logical']} CPUs, {fingerprint['kernel']}"

@@ -81,6 +81,8 @@ class Trial(Part):
 
     invocation: int
     block: int
+    heat: int
+    """1, unless memory did not hold all contenders at once."""
     valid: bool
     """Only a valid trial ranks: it ended with a rate, and passed every gate."""
     state: Literal["ok", "failed"]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from deadheat.campaign.calibrate import host_key
+from deadheat.host.machine import host_key
 from deadheat.report.distribution import Distribution, of_histograms, of_summaries
 from deadheat.report.view import (
     CalibrationView,
