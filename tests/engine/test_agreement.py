@@ -1,0 +1,60 @@
+"""Where a server behaves, the engine, wrk and ab agree with it and with each other."""
+
+from statistics import median
+
+import pytest
+
+from deadheat.load import LoadSpec
+from deadheat.load.ab import Ab
+from deadheat.load.wrk import Wrk
+from tests.engine.runs import answers_accounted_for, null_server, run_engine, run_other
+
+CONNECTIONS = 8
+BUSY = ("--null-work", "30000")  # the server, not a client, sets the rate
+
+
+@pytest.mark.parametrize("keep_alive", [True, False], ids=["kept", "connection-per-request"])
+def test_engine_counts_what_the_server_counts(keep_alive: bool) -> None:
+    for threads in ("1", "2"):
+        with null_server() as server:
+            kept = [] if keep_alive else ["--close"]
+            document, _ = run_engine(
+                server.url, "-c", "8", "-t", threads, "-d", "500ms", "--warmup", "100ms", *kept
+            )
+        assert document["classes"]["ok"] == document["requests"]["scheduled"]
+        assert answers_accounted_for(document) == server.counts["answered"]
+
+
+def test_an_open_loop_counts_what_the_server_counts() -> None:
+    with null_server() as server:
+        document, _ = run_engine(
+            server.url, "-c", "8", "-d", "500ms", "--rate", "1000", "--arrival", "poisson"
+        )
+    assert document["classes"]["ok"] == document["requests"]["scheduled"]
+    assert answers_accounted_for(document) == server.counts["answered"]
+
+
+def test_wrk_counts_what_the_server_counts_but_for_what_it_leaves_in_flight() -> None:
+    with null_server() as server:
+        counted = run_other(Wrk, LoadSpec(server.url, CONNECTIONS, 1.0)).requests_ok
+    assert 0 <= server.counts["answered"] - counted <= CONNECTIONS
+
+
+def test_ab_counts_what_the_server_counts_but_for_what_it_leaves_in_flight() -> None:
+    with null_server() as server:
+        counted = run_other(Ab, LoadSpec(server.url, CONNECTIONS, 1.0)).requests_ok
+    assert 0 <= server.counts["answered"] - counted <= CONNECTIONS
+
+
+@pytest.mark.parametrize("tool", [Wrk, Ab], ids=["wrk", "ab"])
+def test_rates_of_a_busy_server_agree(tool: type[Wrk] | type[Ab]) -> None:
+    """Taken in turns, so that both see the same machine; the median of the ratios is judged."""
+    ratios = []
+    with null_server(*BUSY) as server:
+        for _ in range(3):
+            other = run_other(tool, LoadSpec(server.url, CONNECTIONS, 1.0)).rate_per_s
+            document, _ = run_engine(
+                server.url, "-c", str(CONNECTIONS), "-d", "1s", "--warmup", "0s"
+            )
+            ratios.append(document["rate_per_s"] / other)
+    assert 2 / 3 < median(ratios) < 3 / 2, ratios

@@ -1,0 +1,59 @@
+"""A listen queue of one, a server that is stopped, a reset inside a body: all of it accounted."""
+
+import json
+import signal
+import subprocess
+
+from tests.engine.runs import LIMIT_S, answers_accounted_for, engine_binary, null_server, run_engine
+from tests.engine.scripted import GOOD, Reply, scripted
+
+TIMEOUT_US = 200_000
+
+
+def test_a_listen_queue_of_one_delays_requests_and_loses_none() -> None:
+    reply = Reply(GOOD.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"), "close")
+    with scripted(reply, backlog=1) as server:
+        document, _ = run_engine(
+            server.url, "-c", "32", "-d", "300ms", "--warmup", "0s", "--drain", "3s", "--close"
+        )
+        classes = document["classes"]
+        assert classes["ok"] > 0
+        assert classes["ok"] + classes["unfinished"] == document["requests"]["scheduled"]
+        unseen = server.answered - answers_accounted_for(document)
+        assert 0 <= unseen <= classes["unfinished"]
+
+
+def test_a_stopped_server_is_timeouts_and_a_tail() -> None:
+    with null_server() as server:
+        command = [engine_binary(), server.url, "--stream", "-c", "8", "--warmup", "0s"]
+        command += ["-d", "1s", "--timeout", f"{TIMEOUT_US // 1000}ms"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine:
+            assert engine.stdout is not None
+            for line in engine.stdout:
+                if json.loads(line).get("ok"):
+                    break
+            server.process.send_signal(signal.SIGSTOP)
+            document = json.loads(engine.stdout.read().splitlines()[-1])["document"]
+            exit_code = engine.wait(LIMIT_S)
+    classes = document["classes"]
+    assert classes["ok"] > 0
+    assert classes["timeout_first_byte"] >= 8  # each connection waited in vain
+    assert classes["ok"] + classes["timeout_first_byte"] == document["requests"]["scheduled"]
+    assert document["latency"]["service_us"]["max"] >= TIMEOUT_US
+    assert document["latency"]["service_us"]["count"] >= classes["ok"] + 8
+    assert exit_code == 3
+
+
+def test_a_reset_inside_a_body_is_counted_each_time() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+    with scripted(Reply(head + b"x" * 50_000, "reset"), first=Reply(GOOD)) as server:
+        document, exit_code = run_engine(
+            server.url, "-c", "4", "-d", "500ms", "--warmup", "0s", "--any-body"
+        )
+        classes = document["classes"]
+        # What had not been read when the reset came is lost, and may be all of a response.
+        assert classes["reset_mid"] > 0
+        assert classes["reset_mid"] + classes["reset_before_byte"] == server.answered - 1
+        assert document["requests"]["scheduled"] == server.answered - 1
+        assert document["rate_per_s"] == 0
+        assert exit_code == 3

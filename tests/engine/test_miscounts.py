@@ -1,0 +1,63 @@
+"""Where wrk or ab counts wrong, and the engine right: the server's own count is the truth."""
+
+from deadheat.load import LoadSpec
+from deadheat.load.ab import Ab
+from deadheat.load.wrk import Wrk
+from tests.engine.runs import answers_accounted_for, run_engine, run_other
+from tests.engine.scripted import GOOD, Reply, scripted
+
+CONNECTIONS = 4
+ENGINE = ("-c", str(CONNECTIONS), "-d", "300ms", "--warmup", "0s")
+
+UNTIL_CLOSE = Reply(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nHello, World!", "close")
+TRUNCATED = Reply(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nHello, World!", "close")
+HINTED = Reply(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + GOOD)
+
+
+def test_wrk_takes_the_end_of_a_close_delimited_reply_for_a_read_error() -> None:
+    with scripted(UNTIL_CLOSE) as server:
+        counted = run_other(Wrk, LoadSpec(server.url, CONNECTIONS, 1.0))
+        answered, connections = server.answered, server.connections
+        assert counted.errors["read"] > 0
+        assert abs(counted.errors["read"] - answered) <= 2 * CONNECTIONS  # one for each good reply
+        assert connections > 1.5 * answered  # and opens two connections for each
+
+
+def test_engine_takes_close_delimited_replies_for_what_they_are() -> None:
+    with scripted(UNTIL_CLOSE) as server:
+        for kept in ([], ["--close"]):
+            before = server.answered
+            document, _ = run_engine(server.url, *ENGINE, *kept)
+            assert document["classes"]["ok"] == document["requests"]["scheduled"] > 0
+            assert answers_accounted_for(document) == server.answered - before
+
+
+def test_ab_finds_nothing_wrong_with_truncated_bodies() -> None:
+    with scripted(TRUNCATED) as server:
+        spec = LoadSpec(server.url, CONNECTIONS, 1.0, keep_alive=False, request_cap=200)
+        counted = run_other(Ab, spec)
+        assert counted.requests_ok == 200
+        assert not counted.errors
+        assert server.answered >= 200
+
+
+def test_engine_counts_each_truncated_body() -> None:
+    with scripted(TRUNCATED, first=Reply(GOOD)) as server:
+        document, exit_code = run_engine(server.url, *ENGINE, "--any-body")
+        assert document["classes"]["eof_mid_body"] == server.answered - 1 > 0
+        assert document["classes"]["eof_mid_body"] == document["requests"]["scheduled"]
+        assert document["rate_per_s"] == 0
+        assert exit_code == 3
+
+
+def test_wrk_counts_early_hints_as_one_more_response() -> None:
+    with scripted(HINTED) as server:
+        counted = run_other(Wrk, LoadSpec(server.url, CONNECTIONS, 1.0))
+        assert counted.requests_ok > 1.5 * server.answered
+
+
+def test_engine_counts_one_response_where_early_hints_came_first() -> None:
+    with scripted(HINTED) as server:
+        document, _ = run_engine(server.url, *ENGINE)
+        assert document["classes"]["ok"] == document["requests"]["scheduled"] > 0
+        assert answers_accounted_for(document) == server.answered
