@@ -257,6 +257,48 @@ def test_canaries_run_in_every_block_and_do_not_compete(fake: FakeWorld) -> None
         assert {name for name, _ in block} == set(roles)
 
 
+def most_at_once(fake: FakeWorld) -> int:
+    """The most processes that lived at the same time."""
+    alive, most = set(), 0
+    started = (str(number) for number in itertools.count(1))
+    for call, what in fake.host.calls:
+        if call == "start":
+            alive.add(next(key for key in started if key in fake.host.processes))
+        elif call == "stop":
+            alive.discard(what)
+        most = max(most, len(alive))
+    return most
+
+
+def test_rivals_that_do_not_fit_run_in_further_heats(fake: FakeWorld) -> None:
+    stopping = {"kind": "fixed", "repetitions": 2}
+    fake.conduct(protocol(at_once=2, canary=True, connections=[10], stopping=stopping))
+    heats: dict[int, list[str]] = {}
+    for trial in fake.trials():
+        heats.setdefault(trial["heat"], []).append(trial["name"])
+    assert sorted(heats) == [1, 2]
+    assert sorted(len(names) for names in heats.values()) == [2 * 3, 2 * 4]
+    assert all({"null-server", "reference"} <= set(names) for names in heats.values())
+    everyone = [name for names in heats.values() for name in names]
+    assert {everyone.count(name) for name in ("fast", "middle", "slow")} == {2}
+    assert len({trial["block"] for trial in fake.trials()}) == 4
+    assert most_at_once(fake) == 4
+
+
+def test_memory_decides_how_many_are_started(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = fake.host.sample
+    monkeypatch.setattr(
+        fake.host,
+        "sample",
+        lambda at_s, processes: replace(sample(at_s, processes), memory_available_bytes=1 << 20),
+    )
+    fake.conduct(protocol())
+    assert most_at_once(fake) == 1
+    assert [trial["heat"] for trial in fake.trials()] == [1] * 6 + [2] * 6 + [3] * 6
+
+
 def test_the_ceiling_is_known_before_the_first_rival(fake: FakeWorld) -> None:
     fake.rates["null-server"] = 3500.0
     warmup = {"kind": "fixed", "duration_s": 1.0}

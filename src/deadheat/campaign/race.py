@@ -125,7 +125,7 @@ class Race:
 
     def _start_heat(self, started: list[Started], waiting: list[Entrant]) -> None:
         """Start the canaries and as many of `waiting` as memory holds, at least one."""
-        for entrant in (e for e in self._entrants if e.racer.role == "canary"):
+        for entrant in [e for e in self._entrants if e.racer.role == "canary"]:
             self._start(entrant, started)
         canaries = len(started)
         while waiting and (len(started) == canaries or self._has_room(len(started) - canaries)):
