@@ -1,0 +1,61 @@
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from deadheat.cli import main
+from tests.servers.racers import CATALOG
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a command left: its exit code, and what it printed where."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def way_out(self) -> str:
+        return self.err.partition("way out: ")[2].strip()
+
+
+Deadheat = Callable[..., Ended]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Deadheat's home, and a catalog of servers that misbehave on purpose."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("DEADHEAT_HOME", str(folder))
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(CATALOG))
+    monkeypatch.setenv("COLUMNS", "160")
+    return folder
+
+
+@pytest.fixture
+def deadheat(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Deadheat:
+    """Runs a command line as the entry point does."""
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["deadheat", *arguments])
+        code = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        printed = capsys.readouterr()
+        return Ended(code, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def bare_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with nothing installed."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))

@@ -1,0 +1,94 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Deadheat
+from tests.servers.racers import CATALOG
+
+
+def test_what_can_run_here(deadheat: Deadheat) -> None:
+    ended = deadheat("list")
+    assert ended.code == 0
+    (line,) = [line for line in ended.out.splitlines() if line.startswith("hello ")]
+    assert line.split() == ["hello", "Python", "socket", "server", "ready"]
+    assert ended.out.splitlines()[-1] == f"10 servers in {CATALOG / 'servers'}, 10 ready here"
+
+
+def test_the_shape_of_its_json(deadheat: Deadheat) -> None:
+    told = json.loads(deadheat("list", "dies-mid-trial", "--json").out)
+    (row,) = told["servers"]
+    assert told["faults"] == {}
+    assert {key: type(value).__name__ for key, value in row.items()} == {
+        **dict.fromkeys(("name", "language", "framework", "kind", "homepage"), "str"),
+        **dict.fromkeys(("ready", "built"), "bool"),
+        **dict.fromkeys(("missing", "install", "settings", "published"), "list"),
+        **{"toolchains": "dict", "verified": "NoneType"},
+    }
+    assert row["settings"] == ["default", "at-once"]
+    assert list(row["toolchains"]) == ["python3"]
+
+
+def test_published_rows_are_shown(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DEADHEAT_CATALOG")
+    told = json.loads(deadheat("list", "node-http", "--json").out)
+    rows = {(row["protocol"], row["row"]) for row in told["servers"][0]["published"]}
+    assert ("woo-2016", "Node.js http module") in rows
+
+
+@pytest.mark.usefixtures("bare_path")
+def test_what_is_missing_and_how_to_get_it(deadheat: Deadheat) -> None:
+    row = json.loads(deadheat("list", "hello", "--json").out)["servers"][0]
+    assert (row["ready"], row["missing"]) == (False, ["python3 is not installed"])
+    assert row["install"] == ["apt-get install -y python3"]
+    out = deadheat("list", "hello").out
+    assert "python3 is not installed" in out
+    assert "hello: install with  apt-get install -y python3" in out
+
+
+def test_lines_are_whole_where_nobody_looks(
+    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: names were folded at 80 columns in a pipe."""
+    monkeypatch.setenv("COLUMNS", "40")
+    out = deadheat("list").out
+    assert len([line for line in out.splitlines() if " Python " in line]) == 10
+
+
+def test_a_built_server_says_so(deadheat: Deadheat, home: Path) -> None:
+    assert deadheat("build", "hello").code == 0
+    assert (home / "builds" / "hello").is_dir()
+    assert json.loads(deadheat("list", "hello", "--json").out)["servers"][0]["built"]
+
+
+@pytest.fixture
+def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A catalog of which one manifest cannot be read."""
+    root = tmp_path / "catalog"
+    for part in ("recipes", "protocols", "servers/hello", "servers/never-ready"):
+        shutil.copytree(CATALOG / part, root / part)
+    manifest = root / "servers" / "never-ready" / "server.toml"
+    manifest.write_text(manifest.read_text().replace("worker =", "wroker ="))
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(root))
+    return manifest
+
+
+def test_a_manifest_that_cannot_be_read_is_listed_with_file_and_line(
+    deadheat: Deadheat, broken: Path
+) -> None:
+    ended = deadheat("list")
+    assert f"{broken}:13: start.wroker: unknown key" in ended.out
+    assert f"{broken}:11: start.worker: missing" in ended.out
+    assert "1 servers in" in ended.out
+    assert "never-ready" in json.loads(deadheat("list", "--json").out)["faults"]
+
+
+def test_a_manifest_that_cannot_be_read_is_no_silent_absence(
+    deadheat: Deadheat, broken: Path
+) -> None:
+    """Regression: a run over everything said nothing of it."""
+    assert f"left out: {broken}:11: " in deadheat("plan", "--protocol", "brief").err
+    ended = deadheat("plan", "--protocol", "brief", "never-ready")
+    assert ended.code == 1
+    assert f"error: {broken}:11: start.worker: missing" in ended.err
