@@ -141,6 +141,13 @@ def test_every_gate_is_listed_under_its_own_name() -> None:
         assert codes_read == {gate.__name__}
 
 
+def test_a_reading_has_a_unit_and_a_gate_without_one_has_none() -> None:
+    assert all(gate.unit for one in (evidence(), open_loop()) for gate in judge(one))
+    steady = steady_gate("flat")
+    assert steady is not None
+    assert steady.unit is None
+
+
 def test_errors_name_their_classes_the_most_frequent_first() -> None:
     gate = the("errors", evidence({"errors": {"status": 2, "eof_mid_body": 40}}))
     assert gate.reading == 42

@@ -158,7 +158,7 @@ class MadeRun:
 
 def failed(code: str = "steal", reading: float = 0.04) -> tuple[Gate, ...]:
     """One gate that failed."""
-    return (Gate(code, False, reading, 0.01, "stop what else runs on this machine"),)
+    return (Gate(code, False, reading, 0.01, "share", "stop what else runs on this machine"),)
 
 
 def made_run(path: Path, **values: Any) -> MadeRun:

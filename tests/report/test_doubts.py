@@ -14,7 +14,10 @@ def of(run: MadeRun) -> dict[str, Doubt]:
 
 def test_a_clean_run_says_what_was_asked(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    passed = (Gate("steal", True, 0.0, 0.01, ""), Gate("errors", True, 0.0, 0.0, ""))
+    passed = (
+        Gate("steal", True, 0.0, 0.01, "share", ""),
+        Gate("errors", True, 0.0, 0.0, "count", ""),
+    )
     run.race({"a": 9000}, invocations=1, blocks=2, gates=passed)
     run.end()
     assert of(run) == {}
@@ -24,9 +27,9 @@ def test_a_clean_run_says_what_was_asked(tmp_path: Path) -> None:
 
 def test_a_run_that_was_cut_short_says_so(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    assert "has not ended" in of(run)["running"].text
+    assert "still under way" in of(run)["running"].text
     run.end("interrupted", "interrupted")
-    assert "was interrupted;" in of(run)["interrupted"].text
+    assert "the run was interrupted;" in of(run)["interrupted"].text
     run.end("failed", "the disk is full")
     assert "was failed: the disk is full" in of(run)["failed"].text
 
@@ -39,7 +42,7 @@ def test_a_gate_is_one_line_with_its_worst_reading_and_advice(tmp_path: Path) ->
         run.trial("a", 100.0, gates=failed(reading=reading))
     run.trial("b", 100.0, gates=failed())
     doubt = of(run)["steal"]
-    assert doubt.text == "steal: failed in 3 trials of a and 1 trial of b (worst 0.09, limit 0.01)"
+    assert doubt.text == "steal: failed in 3 trials of a and 1 trial of b (worst 9 %, limit 1 %)"
     assert doubt.contenders == ("a", "b")
     assert doubt.advice == "stop what else runs on this machine"
 

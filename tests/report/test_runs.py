@@ -1,12 +1,21 @@
 """Listing stored runs, and finding the one that is meant."""
 
+import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from deadheat.report.runs import find_run, list_runs
-from deadheat.store import Store, StoreError
+from deadheat.report.analysis import analyse
+from deadheat.report.heading import heading
+from deadheat.report.load import load_view
+from deadheat.report.runs import find_run, lines, list_runs
+from deadheat.store import Store, StoreError, Writer
 from tests.report.made import made_run
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -27,6 +36,7 @@ def store(tmp_path: Path) -> Store:
             seed=1,
             deadheat_version="0",
             generator_version="0",
+            writer=json.dumps(Writer.this_process().to_json()),
         )
     return store
 
@@ -72,3 +82,32 @@ def test_a_line_tells_one_run_from_another(tmp_path: Path) -> None:
         4,
     )
     assert listed.ended_at is not None
+
+
+def test_a_run_whose_process_is_gone_is_lost_not_running(tmp_path: Path) -> None:
+    begin = "import sys, pathlib; from tests.report.made import made_run; "
+    begin += "made_run(pathlib.Path(sys.argv[1]))"
+    path = tmp_path / "runs.sqlite"
+    subprocess.run([sys.executable, "-c", begin, str(path)], check=True, cwd=ROOT)
+    with Store(path, read_only=True) as store:
+        (run,) = list_runs(store)
+        view = load_view(store, run.run_id)
+        assert (run.state, view.state) == ("lost", "lost")
+        assert "process gone" in lines([run])
+        assert "ended without a conclusion (its process is gone)" in heading(view, analyse(view))[0]
+
+
+def test_a_run_of_this_process_is_running(tmp_path: Path) -> None:
+    assert list_runs(made_run(tmp_path / "runs.sqlite").store)[0].state == "running"
+
+
+def test_a_number_that_was_given_again_is_another_process() -> None:
+    here = Writer.this_process()
+    assert here.state() == "alive"
+    assert replace(here, start_ticks=here.start_ticks + 1).state() == "gone"
+
+
+def test_a_process_of_another_machine_or_container_cannot_be_seen() -> None:
+    here = Writer.this_process()
+    assert replace(here, boot_id="another").state() == "unknown"
+    assert replace(here, pid_namespace="pid:[1]").state() == "unknown"

@@ -113,9 +113,9 @@ def test_best_of_n_is_labelled(tmp_path: Path) -> None:
 
 def test_a_run_in_progress_and_an_empty_one_are_shown(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    assert "running" in shown(run)
+    assert "still under way" in shown(run)
     run.race({"alpha": 9000, "beta": 3000}, invocations=1, blocks=1)
-    assert "running" in shown(run)
+    assert "still under way" in shown(run)
     run.end("interrupted", "interrupted")
     assert "interrupted after" in shown(run)
 

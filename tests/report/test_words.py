@@ -3,6 +3,7 @@
 import pytest
 
 from deadheat.report import words
+from deadheat.store import Unit
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,22 @@ def test_listings() -> None:
         "a and b",
         "a, b and c",
     ]
+
+
+@pytest.mark.parametrize(
+    ("read", "limit", "unit", "shown"),
+    [
+        (0.9008, 0.0704, "share", ("90 %", "7 %")),
+        (0.0137, 0.0101, "share", ("1.4 %", "1 %")),
+        (0.9896, 0.9899, "share", ("98.96 %", "98.99 %")),
+        (0.704, 0.7, "share", ("70.4 %", "70 %")),
+        (3.2, 0.8, "share", ("320 %", "80 %")),
+        (28687.0, 100.0, "us", ("28,687 µs", "100 µs")),
+        (248.35, 1.0, "per_10k", ("248 per 10,000 requests", "1 per 10,000 requests")),
+        (264.0, 0.0, "count", ("264", "0")),
+    ],
+)
+def test_a_reading_and_its_limit_have_units_and_are_told_apart(
+    read: float, limit: float, unit: Unit, shown: tuple[str, str]
+) -> None:
+    assert words.told_apart(read, limit, unit) == shown

@@ -48,5 +48,5 @@ def trial(run_id: str, contender_id: int, block: int = 1) -> TrialRecord:
         histograms={"service_us": "HISTFAAA"},
         series={"load": [{"at_s": 0.1, "ok": 100}], "machine": []},
         errors={"reset": 3},
-        gates=[Gate("little", True, 0.01, 0.05, "none")],
+        gates=[Gate("little", True, 0.01, 0.05, "share", "none")],
     )

@@ -9,7 +9,7 @@ from deadheat.campaign.world import World
 from deadheat.host import Completed, Sample
 from deadheat.host.cpu_time import CpuTime, cpu_time
 from deadheat.load import LoadResult, LoadSpec
-from deadheat.store import Gate
+from deadheat.store import Gate, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,18 @@ class Evidence:
         return last[counter] - first[counter] if counter in first and counter in last else None
 
 
-def at_most(code: str, reading: float, threshold: float, advice: str) -> Gate:
+def at_most(code: str, reading: float, threshold: float, unit: Unit, advice: str) -> Gate:
     """A gate that a reading passes up to its threshold, inclusive."""
-    return gate(code, reading <= threshold, reading, threshold, advice)
+    return gate(code, reading <= threshold, reading, threshold, unit, advice)
 
 
 def gate(
-    code: str, passed: bool, reading: float | None, threshold: float | None, advice: str
+    code: str,
+    passed: bool,
+    reading: float | None,
+    threshold: float | None,
+    unit: Unit | None,
+    advice: str,
 ) -> Gate:
     """A gate's advice is for those who failed it."""
-    return Gate(code, passed, reading, threshold, "" if passed else advice)
+    return Gate(code, passed, reading, threshold, unit, "" if passed else advice)

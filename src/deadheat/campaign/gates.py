@@ -54,4 +54,4 @@ def steady_gate(kind: str) -> Gate | None:
     if kind == "unsought":
         return None
     advice = "its rate never became steady: warm it longer (warmup.limit_s), or read it as it is"
-    return gate("steady", kind != "none", None, None, advice)
+    return gate("steady", kind != "none", None, None, None, advice)

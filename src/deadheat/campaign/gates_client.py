@@ -19,7 +19,7 @@ def client_limits(evidence: Evidence) -> Gate | None:
         return None
     failed = evidence.limits.get("client_resources", 0)
     advice = "the client ran out of descriptors or ports: `deadheat doctor` says how to widen them"
-    return at_most("client_limits", failed, 0, advice)
+    return at_most("client_limits", failed, 0, "count", advice)
 
 
 def client_cpu(evidence: Evidence) -> Gate | None:
@@ -33,7 +33,7 @@ def client_cpu(evidence: Evidence) -> Gate | None:
     if share is None or evidence.probes_client:
         return None
     advice = "the load generator was near its own limit: more load threads, or a second host"
-    return at_most("client_cpu", share, CLIENT_SHARE_MAX, advice)
+    return at_most("client_cpu", share, CLIENT_SHARE_MAX, "share", advice)
 
 
 def client_wait(evidence: Evidence) -> Gate | None:
@@ -42,7 +42,7 @@ def client_wait(evidence: Evidence) -> Gate | None:
     if share is None:
         return None
     advice = "the load generator waited for its CPU: end what else runs there"
-    return at_most("client_wait", share, CLIENT_WAIT_SHARE_MAX, advice)
+    return at_most("client_wait", share, CLIENT_WAIT_SHARE_MAX, "share", advice)
 
 
 def ceiling(evidence: Evidence) -> Gate | None:
@@ -54,7 +54,7 @@ def ceiling(evidence: Evidence) -> Gate | None:
         "may be the client's; more load threads, or a second host"
     )
     share = evidence.result.rate_per_s / evidence.ceiling_per_s
-    return at_most("ceiling", share, CEILING_SHARE_MAX, advice)
+    return at_most("ceiling", share, CEILING_SHARE_MAX, "share", advice)
 
 
 def send_lag(evidence: Evidence) -> Gate | None:
@@ -63,5 +63,5 @@ def send_lag(evidence: Evidence) -> Gate | None:
     if evidence.spec.rate_per_s is None or lag_us is None:
         return None
     bound_us = max(SEND_LAG_US_MAX, SEND_LAG_SHARE_MAX * (median_us or 0.0))
-    advice = "the client sent late (us): a lower rate, more load threads, or a CPU of its own"
-    return at_most("send_lag", lag_us, bound_us, advice)
+    advice = "the client sent late: a lower rate, more load threads, or a CPU of its own"
+    return at_most("send_lag", lag_us, bound_us, "us", advice)

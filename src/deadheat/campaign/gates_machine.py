@@ -15,7 +15,7 @@ def steal(evidence: Evidence) -> Gate | None:
     if (time := evidence.cpu_time) is None:
         return None
     advice = "other guests of this metal took CPU time: measure at another hour, or elsewhere"
-    return at_most("steal", time.steal_share, STEAL_SHARE_MAX + time.tick_share, advice)
+    return at_most("steal", time.steal_share, STEAL_SHARE_MAX + time.tick_share, "share", advice)
 
 
 def neighbour(evidence: Evidence) -> Gate | None:
@@ -32,7 +32,7 @@ def neighbour(evidence: Evidence) -> Gate | None:
     share = max(0.0, time.tasks_s - ours_s) / time.capacity_s
     threshold = NEIGHBOUR_SHARE_MAX + TASK_COUNTERS * time.tick_share
     advice = "other processes used these CPUs: end them; `top -o %CPU` shows which"
-    return at_most("neighbour", share, threshold, advice)
+    return at_most("neighbour", share, threshold, "share", advice)
 
 
 def listen_drops(evidence: Evidence) -> Gate | None:
@@ -43,7 +43,7 @@ def listen_drops(evidence: Evidence) -> Gate | None:
     advice = (
         "a listen queue overflowed: raise the server's backlog, and net.core.somaxconn above it"
     )
-    return at_most("listen_drops", max(drops, overflows), 0, advice)
+    return at_most("listen_drops", max(drops, overflows), 0, "count", advice)
 
 
 def retransmits(evidence: Evidence) -> Gate | None:
@@ -59,4 +59,5 @@ def retransmits(evidence: Evidence) -> Gate | None:
     advice = (
         "segments were lost: a queue overflowed on the way, or other traffic was on the network"
     )
-    return at_most("retransmits", segments * one, max(RETRANSMITS_PER_10K_MAX, one), advice)
+    most = max(RETRANSMITS_PER_10K_MAX, one)
+    return at_most("retransmits", segments * one, most, "per_10k", advice)

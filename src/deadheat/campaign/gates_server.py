@@ -17,7 +17,7 @@ def errors(evidence: Evidence) -> Gate:
             "; wrk also counts a read error for a right answer that ends with its connection: "
             "--generator engine tells them apart"
         )
-    return at_most("errors", result.errors_total, 0, advice)
+    return at_most("errors", result.errors_total, 0, "count", advice)
 
 
 def served(evidence: Evidence) -> Gate | None:
@@ -36,7 +36,7 @@ def served(evidence: Evidence) -> Gate | None:
         f"{result.connections_established}): fewer connections, a longer trial, a larger backlog, "
         "or more workers"
     )
-    return gate("served", seen >= wanted, seen, wanted, advice)
+    return gate("served", seen >= wanted, seen, wanted, "count", advice)
 
 
 def little_law(evidence: Evidence) -> Gate | None:
@@ -52,7 +52,7 @@ def little_law(evidence: Evidence) -> Gate | None:
     off = abs(result.little_law_error)
     advice = "connections were idle or starved, or time passed inside the client"
     edges = mean_us / 1e6 / result.elapsed_s
-    return at_most("little_law", off, LITTLE_ERROR_MAX + edges, advice)
+    return at_most("little_law", off, LITTLE_ERROR_MAX + edges, "share", advice)
 
 
 def achieved(evidence: Evidence) -> Gate | None:
@@ -71,4 +71,4 @@ def achieved(evidence: Evidence) -> Gate | None:
     under_way = (result.service_us.get("mean") or 0.0) / 1e6 / until_s
     advice = "the server did not keep up with the offered rate: its latency has no bound there"
     least = ACHIEVED_SHARE_MIN - under_way
-    return gate("achieved", share >= least, share, least, advice)
+    return gate("achieved", share >= least, share, least, "share", advice)

@@ -80,7 +80,7 @@ def _why_no_order(view: RunView, analysis: Analysis) -> str:
     """Why nothing is ranked, and what would change it."""
     if not any(standing.cell.valid for standing in analysis.main.standings):
         return "no trial was valid, so nothing is ranked: see the doubts"
-    if view.state == "running":
+    if view.state in words.UNENDED:
         return "too few blocks so far"
     missing = (
         "one start of each server does not show what a fresh start changes"

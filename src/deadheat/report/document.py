@@ -24,7 +24,9 @@ class Run(Part):
     """One execution of a protocol."""
 
     id: str
-    state: Literal["running", "complete", "interrupted", "failed"]
+    state: Literal["running", "complete", "interrupted", "failed", "lost", "unended"]
+    """`lost`: its process is gone, without a conclusion. `unended`: that process cannot be seen
+    from the machine that made this report."""
     why: str | None
     """Why it ended: settled, budget spent, interrupted, or an error."""
     started_at: datetime.datetime
@@ -73,6 +75,8 @@ class FailedGate(Part):
     code: str
     reading: Finite | None
     threshold: Finite | None
+    unit: Literal["share", "count", "us", "per_10k"] | None
+    """Of both: a share of 1, a count, microseconds, or events per 10,000 requests."""
     advice: str
 
 

@@ -44,12 +44,13 @@ def none_found(view: RunView) -> str:
 
 
 def _state(view: RunView) -> Iterator[Doubt]:
-    if view.state == "running":
-        yield Doubt("running", (), "this run has not ended: what it measured so far is shown")
+    if view.state in words.UNENDED:
+        text = f"{words.UNENDED[view.state]}: what it measured so far is shown"
+        yield Doubt(view.state, (), text)
     elif view.state != "complete":
         why = str(view.conclusion.get("why") or view.state)
         text = view.state if why == view.state else f"{view.state}: {why}"
-        yield Doubt(view.state, (), f"this run was {text}; what it measured is shown")
+        yield Doubt(view.state, (), f"the run was {text}; what it measured is shown")
 
 
 def _absent(one: ContenderView) -> Doubt:
@@ -92,8 +93,10 @@ def _who(names: Counter[str]) -> str:
 def _reading(gate: Gate) -> str:
     if gate.reading is None:
         return ""
-    limit = "" if gate.threshold is None else f", limit {words.figure(gate.threshold)}"
-    return f" (worst {words.figure(gate.reading)}{limit})"
+    if gate.threshold is None:
+        return f" (worst {words.reading(gate.reading, gate.unit)})"
+    worst, limit = words.told_apart(gate.reading, gate.threshold, gate.unit)
+    return f" (worst {worst}, limit {limit})"
 
 
 def _excess(gate: Gate) -> float:

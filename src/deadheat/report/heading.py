@@ -26,9 +26,9 @@ def command_line(view: RunView) -> str:
 
 
 def _state(view: RunView) -> str:
-    """`settled after 4 min`, `interrupted after 20 s`, `running`."""
-    if view.state == "running":
-        return "running"
+    """`settled after 4 min`, `interrupted after 20 s`, or `the run is still under way`."""
+    if view.state in words.UNENDED:
+        return words.UNENDED[view.state]
     why = str(view.conclusion.get("why") or view.state)
     text = why if view.state in ("complete", why) else f"{view.state}: {why}"
     return f"{text} after {words.duration(view.elapsed_s)}"

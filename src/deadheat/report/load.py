@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from deadheat.host.machine import host_key
 from deadheat.report.distribution import Distribution, of_histograms, of_summaries
+from deadheat.report.runs import state_of
 from deadheat.report.view import (
     CalibrationView,
     Cell,
@@ -53,7 +54,7 @@ def load_view(store: Store, run_id: str) -> RunView:
         run_id=run_id,
         started_at=datetime.datetime.fromisoformat(run["started_at"]),
         ended_at=datetime.datetime.fromisoformat(run["ended_at"]) if run["ended_at"] else None,
-        state=run["state"],
+        state=state_of(run),
         last_trial_at_s=max((row["at_s"] for row in trials), default=None),
         protocol=protocol,
         command=tuple(json.loads(run["command"])),
@@ -101,7 +102,7 @@ class _Facts:
             return _grouped(store.rows(query, run_id), "trial_id")
 
         self._gates = of_trials(
-            "gate", "code, reading, threshold, advice", " AND NOT passed ORDER BY code"
+            "gate", "code, reading, threshold, unit, advice", " AND NOT passed ORDER BY code"
         )
         self._errors = of_trials("error", "class, requests", " ORDER BY class")
         self._histograms = of_trials(
@@ -121,7 +122,14 @@ class _Facts:
             memory_peak_bytes=row["memory_peak_bytes"],
             errors={error["class"]: error["requests"] for error in self._errors[row["id"]]},
             gates_failed=tuple(
-                Gate(gate["code"], False, gate["reading"], gate["threshold"], gate["advice"])
+                Gate(
+                    code=gate["code"],
+                    passed=False,
+                    reading=gate["reading"],
+                    threshold=gate["threshold"],
+                    unit=gate["unit"],
+                    advice=gate["advice"],
+                )
                 for gate in self._gates[row["id"]]
             ),
         )

@@ -3,16 +3,18 @@
 import datetime
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from deadheat.report import words
-from deadheat.store import Store, StoreError
+from deadheat.store import Store, StoreError, Writer
 
 NEAREST = 3
+LISTED = {"lost": "process gone", "unended": "no end"}
 
 RUNS = """
-    SELECT id, started_at, ended_at, state, protocol,
+    SELECT id, started_at, ended_at, state, writer, protocol,
            (SELECT count(*) FROM contender WHERE run_id = run.id AND role = 'rival') AS contenders,
            (SELECT count(*) FROM trial WHERE run_id = run.id) AS trials
     FROM run ORDER BY started_at DESC, rowid DESC
@@ -42,13 +44,24 @@ def list_runs(store: Store) -> list[StoredRun]:
             run_id=row["id"],
             started_at=datetime.datetime.fromisoformat(row["started_at"]),
             ended_at=datetime.datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
-            state=row["state"],
+            state=state_of(row),
             protocol=str(json.loads(row["protocol"]).get("name", "?")),
             contenders=row["contenders"],
             trials=row["trials"],
         )
         for row in rows
     ]
+
+
+def state_of(run: Mapping[str, Any]) -> str:
+    """A row's state. One that nobody ended is `running` only while its process is there.
+
+    Otherwise it is `lost`; or `unended`, where that process cannot be seen from here.
+    """
+    if run["state"] != "running":
+        return str(run["state"])
+    writer = Writer(**json.loads(run["writer"]))
+    return {"alive": "running", "gone": "lost", "unknown": "unended"}[writer.state()]
 
 
 def find_run(store: Store, wanted: str | None) -> str:
@@ -82,7 +95,7 @@ def lines(runs: Sequence[StoredRun]) -> str:
         (
             run.run_id,
             words.moment(run.started_at),
-            run.state,
+            LISTED.get(run.state, run.state),
             words.plain(run.protocol, 20),
             words.count(run.contenders, "contender"),
             words.count(run.trials, "trial"),

@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from deadheat.store import Unit
+
 NONE = "–"
 MIB = 1024 * 1024
 TEXT_MAX = 300
@@ -55,6 +57,28 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
+def reading(value: float, unit: Unit | None, more: int = 0) -> str:
+    """What a gate read, with its unit; a percentage has `more` decimals than it needs."""
+    match unit:
+        case "share":
+            decimals = more if abs(value) >= 0.1 else 1 + more
+            return f"{100 * value:,.{decimals}f}".removesuffix(".0") + " %"
+        case "us":
+            return f"{value:,.0f} µs"
+        case "per_10k":
+            return f"{figure(value)} per 10,000 requests"
+    return figure(value)
+
+
+def told_apart(read: float, limit: float, unit: Unit | None) -> tuple[str, str]:
+    """A reading and its limit, with as few decimals as tell the two apart."""
+    texts = (reading(read, unit), reading(limit, unit))
+    for more in (1, 2, 3):
+        if texts[0] == texts[1]:
+            texts = (reading(read, unit, more), reading(limit, unit, more))
+    return texts
+
+
 def duration(seconds: float | None) -> str:
     """`45 s`, `3 min 20 s`, `2 h 5 min`."""
     if seconds is None:
@@ -72,6 +96,13 @@ def duration(seconds: float | None) -> str:
 
 def moment(at: datetime.datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+UNENDED = {
+    "running": "the run is still under way",
+    "lost": "the run ended without a conclusion (its process is gone)",
+    "unended": "the run has no end; whether it is under way cannot be seen from this machine",
+}
 
 
 def count(number: int, noun: str) -> str:

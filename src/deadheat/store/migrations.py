@@ -15,6 +15,7 @@ MIGRATIONS: tuple[str, ...] = (
         seed INTEGER NOT NULL,
         deadheat_version TEXT NOT NULL,
         generator_version TEXT NOT NULL,
+        writer TEXT NOT NULL,             -- JSON: the process that has to end it
         conclusion TEXT                   -- JSON: why it stopped
     ) STRICT;
     CREATE TABLE host (
@@ -116,6 +117,7 @@ MIGRATIONS: tuple[str, ...] = (
         passed INTEGER NOT NULL,
         reading REAL,
         threshold REAL,
+        unit TEXT,                        -- share, count, us, per_10k
         advice TEXT NOT NULL,
         PRIMARY KEY (trial_id, code)
     ) STRICT;

@@ -4,7 +4,9 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+Unit = Literal["share", "count", "us", "per_10k"]  # a share is of 1; per 10,000 requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,7 @@ class Gate:
     passed: bool
     reading: float | None
     threshold: float | None
+    unit: Unit | None  # of both; None where there is neither
     advice: str
 
     def columns(self) -> dict[str, Any]:
@@ -23,6 +26,7 @@ class Gate:
             "passed": int(self.passed),
             "reading": self.reading,
             "threshold": self.threshold,
+            "unit": self.unit,
             "advice": self.advice,
         }
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 from deadheat.errors import DeadheatError
 from deadheat.store.migrations import MIGRATIONS, migrate, schema_version
 from deadheat.store.records import TrialRecord
+from deadheat.store.writer import Writer
 
 BUSY_TIMEOUT_S = 30.0
 
@@ -77,6 +78,7 @@ class Store:
             seed=seed,
             deadheat_version=deadheat_version,
             generator_version=generator_version,
+            writer=json.dumps(Writer.this_process().to_json()),
         )
         return run_id
 
