@@ -48,6 +48,7 @@ class Race:
         self._begun_s = world.server_host.now_s()
         self._invocation = 0
         self._trials = 0
+        self._gates_told: set[str] = set()
         by_role = {
             role: [e.racer.name for e in entrants if e.racer.role == role]
             for role in ("rival", "canary")
@@ -222,15 +223,24 @@ class Race:
         record = measure(self._world, one.resident, spec, slot, ceiling_per_s)
         self._store.add_trial(record)
         self._trials += 1
-        if record.state == "failed":
-            told = f"{one.name} at {spec.connections}: {record.reason}"
-            self._listen(Happened(told, trouble=True))
+        self._tell_trouble(one.name, record)
         if host.alive(one.resident.process) is None:
             host.freeze(one.resident.process)
         else:
             started.remove(one)
             self._grid.stop(one)
         return record
+
+    def _tell_trouble(self, name: str, record: TrialRecord) -> None:
+        """A failed trial each time, a failed gate the first time: the report has the rest."""
+        if record.state == "failed":
+            told = f"{name} at {record.connections}: {record.reason}"
+            self._listen(Happened(told, trouble=True))
+        for gate in record.gates:
+            if not gate.passed and gate.code not in self._gates_told:
+                self._gates_told.add(gate.code)
+                told = f"doubt ({gate.code}) at {name}: {gate.advice}"
+                self._listen(Happened(told, trouble=True))
 
     def _shuffled(self, things: Iterable[T]) -> list[T]:
         order = list(things)

@@ -146,5 +146,8 @@ class Standings:
         self._last = Look(number, share, self._all_settled(share))
 
     def _all_settled(self, share: float) -> bool:
+        """Every neighbouring pair decided at every level; one rival alone has no neighbour."""
+        if len(self._rivals) < 2:
+            return True
         rankings = [self.ranking(level, share) for level in self._protocol.connections]
         return all(ranking is not None and ranking.settled for ranking in rankings)
