@@ -1,3 +1,4 @@
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DEADHEAT_HOME", str(folder))
     monkeypatch.setenv("DEADHEAT_CATALOG", str(CATALOG))
     monkeypatch.setenv("COLUMNS", "160")
+    here = Path(sys.executable).parent  # whose python3 is what the manifests ask for
+    monkeypatch.setenv("PATH", f"{here}:{os.environ['PATH']}")
     return folder
 
 
@@ -55,7 +58,7 @@ def deadheat(
 
 
 @pytest.fixture
-def bare_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def bare_path(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with nothing installed."""
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))

@@ -31,6 +31,6 @@ def command(
     names = [server.name for server in chosen_servers(open_catalog(catalog), servers, languages)]
     told = estimate(protocol, names)
     if as_json:
-        click.echo(json.dumps({"protocol": protocol.model_dump(), **told.to_json()}, indent=2))
+        click.echo(json.dumps({**told.to_json(), "protocol": protocol.model_dump()}, indent=2))
         return
     click.echo("\n".join(told.lines()))

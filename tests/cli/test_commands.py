@@ -1,0 +1,115 @@
+"""`verify`, `build`, `plan` and `protocols`, on real servers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deadheat.catalog import Server, load_catalog
+from deadheat.cli.install import install_missing
+from deadheat.errors import DeadheatError
+from deadheat.host import Completed
+from deadheat.host.fake import FakeHost
+from tests.cli.conftest import Deadheat
+from tests.servers.racers import CATALOG
+
+
+def test_verify_tells_each_server_on_a_line(deadheat: Deadheat) -> None:
+    ended = deadheat("verify", "hello", "exits-at-start")
+    assert ended.code == 1
+    good, bad, words, last = ended.out.splitlines()
+    assert good.startswith("ok   hello 3.")
+    for trait in ("keep-alive", "close honoured", "2 of 2 pipelined", "unknown path 404"):
+        assert trait in good
+    assert bad == "FAIL exits-at-start: exits-at-start ended before it was ready (exit 1)"
+    assert words == "  | cannot read hello.conf"
+    assert last == "1 passed, 1 failed"
+
+
+def test_verify_as_json(deadheat: Deadheat) -> None:
+    ended = deadheat("verify", "hello", "--json")
+    assert ended.code == 0
+    (row,) = json.loads(ended.out)
+    assert (row["name"], row["fault"]) == ("hello", None)
+    assert (row["card"]["status"], row["card"]["body_bytes"]) == (200, 13)
+    assert row["idle_memory_bytes"] > 0
+
+
+def test_build_tells_what_it_built_and_where(deadheat: Deadheat, home: Path) -> None:
+    first, again = deadheat("build", "hello"), deadheat("build", "hello")
+    assert first.code == again.code == 0
+    assert "built hello in" in first.err
+    assert "built hello in" not in again.err
+    (folder,) = [path for path in (home / "builds" / "hello").iterdir() if path.is_dir()]
+    assert first.out.splitlines()[0].split()[0::2] == ["hello", str(folder)]
+    assert first.out.splitlines()[1] == "1 built, 0 not"
+
+
+def test_plan_starts_nothing(deadheat: Deadheat, home: Path) -> None:
+    ended = deadheat("plan", "hello", "wrong-*", "--protocol", "brief", "--connections", "1,2")
+    assert ended.code == 0
+    assert "contenders    hello, wrong-body, wrong-media-type" in ended.out
+    assert "connections   1, 2" in ended.out
+    assert not home.exists()
+
+
+def test_plan_shows_the_flags_changes(deadheat: Deadheat) -> None:
+    ended = deadheat(
+        *("plan", "hello", "--protocol", "brief", "--repetitions", "7", "--duration", "500ms"),
+        *("--close", "--load-threads", "2", "--generator", "ab", "--margin", "5%", "--json"),
+    )
+    told = json.loads(ended.out)["protocol"]
+    assert told["stopping"]["repetitions"] == 7
+    assert told["stopping"]["margin"] == 0.05
+    assert (told["duration_s"], told["threads"]) == (0.5, 2)
+    assert (told["keep_alive"], told["generator"]) == (False, "ab")
+
+
+def test_a_number_of_repetitions_is_no_race_to_settle(
+    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DEADHEAT_CATALOG")
+    ended = deadheat("plan", "go-gin", "--protocol", "settle", "--repetitions", "3")
+    assert "after 3 repetitions" in ended.out
+
+
+def test_protocols_are_listed(deadheat: Deadheat) -> None:
+    assert deadheat("protocols").out == "brief        Two short trials of each server.\n"
+    (told,) = json.loads(deadheat("protocols", "--json").out)
+    assert told["connections"] == [2]
+
+
+@pytest.fixture
+def servers() -> list[Server]:
+    return list(load_catalog(CATALOG).servers.values())
+
+
+def test_install_runs_each_command_once(
+    servers: list[Server], capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = FakeHost()
+    host.on_run(lambda command: command[0] == "sh", lambda *_: Completed(0, "", "", 1, 1))
+    install_missing(host, servers)
+    ran = [spec.command for name, spec in host.calls if spec.command[0] == "sh"]
+    assert ran == [["sh", "-c", "apt-get install -y python3"]]
+    assert capsys.readouterr().err == "installing: apt-get install -y python3\n"
+
+
+def test_install_leaves_what_is_there(servers: list[Server]) -> None:
+    host = FakeHost()
+    host.on_run(lambda _: True, lambda *_: Completed(0, "Python 3.13.1", "", 1, 1))
+    install_missing(host, servers)
+    assert {spec.command for _, spec in host.calls} == {("python3", "--version")}
+
+
+def test_an_install_that_fails_shows_its_last_lines(servers: list[Server]) -> None:
+    host = FakeHost()
+    host.on_run(
+        lambda command: command[0] == "sh",
+        lambda *_: Completed(100, "Reading\n", "E: no such package\n", 1, 1),
+    )
+    with pytest.raises(DeadheatError) as caught:
+        install_missing(host, servers)
+    assert str(caught.value) == (
+        "--install: `apt-get install -y python3` ended with 100\nReading\nE: no such package"
+    )

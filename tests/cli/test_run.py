@@ -1,0 +1,120 @@
+"""`deadheat run` on real servers, most of which misbehave on purpose."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from deadheat.load import find_engine
+from deadheat.store import Store
+from tests.cli.conftest import Deadheat
+from tests.servers.racers import CATALOG, PYTHON
+
+HERE = Path(__file__).resolve().parents[2]
+BRIEF = ("--protocol", "brief")
+
+
+def rows(home: Path, query: str) -> list[dict[str, Any]]:
+    with Store(home / "runs.sqlite", read_only=True) as store:
+        return store.rows(query)
+
+
+def test_a_run_ends_with_a_table_a_file_and_where_everything_is(
+    deadheat: Deadheat, home: Path
+) -> None:
+    ended = deadheat("run", "hello", *BRIEF)
+    assert ended.code == 0
+    (run,) = rows(home, "SELECT id, state FROM run")
+    assert run["state"] == "complete"
+    markdown = home / "reports" / f"{run['id']}.md"
+    assert "hello" in ended.out
+    assert f"the table as Markdown: {markdown}" in ended.out
+    assert f"everything is stored:  {home / 'runs.sqlite'}  (run {run['id']})" in ended.out
+    assert f"see it again:          deadheat report {run['id']}" in ended.out
+    assert "hello" in markdown.read_text()
+    assert "invocation 1, block 2" in ended.err
+    assert rows(home, "SELECT state, count(*) AS n FROM trial GROUP BY state") == [
+        {"state": "ok", "n": 2}
+    ]
+
+
+def test_what_goes_wrong_with_one_does_not_end_the_run(
+    deadheat: Deadheat, home: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "table.md"
+    ended = deadheat("run", "dies-mid-trial", "exits-at-start", "hello", *BRIEF, "-o", str(table))
+    assert ended.code == 0
+    contenders = rows(home, "SELECT name, fault FROM contender ORDER BY position")
+    assert contenders == [
+        {"name": "dies-mid-trial", "fault": None},
+        {"name": "exits-at-start", "fault": "exits-at-start ended before it was ready (exit 1)"},
+        {"name": "hello", "fault": None},
+    ]
+    (dead,) = rows(home, "SELECT reason FROM trial WHERE state = 'failed'")
+    assert dead["reason"] == "dies-mid-trial died under load (exit 7)\nout of memory"
+    assert rows(home, "SELECT count(*) AS n FROM trial WHERE state = 'ok'") == [{"n": 2}]
+    assert "cannot read hello.conf" in ended.err
+    for report in (ended.out, table.read_text()):
+        assert "exits-at-start ended before it was ready (exit 1)" in report
+        assert "died under load (exit 7)" in report
+
+
+def test_its_json_is_all_that_is_printed(deadheat: Deadheat, home: Path) -> None:
+    ended = deadheat("run", "hello", *BRIEF, "--workers", "1,2", "--seed", "7", "--json")
+    told = json.loads(ended.out)
+    (run,) = rows(home, "SELECT id, seed FROM run")
+    assert run["seed"] == 7
+    assert run["id"] in json.dumps(told)
+    assert rows(home, "SELECT name, workers FROM contender") == [
+        {"name": "hello", "workers": 1},
+        {"name": "hello:w2", "workers": 2},
+    ]
+
+
+def test_a_command_of_the_users_runs_beside_a_server_and_answers_as_it_likes(
+    deadheat: Deadheat, home: Path, tmp_path: Path
+) -> None:
+    """Regression: named like the server, it was refused by the store."""
+    own = tmp_path / "hello"
+    script = CATALOG / "servers" / "wrong-body" / "wrong_body.py"
+    own.write_text(f"#!/bin/sh\nexec {' '.join(PYTHON)} {script} 127.0.0.1 $1\n")
+    own.chmod(0o755)
+    assert deadheat("run", "hello", *BRIEF, "--", str(own), "{port}").code == 0
+    assert rows(home, "SELECT name, role, fault FROM contender") == [
+        {"name": "hello", "role": "rival", "fault": None},
+        {"name": "hello:own", "role": "rival", "fault": None},
+    ]
+    assert rows(home, "SELECT DISTINCT state FROM trial") == [{"state": "ok"}]
+
+
+def test_an_interrupt_keeps_what_was_measured_and_says_how_to_see_it(
+    deadheat: Deadheat, home: Path
+) -> None:
+    code = "from deadheat.cli import main; main()"
+    arguments = ("run", "hello", *BRIEF, "--repetitions", "100000")
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(HERE / "src"),
+            "DEADHEAT_LOAD": find_engine(),
+            "PYTHONUNBUFFERED": "1",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert any("block 3" in line for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    (run,) = rows(home, "SELECT id, state FROM run")
+    assert run["state"] == "interrupted"
+    assert "interrupted: what was measured is kept" in err
+    assert f"deadheat report {run['id']}" in out
+    kept = rows(home, "SELECT count(*) AS n FROM trial WHERE state = 'ok'")
+    assert kept[0]["n"] >= 2
+    assert "hello" in deadheat("report", run["id"]).out
