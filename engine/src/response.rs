@@ -210,7 +210,8 @@ pub fn parse_head(input: &[u8], to_head_request: bool) -> Result<Option<Head<'_>
     let input = &input[..input.len().min(MAX_HEAD_BYTES)];
     let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut []);
-    let config = httparse::ParserConfig::default();
+    let mut config = httparse::ParserConfig::default();
+    config.allow_obsolete_multiline_headers_in_responses(true);
     let parsed = config.parse_response_with_uninit_headers(&mut response, input, &mut headers);
     let bytes = match parsed {
         Ok(httparse::Status::Complete(bytes)) => bytes,

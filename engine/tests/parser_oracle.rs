@@ -4,7 +4,7 @@
 mod oracle;
 
 use deadheat_load::expected::Expected;
-use deadheat_load::response::{MAX_HEAD_BYTES, MAX_HEADERS};
+use deadheat_load::response::{Framing, MAX_HEAD_BYTES, MAX_HEADERS, parse_head};
 
 use oracle::Case;
 
@@ -59,6 +59,17 @@ fn a_head_in_pieces_before_a_long_body_is_not_too_long() {
     check(stream, &[10, 65_536]);
 }
 
+/// Once, they were malformed; RFC 9112, section 5.2, has user agents read them as one.
+#[test]
+fn folded_header_lines_are_one_value() {
+    let head = "HTTP/1.1 200 OK\r\nX: a\r\n\tb\r\nY:\n \nContent-Length:\r\n 2\r\n\r\n";
+    let parsed = parse_head(head.as_bytes(), false).unwrap().unwrap();
+    assert_eq!((parsed.framing, parsed.bytes), (Framing::Length(2), head.len()));
+    for size in 1..20 {
+        check(format!("{head}ok").repeat(2).into_bytes(), &[size]);
+    }
+}
+
 #[test]
 fn a_head_may_be_as_long_as_the_limit_and_no_longer() {
     let (start, end) = ("HTTP/1.1 200 OK\r\nX: ", "\r\nContent-Length: 2\r\n\r\n");
@@ -107,6 +118,7 @@ const WORDS: &[&str] = &[
     "Content-Length: 5, 5\r\n",
     "Transfer-Encoding: chunked\r\n",
     "Connection: close\r\n",
+    "\r\n ",
     "Connection: keep-alive\r\n",
     "Content-Type: text/plain; a=b\r\n",
     "HTTP/1.1 103 Early Hints\r\n\r\n",

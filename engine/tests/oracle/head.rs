@@ -88,8 +88,14 @@ fn header(reader: &mut Reader) -> Result<Option<Header>, Rest> {
         byte = reader.byte()?;
     }
     let mut value = Vec::new();
-    while let Some(byte) = text_byte(reader, MalformedKind::HeaderValue)? {
-        value.push(byte);
+    loop {
+        while let Some(byte) = text_byte(reader, MalformedKind::HeaderValue)? {
+            value.push(byte);
+        }
+        // A line that begins with a blank goes on with the value of the line before it.
+        if !matches!(reader.peek()?, b' ' | b'\t') {
+            break;
+        }
     }
     Ok(Some((name, value.trim_ascii().to_vec())))
 }
