@@ -1,12 +1,14 @@
 """What is concluded in words."""
 
+import datetime
 from pathlib import Path
 
 from deadheat.host.machine import host_key
 from deadheat.report.analysis import analyse
 from deadheat.report.conclusion import conclusions
+from deadheat.report.instrument import calibration
 from deadheat.report.load import load_view
-from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, made_run
+from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, failed, made_run
 
 
 def told(run: MadeRun) -> dict[str, str]:
@@ -71,11 +73,51 @@ def test_the_ceiling_the_resolution_and_the_calibration_are_quoted(tmp_path: Pat
         "false_difference_rate": 0.045,
         "null_pairs": 200,
         "minimum_detectable_effect": 0.021,
+        "slowdowns": [
+            {"injected": 0.02, "measured": 0.03, "found": 4, "races": 4},
+            {"injected": 0.03, "measured": 0.03, "found": 3, "races": 4},
+            {"injected": 0.05, "measured": 0.05, "found": 4, "races": 4},
+            {"injected": 0.10, "measured": 0.09, "found": 4, "races": 4},
+        ],
     }
     run.store.add_calibration(host_key(FINGERPRINT), FINGERPRINT, result)
     found = told(run)
-    assert "requests/s of the null-server" in found["ceiling"]
+    assert "this client reached" in found["ceiling"]
+    assert "a came to 10 % of that" in found["ceiling"]
     assert "four times in five" in found["resolution"]
-    assert "4.5 % of 200 equal pairs" in found["calibration"]
-    assert "from 2.1 %" in found["calibration"]
-    assert found["method"].startswith("intervals hold at 95 % jointly over 1 pair;")
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()[:7]
+    assert found["calibration"].startswith(f"a machine of this kind, on {today}")
+    assert "of 200 pairs of equal servers 4.5 % seemed to differ" in found["calibration"]
+    assert "a slowdown by 5 % was found in 4 of 4 races" in found["calibration"]
+    assert "2.1 % apart" in found["calibration"]
+    assert found["method"].startswith("the interval holds at 95 %, however often it was looked;")
+
+
+def test_a_calibration_that_found_no_slowdown_or_failed_says_so() -> None:
+    missed = {"injected": 0.1, "found": 3, "races": 4}
+    text = calibration("2026-11-20", {"slowdowns": [missed]})
+    assert "not even a slowdown by 10 % was found in every race" in text
+    text = calibration(
+        "2026-11-20", {"false_difference_rate": 0.2, "null_pairs": 220, "passed": False}
+    )
+    assert "more than chance explains" in text
+
+
+def test_the_reference_is_no_ceiling_but_shows_what_the_machine_did(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("reference", role="canary")
+    for rate in (900.0, 1000.0, 1300.0):
+        run.trial("reference", rate, gates=failed())
+    found = told(run)
+    assert "ceiling" not in found
+    assert "reference -10.0 to +30.0 % around 1,000 requests/s" in found["machine"]
+
+
+def test_heats_are_told_with_what_bridges_them(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("null-server", role="canary")
+    for heat, name in ((1, "a"), (2, "b")):
+        run.race({"null-server": 90000, name: 9000}, heat=heat)
+    found = told(run)["method"]
+    assert "over 48 blocks in 3 fresh starts" in found
+    assert "2 heats, because memory did not hold all at once" in found

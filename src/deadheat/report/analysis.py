@@ -55,6 +55,7 @@ class Analysis:
     levels: tuple[Level, ...]
     blocks: int
     invocations: int
+    heats: int  # more than one where memory did not hold all contenders at once
     block_s: float | None  # what a block took, its share of the starts included
 
     @property
@@ -64,17 +65,19 @@ class Analysis:
 
 def analyse(view: RunView) -> Analysis:
     """Rank each level over its valid trials, by the run's own margin and confidence."""
-    seen = {
-        (trial.invocation, trial.block)
+    trials = [
+        trial
         for contender in (*view.rivals, *view.canaries)
         for cell in contender.cells.values()
         for trial in cell.trials
-    }
+    ]
+    seen = {_place(trial) for trial in trials}
     blocks = len(seen)
     return Analysis(
         levels=tuple(_level(view, connections) for connections in view.levels),
         blocks=blocks,
-        invocations=len({invocation for invocation, _ in seen}),
+        invocations=len({invocation for invocation, *_ in seen}),
+        heats=len({trial.heat for trial in trials}),
         block_s=view.last_trial_at_s / blocks if blocks and view.last_trial_at_s else None,
     )
 
@@ -97,7 +100,7 @@ def _level(view: RunView, connections: int) -> Level:
             row=rows.get(one.name),
             reason=None
             if one.name in rows and _has_intervals(ranking)
-            else _why_unranked(cells[one.name], len(places), one.name in fit),
+            else _why_unranked(cells[one.name], places, one.name in fit),
         )
         for one in view.rivals
     ]
@@ -146,11 +149,13 @@ def _place(trial: TrialView) -> Place:
     return trial.invocation, trial.heat, trial.block
 
 
-def _why_unranked(cell: Cell, blocks: int, fit: bool) -> str:
+def _why_unranked(cell: Cell, places: Set[Place], fit: bool) -> str:
     if not cell.trials:
         return "not measured at this level"
     if not cell.valid:
         return f"none of its {count(len(cell.trials), 'trial')} is valid"
     if not fit:
+        heats = {trial.heat for trial in cell.trials}
+        blocks = sum(heat in heats for _, heat, _ in places)
         return f"only {len(cell.valid)} of {count(blocks, 'block')} hold a valid trial of it"
     return "too few blocks or invocations in common with the others for an interval"

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from deadheat.campaign.racer import CANARY
 from deadheat.report import words
 from deadheat.report.analysis import Analysis, Level
+from deadheat.report.instrument import instrument
+from deadheat.report.statement import Statement
 from deadheat.report.view import RunView
 from deadheat.stats.decision import Effort, Verdict
 from deadheat.stats.ranking import Pair, Ranking
@@ -15,23 +15,13 @@ from deadheat.stats.ratio import RatioInterval
 NAMED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One conclusion under its heading."""
-
-    topic: str
-    text: str
-
-
 def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
     """The main level's verdicts, then the other levels, the machine's limits and the method."""
     return (
         *_capacities(view),
         *(_verdicts(view, analysis, analysis.main) if view.races else ()),
         *_other_levels(analysis),
-        *_ceiling(view, analysis.main.connections),
-        *_sensitivity(view, analysis.main.ranking),
-        *_method(analysis),
+        *instrument(view, analysis),
     )
 
 
@@ -152,51 +142,6 @@ def _reversed(one: Ranking, other: Ranking) -> Iterator[str]:
         there = other.pair(pair.faster, pair.slower)
         if there.verdict is Verdict.SEPARATED and there.faster == pair.slower:
             yield f"{pair.faster} before {pair.slower}"
-
-
-def _ceiling(view: RunView, connections: int) -> Iterator[Statement]:
-    """What the client reaches against the least a server can be."""
-    for one in view.canaries:
-        cell = one.cells.get(connections)
-        rate = cell.rate_per_s("median") if cell else None
-        if one.name == CANARY and rate is not None:
-            text = f"{words.rate(rate)} requests/s of the {one.name}: the client reaches no more"
-            yield Statement("ceiling", text)
-
-
-def _sensitivity(view: RunView, ranking: Ranking | None) -> Iterator[Statement]:
-    """What this run, and this machine, can see at all."""
-    if ranking is not None and not math.isnan(ranking.minimum_detectable_effect):
-        least = words.percent(ranking.minimum_detectable_effect)
-        yield Statement("resolution", f"this run finds a difference of {least} four times in five")
-    if view.calibration is None:
-        return
-    result = view.calibration.result
-    told = [f"on {view.calibration.at[:10]}"]
-    if (share := result.get("false_difference_rate")) is not None:
-        pairs = result.get("null_pairs", "?")
-        told.append(f"{words.percent(share)} of {pairs} equal pairs seemed to differ")
-    if (effect := result.get("minimum_detectable_effect")) is not None:
-        told.append(f"differences from {words.percent(effect)} were seen")
-    yield Statement("calibration", "this machine, " + ", ".join(told))
-
-
-def _method(analysis: Analysis) -> Iterator[Statement]:
-    ranking = analysis.main.ranking
-    if ranking is None or len(ranking.rows) < 2:
-        return
-    blocks = words.count(analysis.blocks, "block")
-    invocations = words.count(analysis.invocations, "invocation")
-    text = (
-        f"intervals hold at {words.percent(ranking.level.confidence, 0)} jointly over "
-        f"{words.count(ranking.level.comparisons, 'pair')}; ratios of geometric means, "
-        f"paired by block over {blocks} of {invocations}"
-    )
-    if ranking.level.share < 1:
-        text += f"; this look spends {words.percent(ranking.level.share, 0)} of the error"
-    if analysis.invocations == 1:
-        text += "; what a fresh start changes is not seen in one"
-    yield Statement("method", text)
 
 
 def _margin(ranking: Ranking) -> str:
