@@ -1,0 +1,109 @@
+"""docs/add-a-server.md, followed to the letter."""
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from pydantic import BaseModel
+
+from deadheat.catalog.manifest import Build, Manifest, Need, Published, Setting, Start, Version
+from deadheat.cli import COMMANDS, cli
+from tests.cli.conftest import Deadheat
+
+HERE = Path(__file__).resolve().parents[2]
+DOC = (HERE / "docs" / "add-a-server.md").read_text()
+FILES = dict(re.findall(r"^`(servers/\S+)`:\n\n```\w+\n(.*?)^```", DOC, re.M | re.S))
+COMMAND_LINES = [
+    line
+    for block in re.findall(r"^```sh\n(.*?)^```", DOC, re.M | re.S)
+    for line in block.splitlines()
+]
+PARTS: dict[str, type[BaseModel]] = {
+    "version": Version,
+    "needs": Need,
+    "build": Build,
+    "start": Start,
+    "settings.NAME": Setting,
+    "published": Published,
+}
+
+
+def keys() -> Iterator[str]:
+    """Every key that a manifest may hold."""
+    for name, field in Manifest.model_fields.items():
+        if name not in {part.split(".")[0] for part in PARTS}:
+            yield field.alias or name
+    for part, model in PARTS.items():
+        yield from (f"{part}.{name}" for name in model.model_fields)
+
+
+def required(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        if field.is_required():
+            yield prefix + name
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A catalog that holds what the walk-through writes."""
+    root = tmp_path / "catalog"
+    for part in ("recipes", "protocols"):
+        shutil.copytree(HERE / part, root / part)
+    for name, text in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def test_its_commands_work(
+    deadheat: Deadheat, written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(written))
+    *before, run = COMMAND_LINES
+    for line in before:
+        program, *arguments = shlex.split(line)
+        assert program == "deadheat"
+        ended = deadheat(*arguments)
+        assert ended.code == 0, ended
+    assert "ok   python-wsgiref 3." in ended.out
+    assert "closes each connection" in ended.out  # as its manifest says
+    ended = deadheat("plan", *shlex.split(run)[2:])  # what it runs is tested elsewhere
+    assert ended.code == 0
+    assert "contenders    python-wsgiref" in ended.out
+
+
+def test_every_command_and_flag_it_names_exists() -> None:
+    named = re.findall(r"`?deadheat ([a-z]+)([^`\n]*)", DOC)
+    seen = {command for command, _ in named if command in COMMANDS}
+    assert {"list", "build", "verify", "run"} <= seen
+    with click.Context(cli) as ctx:
+        for command, rest in named:
+            if command in seen:
+                found = cli.get_command(ctx, command)
+                assert found is not None
+                flags = {flag for option in found.params for flag in option.opts}
+                assert set(re.findall(r"--[a-z-]+", rest)) <= flags
+
+
+def test_it_names_every_key_there_is_and_no_other() -> None:
+    table = DOC.partition("## All keys")[2]
+    assert re.findall(r"^\| `([^`]+)`", table, re.M) == list(keys())
+
+
+def test_it_tells_which_keys_have_to_be_there() -> None:
+    table = DOC.partition("## All keys")[2]
+    documented = set(re.findall(r"^\| `([^`]+)` \|  ?\|", table, re.M)) - {"with"}
+    needed = {name for name in required(Manifest) if name not in PARTS}
+    for part, model in PARTS.items():
+        needed |= set(required(model, f"{part}."))
+    assert documented == needed
+
+
+def test_the_recipes_it_names_exist() -> None:
+    named = re.findall(r"^\| `([a-z-]+)` \| ", DOC.partition("## Placeholders")[0], re.M)
+    assert named
+    assert {name for name in named if not (HERE / "recipes" / f"{name}.toml").is_file()} == set()
