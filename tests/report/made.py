@@ -57,6 +57,7 @@ class MadeRun:
     protocol: Mapping[str, Any] = field(default_factory=lambda: SETTLE)
     command: Sequence[str] = ("deadheat", "run", "a", "b")
     seed: int = 7
+    cpus: int = 1  # of the server
 
     def __post_init__(self) -> None:
         self.run_id = self.store.begin_run(
@@ -66,23 +67,22 @@ class MadeRun:
             deadheat_version="0.1.0",
             generator_version="engine 0.1.0",
         )
-        for role, cpu in (("server", 0), ("load", 1)):
-            self.store.add_host(self.run_id, role, [cpu], FINGERPRINT)
+        for role, cpus in (("server", range(self.cpus)), ("load", [self.cpus])):
+            self.store.add_host(self.run_id, role, list(cpus), FINGERPRINT)
         self.ids: dict[str, int] = {}
         self.random = random.Random(self.seed)
 
     def contender(self, name: str, role: str = "rival", **values: Any) -> int:
         """A contender with no start and no trial."""
         manifest = {"language": "Go", "framework": "net/http", "kind": "server"}
-        values = {"manifest": manifest, "version": "1.2.3", "workers": 1, "threads": 1} | values
+        known = {"server": name, "version": "1.2.3", "workers": 1, "threads": 1}
         self.ids[name] = self.store.add_contender(
             run_id=self.run_id,
             position=len(self.ids),
             name=name,
-            server=name,
             setting="default",
             role=role,
-            **values,
+            **{"manifest": manifest, **known, **values},
         )
         return self.ids[name]
 

@@ -1,6 +1,6 @@
-"""The shape of `--format json`, version 1: `docs/schema-report.json` is made from it.
+"""The shape of `--format json`, version 2: `docs/schema-report.json` is made from it.
 
-History: 1, the first.
+History: 1, the first. 2: scaling and capacities; a trial's heat, a reading's unit, lost runs.
 """
 
 import datetime
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCHEMA: Literal["deadheat-report/1"] = "deadheat-report/1"
+SCHEMA: Literal["deadheat-report/2"] = "deadheat-report/2"
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -205,6 +205,54 @@ class Pair(Part):
     extra_invocations: int | None
 
 
+class ScalingPoint(Part):
+    """The server at one number of workers; its contender has all other figures."""
+
+    name: str
+    workers: int
+    rate_per_s: Finite | None
+    ratio_to_fewest: Ratio | None
+    """To the rate with the fewest workers."""
+    server_cpu_us_per_request: Finite | None
+
+
+class Estimate(Part):
+    """A fitted parameter, null where infinite; without both bounds there were too few blocks."""
+
+    value: Finite | None
+    low: Finite | None
+    high: Finite | None
+
+
+class ScalingFit(Part):
+    """X(N) = rate_of_one N / (1 + contention (N - 1) + coherency N (N - 1)), Gunther's law."""
+
+    rate_of_one_per_s: Estimate
+    contention: Estimate
+    coherency: Estimate
+    peak_workers: Estimate
+    """sqrt((1 - contention) / coherency); without coherency there is none."""
+    levels: int
+    blocks: int
+    confidence: Finite
+    """Of each interval alone."""
+    provisional: bool
+    """Of fewer numbers of workers than are recommended."""
+
+
+class Scaling(Part):
+    """One server at several numbers of workers."""
+
+    server: str
+    setting: str
+    cpus: int
+    """What the server was given: points of more workers than this are no scaling curve."""
+    points: tuple[ScalingPoint, ...]
+    fit: ScalingFit | None
+    """Over the points that have their CPUs, if there are three."""
+    text: tuple[str, ...]
+
+
 class Level(Part):
     """What is decided at one connection level."""
 
@@ -221,6 +269,7 @@ class Level(Part):
     standings: tuple[Standing, ...]
     """From the fastest to the slowest, then what is not ranked."""
     pairs: tuple[Pair, ...]
+    scaling: tuple[Scaling, ...]
 
 
 class Doubt(Part):
@@ -249,7 +298,7 @@ class Calibration(Part):
 class Document(Part):
     """A report of one run, as `deadheat report --format json` writes it."""
 
-    schema_: Annotated[Literal["deadheat-report/1"], Field(alias="schema")] = SCHEMA
+    schema_: Annotated[Literal["deadheat-report/2"], Field(alias="schema")] = SCHEMA
     run: Run
     hosts: tuple[Host, ...]
     contenders: tuple[Contender, ...]

@@ -8,6 +8,8 @@ from deadheat.report.analysis import Analysis, Level, Standing
 from deadheat.report.conclusion import conclusions
 from deadheat.report.distribution import QUANTILES, Distribution
 from deadheat.report.doubts import doubts
+from deadheat.report.json_scaling import scaling
+from deadheat.report.scaling import curves
 from deadheat.report.view import Cell, ContenderView, OfferedCell, RunView, StartView, TrialView
 from deadheat.stats.ranking import Pair, Ranking
 from deadheat.stats.ratio import RatioInterval
@@ -25,7 +27,7 @@ def build(view: RunView, analysis: Analysis) -> to.Document:
             "run": _run(view, analysis),
             "hosts": [dataclasses.asdict(host) for host in view.hosts],
             "contenders": [_contender(view, one) for one in (*view.rivals, *view.canaries)],
-            "levels": [_level(level) for level in analysis.levels],
+            "levels": [_level(view, level) for level in analysis.levels],
             "doubts": [dataclasses.asdict(doubt) for doubt in doubts(view)],
             "conclusions": [dataclasses.asdict(one) for one in conclusions(view, analysis)],
             "calibration": dataclasses.asdict(calibration) if calibration else None,
@@ -122,7 +124,7 @@ def _latency(distribution: Distribution) -> to.Latency:
     )
 
 
-def _level(level: Level) -> to.Level:
+def _level(view: RunView, level: Level) -> to.Level:
     ranking = level.ranking
     return to.Level(
         connections=level.connections,
@@ -133,6 +135,7 @@ def _level(level: Level) -> to.Level:
         method=ranking.pairs[0].ratio.method if ranking and ranking.pairs else None,
         standings=tuple(_standing(standing) for standing in level.standings),
         pairs=_pairs(ranking) if ranking else (),
+        scaling=tuple(scaling(view, curve) for curve in curves(view, level)),
     )
 
 

@@ -9,6 +9,8 @@ from deadheat.report.behaviour import behaviour_columns
 from deadheat.report.conclusion import conclusions, difference
 from deadheat.report.doubts import Doubt, doubts, none_found
 from deadheat.report.heading import command_line, heading
+from deadheat.report.scaling import curves
+from deadheat.report.scaling_words import scaling_columns, sentences, title
 from deadheat.report.tables import Column, notes, offered_columns, ranking_columns
 from deadheat.report.view import RunView
 from deadheat.stats.ranking import Ranking
@@ -36,11 +38,12 @@ def code(text: str) -> str:
 
 
 def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
-    title, *lines = heading(view, analysis)
-    yield from (f"# {escape(title)}", "")
+    first, *lines = heading(view, analysis)
+    yield from (f"# {escape(first)}", "")
     yield from (f"- {escape(line)}" for line in lines)
     yield f"- {code(command_line(view))}"
     yield from _rankings(view, analysis)
+    yield from _scaling(view, analysis)
     yield from _titled("Response time from the intended send time", offered_columns(view))
     found = [f"**{one.topic}**: {_text(one.text)}" for one in conclusions(view, analysis)]
     yield from _listed("Conclusion", found)
@@ -62,6 +65,15 @@ def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
         columns = ranking_columns(view, analysis, level, [level.connections])
         own = [column for column in columns if column.group in OF_LEVEL]
         yield from _titled(f"At {words.count(level.connections, 'connection')}", own)
+
+
+def _scaling(view: RunView, analysis: Analysis) -> Iterator[str]:
+    for level in analysis.levels[::-1]:
+        found = curves(view, level)
+        yield from _titled(title(level), scaling_columns(view, level, found))
+        if found:
+            yield ""
+            yield from (f"- {_text(line)}" for line in sentences(found))
 
 
 def _neighbours(ranking: Ranking) -> list[Column]:

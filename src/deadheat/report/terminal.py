@@ -14,6 +14,8 @@ from deadheat.report.analysis import Analysis, Level
 from deadheat.report.conclusion import conclusions
 from deadheat.report.doubts import doubts, none_found
 from deadheat.report.heading import command_line, heading
+from deadheat.report.scaling import curves
+from deadheat.report.scaling_words import scaling_columns, sentences, title
 from deadheat.report.tables import Column, notes, offered_columns, ranking_columns
 from deadheat.report.view import RunView
 
@@ -30,8 +32,8 @@ def show(console: Console, view: RunView, analysis: Analysis) -> None:
 
 
 def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[RenderableType]:
-    title, *lines = heading(view, analysis)
-    yield Text(title, style="bold")
+    first, *lines = heading(view, analysis)
+    yield Text(first, style="bold")
     yield from (Text(line, style="dim") for line in [*lines, f"$ {command_line(view)}"])
     if view.races and analysis.levels and analysis.main.standings:
         columns = ranking_columns(view, analysis, analysis.main, view.levels)
@@ -41,6 +43,7 @@ def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderable
             yield _table(page, analysis.main)
         told = [*notes(view, analysis), *_not_shown(left_out)]
         yield Text("; ".join(told), style="dim")
+        yield from _scaling(view, analysis.main)
     if offered := offered_columns(view):
         yield Text("\nResponse time from the intended send time, at offered rates", style="bold")
         yield _table(offered, None)
@@ -57,6 +60,14 @@ def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderable
                 yield Padding(advice, (0, 0, 0, ADVICE_INDENT))
     else:
         yield Text(words.plain(none_found(view)))
+
+
+def _scaling(view: RunView, level: Level) -> Iterator[RenderableType]:
+    found = curves(view, level)
+    if columns := scaling_columns(view, level, found):
+        yield Text(f"\n{title(level)}", style="bold")
+        yield _table(columns, None)
+        yield from (Text(words.plain(line)) for line in sentences(found))
 
 
 def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], list[Column]]:
