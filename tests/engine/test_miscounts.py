@@ -1,5 +1,7 @@
 """Where wrk or ab counts wrong, and the engine right: the server's own count is the truth."""
 
+import pytest
+
 from deadheat.load import LoadSpec
 from deadheat.load.ab import Ab
 from deadheat.load.wrk import Wrk
@@ -11,6 +13,9 @@ ENGINE = ("-c", str(CONNECTIONS), "-d", "300ms", "--warmup", "0s")
 
 UNTIL_CLOSE = Reply(b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nHello, World!", "close")
 TRUNCATED = Reply(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nHello, World!", "close")
+EMPTY = Reply(b"", "close")
+GARBAGE = Reply(b"hello there, this is no HTTP\r\n\r\n", "close")
+SILENCE = Reply(b"")
 HINTED = Reply(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + GOOD)
 
 
@@ -32,8 +37,16 @@ def test_engine_takes_close_delimited_replies_for_what_they_are() -> None:
             assert answers_accounted_for(document) == server.answered - before
 
 
-def test_ab_finds_nothing_wrong_with_truncated_bodies() -> None:
-    with scripted(TRUNCATED) as server:
+FAULTS = {
+    "eof_mid_body": TRUNCATED,
+    "eof_on_fresh": EMPTY,
+    "malformed": GARBAGE,
+}
+
+
+@pytest.mark.parametrize("reply", [TRUNCATED, EMPTY], ids=["truncated", "empty"])
+def test_ab_finds_nothing_wrong_with_replies_that_are_none(reply: Reply) -> None:
+    with scripted(reply) as server:
         spec = LoadSpec(server.url, CONNECTIONS, 1.0, keep_alive=False, request_cap=200)
         counted = run_other(Ab, spec)
         assert counted.requests_ok == 200
@@ -41,12 +54,29 @@ def test_ab_finds_nothing_wrong_with_truncated_bodies() -> None:
         assert server.answered >= 200
 
 
-def test_engine_counts_each_truncated_body() -> None:
-    with scripted(TRUNCATED, first=Reply(GOOD)) as server:
+@pytest.mark.parametrize(("name", "reply"), FAULTS.items(), ids=FAULTS)
+def test_engine_counts_each_reply_that_is_none(name: str, reply: Reply) -> None:
+    with scripted(reply, first=Reply(GOOD)) as server:
         document, exit_code = run_engine(server.url, *ENGINE, "--any-body")
-        assert document["classes"]["eof_mid_body"] == server.answered - 1 > 0
-        assert document["classes"]["eof_mid_body"] == document["requests"]["scheduled"]
+        assert document["classes"][name] == server.answered - 1 > 0
+        assert document["classes"][name] == document["requests"]["scheduled"]
         assert document["rate_per_s"] == 0
+        assert exit_code == 3
+
+
+def test_wrk_does_not_notice_that_nothing_is_answered() -> None:
+    with scripted(SILENCE) as server:
+        counted = run_other(Wrk, LoadSpec(server.url, CONNECTIONS, 2.0, timeout_s=1.0))
+        assert server.answered >= CONNECTIONS
+        assert counted.requests_ok == 0
+        assert not counted.errors
+
+
+def test_engine_counts_what_is_not_answered() -> None:
+    with scripted(SILENCE, first=Reply(GOOD)) as server:
+        document, exit_code = run_engine(server.url, *ENGINE, "--timeout", "100ms")
+        assert document["classes"]["timeout_first_byte"] == server.answered - 1 > 0
+        assert document["classes"]["timeout_first_byte"] == document["requests"]["scheduled"]
         assert exit_code == 3
 
 
