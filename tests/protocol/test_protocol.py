@@ -77,6 +77,7 @@ def test_a_fault_has_its_line(root: Path, before: str, after: str, fault: str) -
     [
         ('residency = "alone"', "settle", "settle' needs residency = 'frozen'"),
         ('aggregate = "best"', "settle", "aggregate = 'best' is for replays"),
+        ("request_cap = 10", "fixed", "request_cap needs generator = 'ab': engine has none"),
         ('restart = "level"', "fixed", "restart needs residency = 'alone'"),
     ],
 )

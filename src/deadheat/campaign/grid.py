@@ -68,6 +68,7 @@ class Grid:
             if racer.name not in self._verified:
                 self._verify(entrant, resident, start_id)
             warmed = self._warm(resident, start_id, invocation)
+            self._require_alive(entrant, resident, start_id)
         except BaseException:
             self._take_off(resident, start_id)
             raise
@@ -95,6 +96,15 @@ class Grid:
         if warmed.trouble is not None:
             self._listen(Happened(f"{name}: {warmed.trouble}", trouble=True))
         return warmed
+
+    def _require_alive(self, entrant: Entrant, resident: Resident, start_id: int) -> None:
+        """Loading the dead gives an even rate, of nothing."""
+        ended = self._world.server_host.alive(resident.process)
+        if ended is not None:
+            fault = f"{resident.racer.name} died while it was warmed ({ended.how})"
+            words = lifecycle.log_tail(self._world, resident).strip().splitlines()[-5:]
+            self._store.update_start(start_id, fault=fault)
+            raise self._unfit(entrant, fault, "\n  | ".join([fault, *words]))
 
     def _unfit(self, entrant: Entrant, fault: str, told: str) -> Unfit:
         self._store.update_contender(entrant.contender_id, fault=fault)

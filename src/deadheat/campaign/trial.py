@@ -96,7 +96,7 @@ def measure(
         requests_ok=result.requests_ok if result else None,
         elapsed_s=result.elapsed_s if result else None,
         server_cpu_us_per_request=_cpu_us_per_request(before, after, result),
-        memory_peak_bytes=after.memory_peak_bytes,
+        memory_peak_bytes=after.memory_peak_bytes or None,  # of the dead nothing is known
         processes=after.processes,
         threads=after.threads,
         result=_other_figures(result),

@@ -53,7 +53,7 @@ class Protocol(Strict):
     duration_s: float = Field(gt=0)  # of one trial, as counted
     discard_s: float = Field(default=0, ge=0)  # of each trial's beginning, not counted
     timeout_s: float = Field(default=5, gt=0)  # of one request
-    request_cap: int | None = Field(default=None, ge=1)
+    request_cap: int | None = Field(default=None, ge=1)  # of ab alone
     order: Literal["random", "listed"] = "random"
     residency: Literal["frozen", "alone"] = "frozen"  # frozen: all started, one running at a time
     at_once: int | None = Field(default=None, ge=1)  # frozen; None: as many as memory holds
@@ -74,6 +74,8 @@ class Protocol(Strict):
             )
         if self.aggregate == "best" and self.stopping.kind == "settle":
             raise ValueError("aggregate = 'best' is for replays: settle compares medians")
+        if self.request_cap is not None and self.generator != "ab":
+            raise ValueError(f"request_cap needs generator = 'ab': {self.generator} has none")
         if self.restart != "never" and self.residency == "frozen":
             raise ValueError("restart needs residency = 'alone'")
         return self
