@@ -11,7 +11,7 @@ class Doing:
     what: str
     done: int = 0
     of: int | None = None  # None: not known beforehand
-    left_s: float | None = None  # at the most
+    left_s: float | None = None  # at the most, or as far as can be told
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,10 +74,10 @@ class Race:
             started: list[Started] = []
             try:
                 self._start_heat(started, waiting)
-                rivals = [one for one in started if one.entrant.racer.role == "rival"]
-                for one, share in self._shuffled(itertools.product(rivals, LATENCY_SHARES)):
+                shares = itertools.product(self._rates_of(started), LATENCY_SHARES)
+                for (one, rate_per_s), share in self._shuffled(shares):
                     if one in started:
-                        self._latency_trial(one, share, duration_s, heat, started)
+                        self._latency_trial(one, share * rate_per_s, duration_s, heat, started)
             finally:
                 self._stop_all(started)
             if not waiting:
@@ -180,16 +180,28 @@ class Race:
             settled=self.standings.settled,
         )
 
+    def _rates_of(self, started: Sequence[Started]) -> list[tuple[Started, float]]:
+        """The median rate of each rival at the highest level; who has none is told."""
+        connections = max(self._protocol.connections)
+        rates_per_s = []
+        for one in started:
+            if one.entrant.racer.role != "rival":
+                continue
+            rate_per_s = self.standings.rate_per_s(one.name, connections)
+            if rate_per_s is not None:
+                rates_per_s.append((one, rate_per_s))
+            else:
+                told = f"{one.name}: no valid rate, and so no latency at shares of it"
+                self._listen(Happened(told, trouble=True))
+        return rates_per_s
+
     def _latency_trial(
-        self, one: Started, share: float, duration_s: float, heat: int, started: list[Started]
+        self, one: Started, rate_per_s: float, duration_s: float, heat: int, started: list[Started]
     ) -> None:
         connections = max(self._protocol.connections)
-        rate_per_s = self.standings.rate_per_s(one.name, connections)
-        if rate_per_s is None:
-            return
         spec = replace(
             load_spec(self._protocol, one.resident, connections),
-            rate_per_s=share * rate_per_s,
+            rate_per_s=rate_per_s,
             duration_s=duration_s,
             seed=self._random.randrange(2**31),
         )
@@ -249,9 +261,16 @@ class Race:
         return order
 
     def _tell(self, what: str, connections: int) -> None:
-        stopping = self._protocol.stopping
-        left_s = stopping.budget_s - self._now_s() if stopping.kind == "settle" else None
-        self._listen(Doing(f"{what} at {connections}", done=self._trials, left_s=left_s))
+        """A race to settle has a budget and no known end; a fixed one has a known end."""
+        stopping, doing = self._protocol.stopping, f"{what} at {connections}"
+        if stopping.kind == "settle":
+            left_s = stopping.budget_s - self._now_s()
+            self._listen(Doing(doing, done=self._trials, left_s=left_s))
+            return
+        of = len(self._entrants) * len(self._protocol.connections) * stopping.repetitions
+        left = max(0, of - self._trials)
+        left_s = left * self._now_s() / self._trials if self._trials else None
+        self._listen(Doing(doing, done=self._trials, of=of, left_s=left_s))
 
     def _now_s(self) -> float:
         return self._world.server_host.now_s() - self._begun_s

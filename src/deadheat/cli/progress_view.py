@@ -56,5 +56,5 @@ def _line(event: Doing) -> str:
     elif event.done:
         parts.append(f"({event.done} trials done)")
     if event.left_s is not None:
-        parts.append(f"{max(0, event.left_s):.0f} s left at most")
+        parts.append(f"{max(0, event.left_s):.0f} s left")
     return "  ".join(parts)

@@ -82,6 +82,11 @@ def command(
       deadheat run --language go --duration 2s --repetitions 3
       deadheat run go-gin -- ./my-server --port {port}
     """
+    if latency and protocol.generator != "engine":
+        raise DeadheatError(
+            f"--latency asks for a fixed rate, and {protocol.generator} has none",
+            "use --generator engine, or measure without --latency",
+        )
     own: list[str] = ctx.meta["own"]
     found = open_catalog(catalog)
     chosen = _contenders(found, servers, languages, setting, workers, alone=bool(own))
