@@ -1,7 +1,5 @@
 """Where a server behaves, the engine, wrk and ab agree with it and with each other."""
 
-from statistics import median
-
 import pytest
 
 from deadheat.load import LoadSpec
@@ -48,7 +46,7 @@ def test_ab_counts_what_the_server_counts_but_for_what_it_leaves_in_flight() -> 
 
 @pytest.mark.parametrize("tool", [Wrk, Ab], ids=["wrk", "ab"])
 def test_rates_of_a_busy_server_agree(tool: type[Wrk] | type[Ab]) -> None:
-    """Taken in turns, so that both see the same machine; the median of the ratios is judged."""
+    """Taken in turns; what else runs may slow either down, but not one of them every time."""
     ratios = []
     with null_server(*BUSY) as server:
         for _ in range(3):
@@ -57,4 +55,5 @@ def test_rates_of_a_busy_server_agree(tool: type[Wrk] | type[Ab]) -> None:
                 server.url, "-c", str(CONNECTIONS), "-d", "1s", "--warmup", "0s"
             )
             ratios.append(document["rate_per_s"] / other)
-    assert 2 / 3 < median(ratios) < 3 / 2, ratios
+    assert min(ratios) < 3 / 2, ratios
+    assert max(ratios) > 2 / 3, ratios
