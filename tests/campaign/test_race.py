@@ -331,6 +331,18 @@ def test_latency_is_measured_apart_below_saturation(fake: FakeWorld) -> None:
     assert fake.left_running() == []
 
 
+def test_without_a_valid_rate_latency_is_not_passed_over_silently(fake: FakeWorld) -> None:
+    fake.rates["null-server"] = 3500.0  # so near that the ceiling says nothing of `fast`
+    fake.conduct(
+        protocol(canary=True, connections=[10], warmup={"kind": "fixed", "duration_s": 1.0}),
+        latency_s=2.0,
+    )
+    measured = {trial["name"] for trial in fake.trials() if trial["kind"] == "latency"}
+    assert measured == {"middle", "slow"}
+    told = "fast: no valid rate, and so no latency at shares of it"
+    assert fake.troubles().count(told) == 1
+
+
 def test_warming_goes_on_until_the_rate_is_steady(fake: FakeWorld) -> None:
     warmup = {"kind": "steady", "least_s": 1.0, "limit_s": 5.0}
     fake.conduct(protocol(warmup=warmup, connections=[10]))

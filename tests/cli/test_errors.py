@@ -53,6 +53,14 @@ def test_a_flag_that_is_not_understood(
     assert fault in ended.err
 
 
+def test_latency_with_a_generator_that_has_no_rate(deadheat: Deadheat) -> None:
+    """Regression: told when everything else had been measured, and the run was a failed one."""
+    ended = deadheat("run", "hello", "--protocol", "brief", "--generator", "wrk", "--latency")
+    assert ended.code == 1
+    assert "error: --latency asks for a fixed rate, and wrk has none" in ended.err
+    assert "starting" not in ended.err
+
+
 @pytest.mark.usefixtures("bare_path")
 def test_a_load_generator_that_is_missing(deadheat: Deadheat) -> None:
     ended = deadheat("run", "hello", "--protocol", "brief", "--generator", "wrk")
