@@ -264,8 +264,8 @@ class Race:
         """A race to settle has a budget and no known end; a fixed one has a known end."""
         stopping, doing = self._protocol.stopping, f"{what} at {connections}"
         if stopping.kind == "settle":
-            left_s = stopping.budget_s - self._now_s()
-            self._listen(Doing(doing, done=self._trials, left_s=left_s))
+            budget_left_s = stopping.budget_s - self._now_s()
+            self._listen(Doing(doing, done=self._trials, left_s=budget_left_s))
             return
         of = len(self._entrants) * len(self._protocol.connections) * stopping.repetitions
         left = max(0, of - self._trials)
