@@ -102,14 +102,16 @@ def test_the_document_refuses_what_it_does_not_know(run: MadeRun) -> None:
 def test_csv_has_a_line_for_each_contender_and_level(run: MadeRun) -> None:
     view = load_view(run.store, run.run_id)
     rows = list(csv.DictReader(io.StringIO(write_csv(view, analyse(view)))))
-    assert [(row["connections"], row["name"]) for row in rows][4:] == [
-        ("100", "a"),
-        ("100", "b"),
-        ("100", "c"),
-        ("100", "gone"),
+    assert [(row["kind"], row["connections"], row["name"]) for row in rows][4:] == [
+        ("measure", "100", "a"),
+        ("measure", "100", "b"),
+        ("measure", "100", "c"),
+        ("measure", "100", "gone"),
+        ("latency", "100", "a"),
     ]
-    assert float(rows[4]["rate_per_s_median"]) > float(rows[6]["rate_per_s_median"])
-    assert rows[7]["rate_per_s_median"] == ""
+    assert rows[8]["offered_rate_per_s"] == "4500.0"
+    assert float(rows[4]["rate_per_s"]) > float(rows[6]["rate_per_s"])
+    assert rows[7]["rate_per_s"] == ""
     assert rows[7]["not_ranked_because"] == "not measured at this level"
 
 

@@ -157,18 +157,3 @@ def test_offered_rates_have_a_table_of_their_own(tmp_path: Path) -> None:
     assert "intended send time" in text
     assert "p99.9" in text
     assert "4,500" in text
-
-
-def test_a_search_for_capacity_has_rates_and_no_ranking(tmp_path: Path) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
-    run.contender("alpha")
-    run.trial("alpha", 4500.0, kind="capacity", offered_rate_per_s=4500.0)
-    run.trial("alpha", 5900.0, kind="capacity", offered_rate_per_s=6000.0, gates=failed())
-    found = {"name": "alpha", "rate_per_s": 4500.0, "above_per_s": 6000.0, "trouble": None}
-    run.store.end_run(run.run_id, "complete", {"why": "done", "capacities": [found]})
-    text = shown(run)
-    assert "rank" not in text
-    assert "no order" not in text
-    assert "2 trials at offered rates" in text
-    assert "alpha: 4,500 requests/s held, 6,000 did not" in text
-    assert "! steal: failed in 1 trial of alpha" in text

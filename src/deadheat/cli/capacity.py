@@ -61,6 +61,7 @@ def command(
         progress_view() as listen,
         open_run(store, world, protocol, ["deadheat", *sys.argv[1:]], 0) as run,
     ):
+        run.conclusion["slo"] = slo
         builder = builder_on(world.server_host)
         entrants = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
         require_rivals(entrants)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from deadheat.report import words
 from deadheat.report.analysis import Analysis, Level
+from deadheat.report.capacity import capacity_statements
 from deadheat.report.instrument import instrument
 from deadheat.report.statement import Statement
 from deadheat.report.view import RunView
@@ -18,22 +19,11 @@ NAMED = 4
 def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
     """The main level's verdicts, then the other levels, the machine's limits and the method."""
     return (
-        *_capacities(view),
+        *capacity_statements(view),
         *(_verdicts(view, analysis, analysis.main) if view.races else ()),
         *_other_levels(analysis),
         *instrument(view, analysis),
     )
-
-
-def _capacities(view: RunView) -> Iterator[Statement]:
-    """What a search for the highest rate that holds an objective came to."""
-    for found in view.conclusion.get("capacities", ()):
-        text = f"{found['name']}: {words.rate(found['rate_per_s'])} requests/s held"
-        if found.get("above_per_s") is not None:
-            text += f", {words.rate(found['above_per_s'])} did not"
-        if found.get("trouble"):
-            text += f"; {found['trouble']}"
-        yield Statement("capacity", text)
 
 
 def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[Statement]:

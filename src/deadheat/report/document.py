@@ -272,6 +272,26 @@ class Level(Part):
     scaling: tuple[Scaling, ...]
 
 
+class Capacity(Part):
+    """The highest offered rate at which an objective held; 0 where no rate held."""
+
+    name: str
+    slo: str
+    """The objective: a quantile of the response time and its limit, such as p99=10ms."""
+    rate_per_s: Finite
+    above_per_s: Finite | None
+    """The lowest rate above it that did not hold."""
+    rate_per_s_per_cpu: Finite | None
+    """Over the CPUs that the server was given."""
+    rate_per_s_per_100_mib: Finite | None
+    """Over the peak of its memory during the search."""
+    server_cpu_us_per_request: Finite | None
+    """At the rate that held."""
+    memory_peak_bytes: int | None
+    trials: int
+    trouble: str | None
+
+
 class Doubt(Part):
     """What to know before believing a figure."""
 
@@ -303,6 +323,7 @@ class Document(Part):
     hosts: tuple[Host, ...]
     contenders: tuple[Contender, ...]
     levels: tuple[Level, ...]
+    capacities: tuple[Capacity, ...]
     doubts: tuple[Doubt, ...]
     conclusions: tuple[Statement, ...]
     calibration: Calibration | None

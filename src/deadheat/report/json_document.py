@@ -5,6 +5,7 @@ import math
 
 from deadheat.report import document as to
 from deadheat.report.analysis import Analysis, Level, Standing
+from deadheat.report.capacity import Found, capacities, objective
 from deadheat.report.conclusion import conclusions
 from deadheat.report.distribution import QUANTILES, Distribution
 from deadheat.report.doubts import doubts
@@ -28,6 +29,7 @@ def build(view: RunView, analysis: Analysis) -> to.Document:
             "hosts": [dataclasses.asdict(host) for host in view.hosts],
             "contenders": [_contender(view, one) for one in (*view.rivals, *view.canaries)],
             "levels": [_level(view, level) for level in analysis.levels],
+            "capacities": [_capacity(view, found) for found in capacities(view)],
             "doubts": [dataclasses.asdict(doubt) for doubt in doubts(view)],
             "conclusions": [dataclasses.asdict(one) for one in conclusions(view, analysis)],
             "calibration": dataclasses.asdict(calibration) if calibration else None,
@@ -122,6 +124,11 @@ def _latency(distribution: Distribution) -> to.Latency:
         max_us=distribution.max_us,
         **quantiles,
     )
+
+
+def _capacity(view: RunView, found: Found) -> to.Capacity:
+    known = {name: getattr(found, name) for name in to.Capacity.model_fields if name != "slo"}
+    return to.Capacity.model_validate({**known, "slo": objective(view)})
 
 
 def _level(view: RunView, level: Level) -> to.Level:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from deadheat.report import words
 from deadheat.report.analysis import Analysis
 from deadheat.report.behaviour import behaviour_columns
+from deadheat.report.capacity import capacity_columns, objective
 from deadheat.report.conclusion import conclusions, difference
 from deadheat.report.doubts import Doubt, doubts, none_found
 from deadheat.report.heading import command_line, heading
@@ -44,6 +45,9 @@ def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
     yield f"- {code(command_line(view))}"
     yield from _rankings(view, analysis)
     yield from _scaling(view, analysis)
+    yield from _titled(
+        _text(f"The highest rate that held {objective(view)}"), capacity_columns(view)
+    )
     yield from _titled("Response time from the intended send time", offered_columns(view))
     found = [f"**{one.topic}**: {_text(one.text)}" for one in conclusions(view, analysis)]
     yield from _listed("Conclusion", found)

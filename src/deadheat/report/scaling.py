@@ -58,19 +58,18 @@ class Curve:
 
 def curves(view: RunView, level: Level) -> tuple[Curve, ...]:
     """Every server that stands at a level with two or more numbers of workers."""
-    cpus = max((len(host.cpus) for host in view.hosts if host.role == "server"), default=0)
     groups: defaultdict[tuple[str, str], list[Standing]] = defaultdict(list)
     for standing in level.standings:
         groups[standing.contender.server, standing.contender.setting].append(standing)
     return tuple(
-        _curve(view, level, cpus, sorted(group, key=lambda s: s.contender.workers))
+        _curve(view, level, sorted(group, key=lambda s: s.contender.workers))
         for group in groups.values()
         if len({standing.contender.workers for standing in group}) > 1
     )
 
 
-def _curve(view: RunView, level: Level, cpus: int, standings: list[Standing]) -> Curve:
-    first = standings[0]
+def _curve(view: RunView, level: Level, standings: list[Standing]) -> Curve:
+    first, cpus = standings[0], view.server_cpus
     return Curve(
         server=first.contender.server,
         setting=first.contender.setting,

@@ -51,7 +51,7 @@ def ranking_columns(
             lambda s: words.microseconds(s.cell.server_cpu_us_per_request),
             "latency",
         ),
-        column("peak\nMiB", lambda s: words.mebibytes(memory_peak_bytes(s)), "cost"),
+        column("peak\nMiB", lambda s: words.mebibytes(s.contender.memory_peak_bytes), "cost"),
         column("errors\nreq", lambda s: f"{errors(s):,}", "cost"),
         column("version", lambda s: words.plain(s.contender.version or "", 12), "version", False),
         column(
@@ -101,12 +101,6 @@ def of_leader(standing: Standing) -> str:
     if math.isinf(ratio.high):
         return percent
     return f"{percent} [{100 * ratio.low:.1f}–{100 * ratio.high:.1f}]"
-
-
-def memory_peak_bytes(standing: Standing) -> int | None:
-    """The highest at any level: a peak lasts from one level to the next."""
-    peaks = [cell.memory_peak_bytes for cell in standing.contender.cells.values()]
-    return max((peak for peak in peaks if peak is not None), default=None)
 
 
 def errors(standing: Standing) -> int:

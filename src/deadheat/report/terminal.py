@@ -11,6 +11,7 @@ from rich.text import Text
 
 from deadheat.report import words
 from deadheat.report.analysis import Analysis, Level
+from deadheat.report.capacity import capacity_columns, objective
 from deadheat.report.conclusion import conclusions
 from deadheat.report.doubts import doubts, none_found
 from deadheat.report.heading import command_line, heading
@@ -44,6 +45,9 @@ def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderable
         told = [*notes(view, analysis), *_not_shown(left_out)]
         yield Text("; ".join(told), style="dim")
         yield from _scaling(view, analysis.main)
+    if searched := capacity_columns(view):
+        yield Text(f"\nThe highest rate that held {objective(view)}", style="bold")
+        yield _table(searched, None)
     if offered := offered_columns(view):
         yield Text("\nResponse time from the intended send time, at offered rates", style="bold")
         yield _table(offered, None)

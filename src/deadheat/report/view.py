@@ -137,6 +137,10 @@ class OfferedCell:
     def trials_valid(self) -> int:
         return sum(trial.valid for trial in self.trials)
 
+    @property
+    def server_cpu_us_per_request(self) -> float | None:
+        return _median([trial.server_cpu_us_per_request for trial in self.trials])
+
 
 @dataclass(frozen=True, slots=True)
 class ContenderView:
@@ -163,6 +167,12 @@ class ContenderView:
         """Every trial, in closed and in open loop."""
         cells: tuple[Cell | OfferedCell, ...] = (*self.cells.values(), *self.offered)
         return tuple(trial for cell in cells for trial in cell.trials)
+
+    @property
+    def memory_peak_bytes(self) -> int | None:
+        """The highest of any trial at any level: a peak lasts from one level to the next."""
+        peaks = [t.memory_peak_bytes for t in self.trials if t.memory_peak_bytes is not None]
+        return max(peaks, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +220,11 @@ class RunView:
     def stopping(self) -> Mapping[str, Any]:
         stopping: Mapping[str, Any] = self.protocol.get("stopping", {})
         return stopping
+
+    @property
+    def server_cpus(self) -> int:
+        """How many the server was given; 0 where no host is known yet."""
+        return max((len(host.cpus) for host in self.hosts if host.role == "server"), default=0)
 
     @property
     def elapsed_s(self) -> float | None:

@@ -1,0 +1,87 @@
+"""The highest rate that held an objective, in every format."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.report import load_view, write
+from deadheat.report.capacity import capacities
+from tests.report.made import MadeRun, failed, made_run
+
+HELD: dict[str, Any] = {
+    "name": "alpha",
+    "rate_per_s": 4500.0,
+    "above_per_s": 6000.0,
+    "trials": 2,
+    "trouble": None,
+}
+
+
+def searched(path: Path, **found: Any) -> MadeRun:
+    """One search over two CPUs: it peaked at 50 MiB."""
+    run = made_run(path / "runs.sqlite", cpus=2)
+    run.contender("alpha")
+    offered = {"kind": "capacity", "memory_peak_bytes": 50 * 1024**2}
+    run.trial("alpha", 4500.0, offered_rate_per_s=4500.0, **offered)
+    run.trial(
+        "alpha",
+        5900.0,
+        offered_rate_per_s=6000.0,
+        server_cpu_us_per_request=99.0,
+        gates=failed(),
+        **offered,
+    )
+    conclusion = {"why": "done", "slo": "p99=10ms", "capacities": [HELD | found]}
+    run.store.end_run(run.run_id, "complete", conclusion)
+    return run
+
+
+def text_of(run: MadeRun, format: str) -> str:
+    return write(load_view(run.store, run.run_id), format)
+
+
+@pytest.mark.parametrize("format", ["terminal", "md"])
+def test_a_search_has_rates_and_no_ranking(tmp_path: Path, format: str) -> None:
+    text = text_of(searched(tmp_path), format)
+    assert "rank" not in text
+    assert "no order" not in text
+    assert "2 trials at offered rates" in text
+    assert "The highest rate that held p99=10ms" in text
+    assert "alpha: 4,500 requests/s held p99=10ms; 6,000 did not" in text
+    assert "failed in 1 trial of alpha" in text
+
+
+def test_a_rate_is_told_per_cpu_and_per_100_mib(tmp_path: Path) -> None:
+    run = searched(tmp_path)
+    (found,) = capacities(load_view(run.store, run.run_id))
+    assert found.rate_per_s_per_cpu == 2250
+    assert found.rate_per_s_per_100_mib == 9000
+    assert found.server_cpu_us_per_request == 41.5
+
+
+def test_a_search_in_which_nothing_held_claims_no_rate(tmp_path: Path) -> None:
+    run = searched(tmp_path, rate_per_s=0.0, above_per_s=45.0)
+    (found,) = capacities(load_view(run.store, run.run_id))
+    assert (found.rate_per_s_per_cpu, found.rate_per_s_per_100_mib) == (None, None)
+    told = "alpha: no rate that was tried held p99=10ms, not even 45 requests/s"
+    assert told in text_of(run, "md")
+
+
+def test_a_contender_that_could_not_be_searched_says_why(tmp_path: Path) -> None:
+    run = searched(tmp_path, rate_per_s=0.0, above_per_s=None, trials=0, trouble="it never began")
+    assert "alpha: not measured: it never began" in text_of(run, "md")
+
+
+def test_machines_read_it_too(tmp_path: Path) -> None:
+    run = searched(tmp_path)
+    (found,) = json.loads(text_of(run, "json"))["capacities"]
+    assert (found["slo"], found["rate_per_s"], found["above_per_s"]) == ("p99=10ms", 4500, 6000)
+    rows = list(csv.DictReader(io.StringIO(text_of(run, "csv"))))
+    assert [(row["kind"], row["offered_rate_per_s"]) for row in rows] == [
+        ("capacity", "4500.0"),
+        ("capacity", "6000.0"),
+    ]
