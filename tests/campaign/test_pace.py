@@ -90,6 +90,14 @@ def test_even_a_budget_too_small_gives_a_block() -> None:
     assert walk(settle(budget_s=1)) == [1]
 
 
+def test_a_heat_leaves_its_time_to_those_that_wait() -> None:
+    moment = replace(START, blocks=4, elapsed_s=90, block_s=5, more_heats=True)
+    pace = settle(budget_s=100, blocks_min=4)
+    assert not pace.another_block(moment)
+    assert pace.another_block(replace(moment, more_heats=False))
+    assert pace.another_block(replace(moment, blocks=3))
+
+
 def test_the_protocol_chooses_the_pace() -> None:
     assert isinstance(pace_of(Stopping(kind="fixed")), FixedPace)
     assert isinstance(pace_of(Stopping(kind="settle")), SettlePace)

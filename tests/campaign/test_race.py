@@ -12,6 +12,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Completed
 from deadheat.host.fake import FakeServer
 from deadheat.protocol import Protocol
+from deadheat.store import Store, StoreError, TrialRecord
 from tests.campaign.fake_world import GREETING, FakeWorld, greet
 
 Order = list[tuple[str, int]]
@@ -228,6 +229,28 @@ def test_an_interrupted_run_is_kept(fake: FakeWorld) -> None:
     assert json.loads(run["conclusion"])["why"] == "interrupted"
     assert run["ended_at"] is not None
     assert "interrupted: what was measured is kept" in fake.troubles()
+    assert fake.left_running() == []
+
+
+def test_a_full_disk_ends_the_run_and_everything_in_it(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_trial, added = Store.add_trial, itertools.count(1)
+
+    def until_full(store: Store, record: TrialRecord) -> int:
+        if next(added) > 4:
+            raise StoreError("the store cannot be written: disk full")
+        return add_trial(store, record)
+
+    monkeypatch.setattr(Store, "add_trial", until_full)
+    with pytest.raises(StoreError, match="disk full"):
+        fake.conduct(protocol())
+    assert len(fake.trials()) == 4
+    (run,) = fake.rows("SELECT state, conclusion FROM run")
+    assert (run["state"], json.loads(run["conclusion"])["why"]) == (
+        "failed",
+        "the store cannot be written: disk full",
+    )
     assert fake.left_running() == []
 
 
