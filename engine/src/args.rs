@@ -6,6 +6,7 @@ use std::str::FromStr;
 use lexopt::Arg::{Long, Short, Value};
 use lexopt::{Parser, ValueExt};
 
+use crate::backend::Backend;
 use crate::config::{Config, Expect, Pace, Team};
 use crate::duration;
 use crate::null_server::NullServerConfig;
@@ -83,6 +84,7 @@ struct Given {
     body: Vec<u8>,
     expect: Expect,
     sources: Vec<IpAddr>,
+    backend: Option<Backend>,
     json: bool,
     stream: bool,
     calibrate: bool,
@@ -110,6 +112,7 @@ const WITH_VALUE: &[&str] = &[
     "--requests-per-connection",
     "--pipeline",
     "--source",
+    "--backend",
     "-X",
     "--method",
     "-H",
@@ -161,6 +164,7 @@ impl Given {
             }
             "--pipeline" => self.pipeline = Some(at_least_one(value)?),
             "--source" => self.sources.push(number(value)?),
+            "--backend" => self.backend = backend(value)?,
             "-X" | "--method" => self.method = Some(token(value)?),
             "-H" | "--header" => self.headers.push(header(value)?),
             "--body" => self.body = text_or_file(value)?,
@@ -243,6 +247,7 @@ impl Given {
             body: self.body,
             expect: self.expect,
             sources: self.sources,
+            backend: self.backend,
             json: self.json,
             stream: self.stream,
             calibrate: self.calibrate,
@@ -287,6 +292,15 @@ fn arrival(value: &str) -> Result<Arrival, String> {
         "constant" => Ok(Arrival::Constant),
         "poisson" => Ok(Arrival::Poisson),
         _ => Err(format!("{value:?}: expected constant or poisson")),
+    }
+}
+
+fn backend(value: &str) -> Result<Option<Backend>, String> {
+    match value {
+        "auto" => Ok(None),
+        "epoll" => Ok(Some(Backend::Epoll)),
+        "io_uring" => Ok(Some(Backend::IoUring)),
+        _ => Err(format!("{value:?}: expected auto, epoll or io_uring")),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use crate::backend::Backend;
 use crate::schedule::Arrival;
 use crate::target::Target;
 
@@ -34,6 +35,8 @@ pub struct Config {
     pub expect: Expect,
     /// Local addresses to connect from; chosen by the engine where none is given.
     pub sources: Vec<IpAddr>,
+    /// The driver asked for; chosen by the engine where none is.
+    pub backend: Option<Backend>,
     pub json: bool,
     pub stream: bool,
     pub calibrate: bool,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::backend::Backend;
 use crate::histogram::Summary;
 use crate::limits::Limit;
 use crate::phase::Phase;
@@ -17,7 +18,8 @@ pub struct Document {
     pub urls: Vec<String>,
     /// `closed` or `open`.
     pub mode: String,
-    pub backend: String,
+    /// Absent where the run was not started.
+    pub backend: Option<Backend>,
     pub processes: usize,
     /// The run was ended by a signal.
     pub interrupted: bool,

@@ -3,10 +3,12 @@
 use std::sync::mpsc::channel;
 use std::sync::{Barrier, OnceLock};
 
+use crate::backend::Backend;
 use crate::backlog::Backlog;
 use crate::clock;
 use crate::config::{Config, Pace, Team};
-use crate::driver::epoll::Epoll;
+use crate::driver::Driver;
+use crate::driver::route::Route;
 use crate::plan::Plan;
 use crate::schedule::Arrivals;
 use crate::session::{Session, Window};
@@ -35,11 +37,12 @@ pub fn run(
     mut each: impl FnMut(Message),
 ) -> Result<(), String> {
     let team = config.team();
+    let backend = Backend::choose(config)?;
     let (sender, receiver) = channel();
     let workers = (team.first..team.first + team.count)
         .map(|thread| {
-            let (session, driver) = prepare(config, plan, thread)?;
-            Ok(Worker { thread, session, driver, rows: sender.clone() })
+            let (session, driver) = prepare(config, plan, thread, backend)?;
+            Ok(Worker { thread, session, backend, driver, rows: sender.clone() })
         })
         .collect::<Result<Vec<_>, String>>()?;
     drop(sender);
@@ -74,7 +77,8 @@ fn prepare<'p>(
     config: &Config,
     plan: &'p Plan,
     thread: usize,
-) -> Result<(Session<'p>, Epoll), String> {
+    backend: Backend,
+) -> Result<(Session<'p>, Box<dyn Driver>), String> {
     let Team { total, .. } = config.team();
     let slots = share(config.connections, total, thread);
     let backlog = match config.pace {
@@ -85,9 +89,12 @@ fn prepare<'p>(
         }
     };
     let session = Session::new(plan, slots, (MAX_OPENING / total).max(1), backlog);
-    let to = Endpoint::new(&config.targets[0].address)?;
-    let from = sources(config, thread, slots);
-    Ok((session, Epoll::new(to, from, slots, !config.close)?))
+    let route = Route {
+        to: Endpoint::new(&config.targets[0].address)?,
+        from: sources(config, thread, slots),
+        no_delay: !config.close,
+    };
+    Ok((session, backend.driver(route, slots, plan.response_bytes())?))
 }
 
 /// One part's share of `total`.

@@ -2,6 +2,7 @@
 //! which knows no syscall; a [`driver::Driver`] moves the bytes; [`engine`] runs threads of them.
 
 pub mod args;
+pub mod backend;
 pub mod backlog;
 pub mod calibrate;
 pub mod chunked;

@@ -40,6 +40,12 @@ impl Plan {
         matches!(self.pace, Pace::Open { .. })
     }
 
+    /// About as long as the longest response: its body is known, its head is not.
+    pub fn response_bytes(&self) -> usize {
+        let bodies = self.expected.iter().filter_map(|expected| expected.body.as_ref());
+        1024 + bodies.map(Vec::len).max().unwrap_or(0)
+    }
+
     /// How long a request may wait before it is shed, or be late.
     pub fn deadline_ns(&self) -> Option<u64> {
         match self.pace {

@@ -28,6 +28,7 @@ pub fn of_run(
 ) -> Document {
     let [warmup, tally] = &run.tallies;
     let mut document = empty(config);
+    document.backend = run.backend;
     document.processes = run.processes;
     document.interrupted = signals::received() > 0;
     document.expected = Some(expected_part(preflight));
@@ -85,7 +86,7 @@ fn empty(config: &Config) -> Document {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         urls: config.targets.iter().map(|target| target.url.clone()).collect(),
         mode: if open { "open" } else { "closed" }.to_owned(),
-        backend: "epoll".to_owned(),
+        backend: None,
         processes: 1,
         interrupted: false,
         preflight_error: None,

@@ -1,5 +1,6 @@
 //! A whole run: the threads of this process, or of several, added up.
 
+use crate::backend::Backend;
 use crate::clock;
 use crate::config::Config;
 use crate::engine::{self, soon_ns};
@@ -15,6 +16,7 @@ use crate::worker::{Message, Outcome};
 
 /// What a run gave, over all threads.
 pub struct Run {
+    pub backend: Option<Backend>,
     pub processes: usize,
     /// Before the measured window, and inside it.
     pub tallies: [Tally; 2],
@@ -98,6 +100,7 @@ fn add_up(outcomes: Vec<Outcome>, connect_ns: u64, window: Window) -> Run {
     let measure_ns = window.measure_ns.min(stopped_ns);
     let phase = |name, start_ns, end_ns| Phase { name, start_ns, end_ns };
     let mut run = Run {
+        backend: outcomes.first().map(|outcome| outcome.backend),
         processes: 1,
         tallies: Default::default(),
         links: Links::default(),

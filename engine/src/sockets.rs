@@ -76,12 +76,20 @@ impl Endpoint {
     }
 }
 
+/// How a connection is opened, where it is TCP.
+#[derive(Clone, Copy)]
+pub struct Options {
+    pub no_delay: bool,
+    /// A request follows at once: it carries the last acknowledgement of the handshake.
+    pub speaks_first: bool,
+}
+
 /// Starts a connect. The descriptor is the caller's to close.
-pub fn connect(to: &Endpoint, from: Option<&Endpoint>, no_delay: bool) -> Result<RawFd, i32> {
+pub fn connect(to: &Endpoint, from: Option<&Endpoint>, options: Options) -> Result<RawFd, i32> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: no pointers are passed.
     let fd = check(unsafe { libc::socket(i32::from(to.storage.ss_family), kind, 0) })?;
-    let begun = begin_connect(fd, to, from, no_delay);
+    let begun = begin_connect(fd, to, from, options);
     if let Err(errno) = begun {
         close(fd);
         return Err(errno);
@@ -93,10 +101,13 @@ fn begin_connect(
     fd: RawFd,
     to: &Endpoint,
     from: Option<&Endpoint>,
-    no_delay: bool,
+    options: Options,
 ) -> Result<(), i32> {
-    if to.is_tcp() && no_delay {
+    if to.is_tcp() && options.no_delay {
         set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+    }
+    if to.is_tcp() && options.speaks_first {
+        set_option(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 0)?;
     }
     if let Some(from) = from {
         set_option(fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
@@ -158,6 +169,19 @@ fn not_now(result: isize, none: usize) -> Result<usize, i32> {
         libc::EAGAIN | libc::EINTR => Ok(none),
         errno => Err(errno),
     }
+}
+
+/// True when the peer has sent its last byte, read or not, or the connection is gone.
+pub fn is_hung_up(fd: RawFd) -> bool {
+    let mut poll = libc::pollfd { fd, events: libc::POLLRDHUP, revents: 0 };
+    // SAFETY: `poll` is one valid pollfd.
+    unsafe { libc::poll(&mut poll, 1, 0) > 0 }
+}
+
+/// Ends a connection, and what waits for it.
+pub fn shut_down(fd: RawFd) {
+    // SAFETY: no pointers are passed. It fails where the peer was first, which is as well.
+    unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
 }
 
 pub fn close(fd: RawFd) {

@@ -5,6 +5,7 @@ use std::sync::{Barrier, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
+use crate::backend::Backend;
 use crate::clock;
 use crate::driver::Driver;
 use crate::links::Links;
@@ -37,6 +38,7 @@ pub enum Message {
 /// What a thread leaves behind.
 #[derive(Serialize, Deserialize)]
 pub struct Outcome {
+    pub backend: Backend,
     pub tallies: [Tally; 2],
     pub links: Links,
     pub responses: Vec<u64>,
@@ -48,14 +50,15 @@ pub struct Outcome {
     pub ended_ns: u64,
 }
 
-pub struct Worker<'p, D> {
+pub struct Worker<'p> {
     pub thread: usize,
     pub session: Session<'p>,
-    pub driver: D,
+    pub backend: Backend,
+    pub driver: Box<dyn Driver>,
     pub rows: Sender<Message>,
 }
 
-impl<D: Driver> Worker<'_, D> {
+impl Worker<'_> {
     /// Sends rows while it runs, and the outcome last.
     pub fn run(mut self, start: &Start) {
         set_timer_slack();
@@ -72,13 +75,14 @@ impl<D: Driver> Worker<'_, D> {
     }
 
     fn connect(&mut self, end_ns: u64) -> Result<(), String> {
+        self.driver.begin()?;
         loop {
-            self.driver.launch(&mut self.session)?;
             let now_ns = clock::now_ns();
+            self.driver.launch(&mut self.session, now_ns)?;
             if self.session.is_connected() || now_ns >= end_ns || signals::received() > 0 {
                 return Ok(());
             }
-            self.driver.expire(&mut self.session)?;
+            self.driver.expire(&mut self.session, now_ns)?;
             self.driver.turn(&mut self.session, now_ns + CONNECT_POLL_NS)?;
         }
     }
@@ -104,8 +108,8 @@ impl<D: Driver> Worker<'_, D> {
             if self.session.is_over(now_ns) || now_ns >= give_up_ns {
                 break;
             }
-            self.driver.launch(&mut self.session)?;
-            self.driver.expire(&mut self.session)?;
+            self.driver.launch(&mut self.session, now_ns)?;
+            self.driver.expire(&mut self.session, now_ns)?;
             let wake_ns = self.session.next_wake_ns(now_ns).min(log.next_ns).min(give_up_ns);
             self.driver.turn(&mut self.session, wake_ns)?;
         }
@@ -113,6 +117,7 @@ impl<D: Driver> Worker<'_, D> {
         self.session.finish(ended_ns);
         log.send(&self.session, self.thread, &self.rows, ended_ns)?;
         Ok(Outcome {
+            backend: self.backend,
             tallies: std::mem::take(&mut self.session.tallies),
             links: self.session.links.clone(),
             responses: self.session.responses().collect(),

@@ -107,6 +107,7 @@ fn plan(pace: Pace) -> Plan {
         body: Vec::new(),
         expect: Expect::default(),
         sources: Vec::new(),
+        backend: None,
         json: false,
         stream: false,
         calibrate: false,

@@ -3,13 +3,14 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::Driver;
+use super::route::Route;
 use crate::clock;
 use crate::poll::Poll;
 use crate::session::{Action, Session};
-use crate::sockets::{self, Endpoint};
+use crate::sockets;
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const READ: u32 = (libc::EPOLLIN | libc::EPOLLRDHUP) as u32;
@@ -26,27 +27,17 @@ struct Link {
 
 pub struct Epoll {
     poll: Poll,
-    to: Endpoint,
-    from: Vec<Endpoint>,
-    no_delay: bool,
+    route: Route,
     links: Vec<Link>,
     buffer: Box<[u8]>,
 }
 
 impl Epoll {
-    /// `from` holds the local address of each slot; the kernel chooses where it is empty.
-    pub fn new(
-        to: Endpoint,
-        from: Vec<Endpoint>,
-        slots: usize,
-        no_delay: bool,
-    ) -> Result<Self, String> {
+    pub fn new(route: Route, slots: usize) -> Result<Self, String> {
         let link = |_| Link { fd: None, connecting: false, unsent: VecDeque::new() };
         Ok(Self {
             poll: Poll::new(slots.clamp(16, 1024))?,
-            to,
-            from,
-            no_delay,
+            route,
             links: (0..slots).map(link).collect(),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
         })
@@ -56,46 +47,18 @@ impl Epoll {
         self.links[slot].fd.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    /// Starts a connect. A loopback handshake is over when it returns, so the first request is
-    /// tried right away; where the socket does not take it yet, EPOLLOUT says when it does.
     fn open(&mut self, session: &mut Session, slot: usize) -> Result<(), String> {
-        session.opening(slot, clock::now_ns());
-        let fd = match sockets::connect(&self.to, self.from.get(slot), self.no_delay) {
-            Ok(fd) => fd,
-            Err(errno) => {
-                session.open_failed(slot, errno, clock::now_ns());
-                return Ok(());
-            }
-        };
-        let now_ns = clock::now_ns();
-        // SAFETY: `connect` has just made `fd`, and nothing else owns it.
-        self.links[slot].fd = Some(unsafe { OwnedFd::from_raw_fd(fd) });
-        let greeting = session.greeting(slot);
-        let tried = match &greeting {
-            Some(range) => sockets::send(fd, session.plan().book.bytes(range.clone())),
-            None => Ok(0),
-        };
-        match tried {
-            Err(libc::ECONNRESET | libc::EPIPE) => {
-                session.connected(slot, now_ns);
-                let action = session.write_failed(slot, now_ns);
-                self.carry_out(session, slot, action)
-            }
-            Err(errno) => {
-                self.links[slot].fd = None;
-                session.open_failed(slot, errno, now_ns);
-                Ok(())
-            }
-            Ok(0) => {
+        let Some(opened) = self.route.open(session, slot) else { return Ok(()) };
+        let fd = opened.fd.as_raw_fd();
+        self.links[slot].fd = Some(opened.fd);
+        match opened.next {
+            None => {
                 self.links[slot].connecting = true;
                 self.poll.add(fd, slot, READ | WRITE)
             }
-            Ok(sent) => {
+            Some(action) => {
                 self.poll.add(fd, slot, READ)?;
-                match session.connected(slot, now_ns) {
-                    Action::Send(range) => self.write(session, slot, range.start + sent..range.end),
-                    action => self.carry_out(session, slot, action),
-                }
+                self.carry_out(session, slot, action)
             }
         }
     }
@@ -206,8 +169,7 @@ impl Epoll {
 
 impl Driver for Epoll {
     #[inline]
-    fn launch(&mut self, session: &mut Session) -> Result<(), String> {
-        let mut now_ns = clock::now_ns();
+    fn launch(&mut self, session: &mut Session, mut now_ns: u64) -> Result<(), String> {
         while let Some(slot) = session.next_open(now_ns) {
             self.open(session, slot)?;
             now_ns = clock::now_ns();
@@ -219,8 +181,7 @@ impl Driver for Epoll {
         Ok(())
     }
 
-    fn expire(&mut self, session: &mut Session) -> Result<(), String> {
-        let now_ns = clock::now_ns();
+    fn expire(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
         while let Some(slot) = session.overdue(now_ns) {
             let action = session.timed_out(slot, now_ns);
             self.carry_out(session, slot, action)?;
@@ -239,7 +200,7 @@ impl Driver for Epoll {
                 self.readable(session, slot, flags & HANG_UP != 0)?;
             }
             if session.has_work() {
-                self.launch(session)?;
+                self.launch(session, clock::now_ns())?;
             }
         }
         Ok(())

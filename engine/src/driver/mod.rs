@@ -1,6 +1,10 @@
 //! The seam between a [`Session`] and the kernel.
 
+mod buffers;
 pub mod epoll;
+pub mod probe;
+pub mod route;
+pub mod uring;
 
 use crate::session::Session;
 
@@ -9,12 +13,17 @@ use crate::session::Session;
 /// A completion-based driver fits as well: nothing in a session depends on readiness, input is a
 /// borrowed slice that is not needed after [`Session::received`], and output is a range of the
 /// request book, which outlives the run.
-pub trait Driver {
+pub trait Driver: Send {
+    /// Takes the thread that calls this as the one that calls the rest.
+    fn begin(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Starts what the session wants started now: connects and sends.
-    fn launch(&mut self, session: &mut Session) -> Result<(), String>;
+    fn launch(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String>;
 
     /// Gives up the slots whose time is up.
-    fn expire(&mut self, session: &mut Session) -> Result<(), String>;
+    fn expire(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String>;
 
     /// Waits until something happens, or until `wake_ns` (CLOCK_MONOTONIC), and handles it.
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<(), String>;

@@ -195,9 +195,27 @@ pub fn engine(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_deadheat-load")).args(args).output().unwrap()
 }
 
+/// The driver under test: tests/on_io_uring.rs is the same tests once more.
+pub fn backend() -> &'static str {
+    let io_uring = env!("CARGO_CRATE_NAME") == "on_io_uring";
+    if io_uring && deadheat_load::driver::probe::io_uring().is_ok() { "io_uring" } else { "epoll" }
+}
+
 /// The document and the exit code of a short run.
 pub fn load(url: &str, args: &[&str]) -> (Value, i32) {
-    let fixed = ["--json", "--warmup", "0s", "-c", "3", "-d", "200ms", "--timeout", "2s"];
+    let fixed = [
+        "--backend",
+        backend(),
+        "--json",
+        "--warmup",
+        "0s",
+        "-c",
+        "3",
+        "-d",
+        "200ms",
+        "--timeout",
+        "2s",
+    ];
     let output = engine(&[&[url], &fixed[..], args].concat());
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);

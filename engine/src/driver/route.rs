@@ -1,0 +1,61 @@
+//! Where connections lead, and how one is opened.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::clock;
+use crate::session::{Action, Session};
+use crate::sockets::{self, Endpoint, Options};
+
+pub struct Route {
+    pub to: Endpoint,
+    /// The local address of each slot; the kernel chooses where it is empty.
+    pub from: Vec<Endpoint>,
+    pub no_delay: bool,
+}
+
+/// A connect that did not fail at once.
+pub struct Opened {
+    pub fd: OwnedFd,
+    /// What follows; `None` while the connect is under way, until the socket can be written.
+    pub next: Option<Action>,
+}
+
+impl Route {
+    /// Starts a connect. A loopback handshake is over when it returns, so the first request is
+    /// tried right away. `None` where it failed, which the session has been told.
+    pub fn open(&self, session: &mut Session, slot: usize) -> Option<Opened> {
+        session.opening(slot, clock::now_ns());
+        let greeting = session.greeting(slot);
+        let options = Options { no_delay: self.no_delay, speaks_first: greeting.is_some() };
+        let fd = match sockets::connect(&self.to, self.from.get(slot), options) {
+            // SAFETY: `connect` has just made `fd`, and nothing else owns it.
+            Ok(fd) => unsafe { OwnedFd::from_raw_fd(fd) },
+            Err(errno) => {
+                session.open_failed(slot, errno, clock::now_ns());
+                return None;
+            }
+        };
+        let now_ns = clock::now_ns();
+        let sent = match greeting {
+            Some(range) => sockets::send(fd.as_raw_fd(), session.plan().book.bytes(range)),
+            None => Ok(0),
+        };
+        let next = match sent {
+            // Reset right after the handshake.
+            Err(libc::ECONNRESET | libc::EPIPE) => {
+                session.connected(slot, now_ns);
+                Some(session.write_failed(slot, now_ns))
+            }
+            Err(errno) => {
+                session.open_failed(slot, errno, now_ns);
+                return None;
+            }
+            Ok(0) => None,
+            Ok(sent) => Some(match session.connected(slot, now_ns) {
+                Action::Send(range) => Action::Send(range.start + sent..range.end),
+                action => action,
+            }),
+        };
+        Some(Opened { fd, next })
+    }
+}
