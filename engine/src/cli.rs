@@ -108,9 +108,12 @@ fn verdict(document: &Document) -> u8 {
     let count = |class: &Class| document.classes.get(class.name()).copied().unwrap_or(0);
     let mut errors = Class::ALL.iter().filter(|class| class.is_server_error()).map(count);
     let stray = document.connections.unsolicited_idle > 0;
+    // A drain that is shorter than the timeout leaves a silent server without any other class.
+    let silent = document.connections.served == 0 && count(&Class::Unfinished) > 0;
     match () {
         () if document.preflight_error.is_some() => SERVER_ERRORS,
         () if stray || errors.any(|count| count > 0) => SERVER_ERRORS,
+        () if silent && !document.interrupted => SERVER_ERRORS,
         () if !document.limits.is_empty() => CLIENT_LIMIT,
         () => 0,
     }

@@ -4,6 +4,8 @@ import json
 import signal
 import subprocess
 
+import pytest
+
 from tests.engine.runs import LIMIT_S, answers_accounted_for, engine_binary, null_server, run_engine
 from tests.engine.scripted import GOOD, Reply, scripted
 
@@ -41,6 +43,17 @@ def test_a_stopped_server_is_timeouts_and_a_tail() -> None:
     assert classes["ok"] + classes["timeout_first_byte"] == document["requests"]["scheduled"]
     assert document["latency"]["service_us"]["max"] >= TIMEOUT_US
     assert document["latency"]["service_us"]["count"] >= classes["ok"] + 8
+    assert exit_code == 3
+
+
+@pytest.mark.parametrize("pace", [[], ["--rate", "100"]], ids=["closed", "open"])
+def test_a_server_that_answers_nothing_is_no_success(pace: list[str]) -> None:
+    """Once, a drain shorter than the timeout made a run without one answer end with 0."""
+    with scripted(Reply(b""), first=Reply(GOOD)) as server:
+        document, exit_code = run_engine(
+            server.url, "-c", "4", "-d", "300ms", "--warmup", "0s", "--drain", "100ms", *pace
+        )
+    assert document["classes"]["unfinished"] == document["requests"]["scheduled"] > 0
     assert exit_code == 3
 
 
