@@ -8,6 +8,7 @@ from deadheat.host import Host, HostError
 
 BODY = b"Hello, World!"
 SILENCE_S = 0.3
+PATIENCE_S = 5.0  # before silence is held against a server
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ def verify(
     The status, the media type and the body decide (`Card.fault`); nothing else does.
     """
     plain = _ask(host, address, _request())
+    if plain.first is None:
+        plain = _ask(host, address, _request(), silence_s=PATIENCE_S)
     close = _ask(host, address, _request("Connection: close\r\n"))
     old = _ask(host, address, _request(version="HTTP/1.0"))
     head = _ask(host, address, _request(method="HEAD"), "HEAD")
@@ -96,9 +99,15 @@ class _Answer:
         return self.responses[0] if self.responses else None
 
 
-def _ask(host: Host, address: tuple[str, int], payload: bytes, method: str = "GET") -> _Answer:
+def _ask(
+    host: Host,
+    address: tuple[str, int],
+    payload: bytes,
+    method: str = "GET",
+    silence_s: float = SILENCE_S,
+) -> _Answer:
     try:
-        answer = host.exchange(address, payload, SILENCE_S)
+        answer = host.exchange(address, payload, silence_s)
     except HostError:
         return _Answer([], 0, closed=True)
     responses = read_responses(answer.received, method)
