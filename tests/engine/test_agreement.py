@@ -23,6 +23,16 @@ def test_engine_counts_what_the_server_counts(keep_alive: bool) -> None:
         assert answers_accounted_for(document) == server.counts["answered"]
 
 
+@pytest.mark.parametrize("body_bytes", [100, 100_000], ids=["short", "longer-than-a-read"])
+def test_pipelined_answers_are_counted_each(body_bytes: int) -> None:
+    with null_server("--null-body", "x" * body_bytes) as server:
+        document, _ = run_engine(
+            server.url, "-c", "3", "--pipeline", "16", "-d", "300ms", "--warmup", "50ms"
+        )
+    assert document["classes"]["ok"] == document["requests"]["scheduled"]
+    assert answers_accounted_for(document) == server.counts["answered"]
+
+
 def test_an_open_loop_counts_what_the_server_counts() -> None:
     with null_server() as server:
         document, _ = run_engine(
