@@ -1,5 +1,6 @@
 """`deadheat report`: a stored run again, in any format."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -7,6 +8,7 @@ import click
 from deadheat import report
 from deadheat.cli.options import store_option
 from deadheat.errors import DeadheatError
+from deadheat.report.encoding import fit
 from deadheat.report.runs import find_run, lines, list_runs
 from deadheat.store import Store
 
@@ -49,7 +51,8 @@ def command(
             else report.write(report.load_view(store, find_run(store, run)), format_)
         )
     if output is None:
-        click.echo(text, nl=False)
+        in_utf_8 = not listing and format_ != "terminal"
+        click.echo(text.encode() if in_utf_8 else fit(text, sys.stdout.encoding), nl=False)
         return
     try:
         output.write_text(click.unstyle(text), encoding="utf-8")

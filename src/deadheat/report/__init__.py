@@ -6,6 +6,7 @@ from rich.console import Console
 
 from deadheat.report import csv_table, json_document, markdown, terminal
 from deadheat.report.analysis import Analysis, analyse
+from deadheat.report.encoding import fit
 from deadheat.report.load import load_view
 from deadheat.report.view import RunView
 
@@ -13,11 +14,12 @@ __all__ = ["FORMATS", "RunView", "load_view", "write"]
 
 
 def _terminal(view: RunView, analysis: Analysis) -> str:
-    """For standard output as it is: its width, and colours only if it is a terminal."""
+    """For standard output as it is: its width, its signs, and colours only on a terminal."""
     console = Console()
     with console.capture() as capture:
         terminal.show(console, view, analysis)
-    return "\n".join(line.rstrip() for line in capture.get().split("\n"))
+    text = "\n".join(line.rstrip() for line in capture.get().split("\n"))
+    return fit(text, console.encoding)
 
 
 _WRITERS: Mapping[str, Callable[[RunView, Analysis], str]] = {

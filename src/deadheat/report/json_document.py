@@ -1,6 +1,7 @@
 """The report as JSON, for a machine."""
 
 import dataclasses
+import json
 import math
 
 from deadheat.report import document as to
@@ -17,8 +18,9 @@ from deadheat.stats.ratio import RatioInterval
 
 
 def write(view: RunView, analysis: Analysis) -> str:
-    """The document, as `docs/schema-report.json` describes it."""
-    return build(view, analysis).model_dump_json(by_alias=True, indent=2) + "\n"
+    """The document, as `docs/schema-report.json` describes it; ASCII, for any output."""
+    document = build(view, analysis).model_dump(mode="json", by_alias=True)
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
 def build(view: RunView, analysis: Analysis) -> to.Document:

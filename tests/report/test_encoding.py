@@ -1,0 +1,42 @@
+"""Reports on an output that has not every sign."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deadheat.report.encoding import fit
+from tests.report.made import made_run
+
+
+def test_text_that_fits_is_left_alone() -> None:
+    assert fit("╭ 1–2 µs 大", "utf-8") == "╭ 1–2 µs 大"
+    assert fit("12 µs", "latin-1") == "12 µs"
+
+
+def test_text_that_does_not_fit_becomes_plain() -> None:
+    assert fit("╭│╰ 1–2 µs … ∞ 大", "ascii") == "/|\\ 1-2 us ... inf \\u5927"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
+@pytest.mark.parametrize("format", ["terminal", "md", "csv", "json", "--list"])
+def test_no_output_is_too_poor_for_a_report(tmp_path: Path, encoding: str, format: str) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 9000, "大": 3000}, blocks=4)
+    run.end()
+    asked = [format] if format == "--list" else ["--format", format]
+    program = "from deadheat.cli import main; main()"
+    shown = subprocess.run(
+        [sys.executable, "-c", program, "report", *asked, "--store", str(run.store.path)],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=True,
+    )
+    text = shown.stdout.decode("utf-8" if format in ("md", "csv") else encoding)
+    assert run.run_id in text
+    if format == "terminal":
+        assert re.search(r"/ +\|(alpha|beta)", text)
+        assert "\\u5927" in text
