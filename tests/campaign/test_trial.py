@@ -63,7 +63,7 @@ def test_a_server_that_dies_under_load_is_a_failed_trial(world: World, protocol:
 
 def test_a_server_that_answers_wrongly_later_fails_a_gate(world: World, protocol: Protocol) -> None:
     """It was right when it got ready; what it says under load is still compared."""
-    one = replace(racer("wrong-body"), any_body=True)
+    one = replace(racer("wrong-body"), any_body=True, ready_s=30)
     resident = lifecycle.start(world, one)
     try:
         spec = replace(load_spec(protocol, resident, 2), expect_body="Hello, World!")
