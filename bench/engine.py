@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Client CPU per request of deadheat-load beside wrk, ab and whatever else is installed.
+
+    python bench/engine.py [--pairs 7] [--connections 10,100,1000] [--seconds 2] [--json]
+
+Each sample starts a fresh null server on one core and one generator on another. The cost is the
+generator's whole rusage, its start, preflight and report included, over the responses that the
+server counted. Generators take turns in an order that rotates from round to round, and every
+figure judged is the median over rounds of a ratio within a round: no absolute time is.
+"""
+
+import argparse
+import json
+import os
+import sys
+from statistics import median
+from typing import Any
+
+from generators import GENERATORS, OURS, Generator
+from samples import Scene, sample
+
+TARGETS = {
+    ("kept", 10, "wrk"): 0.75,
+    ("kept", 100, "wrk"): 0.75,
+    ("kept", 1000, "wrk"): 0.72,
+    ("closed", 100, "wrk"): 0.90,
+    ("closed", 100, "ab"): 0.85,
+}
+CLOSE_CONNECTIONS = 100
+
+
+def main() -> int:
+    args = arguments()
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        return fail(
+            f"this process may run on core {cores[0]} only; client and server want one each"
+        )
+    scenes = [Scene("kept", connections, args.seconds) for connections in args.connections]
+    scenes.append(Scene("closed", CLOSE_CONNECTIONS, args.seconds))
+    generators = [generator for generator in GENERATORS if generator.program]
+    missing = sorted({g.name for g in GENERATORS} - {g.name for g in generators})
+    for needed in ("wrk", "ab", OURS):
+        if needed in missing:
+            return fail(f"{needed} is not installed; every ratio is to it or of it")
+    if missing:
+        print(f"not installed, left out: {', '.join(missing)}", file=sys.stderr)
+    results = [measure(scene, generators, args.pairs, cores) for scene in scenes]
+    if args.json:
+        print(json.dumps(results, indent=1))
+    else:
+        print("\n\n".join(table(result) for result in results))
+    return 0 if all(check["pass"] for result in results for check in result["checks"]) else 1
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="client CPU per request, beside wrk and ab")
+    parser.add_argument("--pairs", type=int, default=7, help="rounds (default 7)")
+    parser.add_argument("--connections", type=counts, default=[10, 100, 1000])
+    parser.add_argument("--seconds", type=int, default=2, help="length of each sample (default 2)")
+    parser.add_argument("--json", action="store_true", help="every sample, and the checks")
+    args = parser.parse_args()
+    if args.pairs < 1 or args.seconds < 1:
+        parser.error("--pairs and --seconds must be 1 or more")
+    return args
+
+
+def counts(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+def measure(
+    scene: Scene, generators: list[Generator], rounds: int, cores: list[int]
+) -> dict[str, Any]:
+    """The cost of each generator in each round, microseconds, and what follows from it."""
+    generators = [g for g in generators if g.closes or scene.kind == "kept"]
+    cost_us: dict[str, list[float]] = {generator.name: [] for generator in generators}
+    for turn in range(rounds):
+        shift = turn % len(generators)
+        for generator in generators[shift:] + generators[:shift]:
+            taken = sample(scene, generator, client_core=cores[-1], server_core=cores[0])
+            cost_us[generator.name].append(taken.cpu_us_per_response)
+            print(f"{scene} {turn + 1}/{rounds} {generator.name}: {taken}", file=sys.stderr)
+    return {
+        "scene": str(scene),
+        "cpu_us_per_response": cost_us,
+        "checks": [
+            check(cost_us, rival, limit)
+            for (kind, connections, rival), limit in TARGETS.items()
+            if (kind, connections) == (scene.kind, scene.connections)
+        ],
+    }
+
+
+def check(cost_us: dict[str, list[float]], rival: str, limit: float) -> dict[str, Any]:
+    ratio = median(ratios(cost_us, OURS, rival))
+    return {"rival": rival, "ratio": ratio, "at_most": limit, "pass": ratio <= limit}
+
+
+def ratios(cost_us: dict[str, list[float]], name: str, rival: str) -> list[float]:
+    return [ours / theirs for ours, theirs in zip(cost_us[name], cost_us[rival], strict=True)]
+
+
+def table(result: dict[str, Any]) -> str:
+    cost_us = result["cpu_us_per_response"]
+    lines = [f"{result['scene']:<28}{'us CPU':>10}{'of wrk':>10}{'(least, most)':>18}"]
+    for name, costs in sorted(cost_us.items(), key=lambda item: median(item[1])):
+        of_wrk = ratios(cost_us, name, "wrk")
+        spread = f"({min(of_wrk):.2f}, {max(of_wrk):.2f})"
+        lines.append(f"  {name:<26}{median(costs):>10.2f}{median(of_wrk):>10.3f}{spread:>18}")
+    for one in result["checks"]:
+        verdict = "PASS" if one["pass"] else "FAIL"
+        lines.append(
+            f"  {verdict} {OURS} at {one['ratio']:.3f} of {one['rival']}, at most "
+            f"{one['at_most']:.2f}"
+        )
+    return "\n".join(lines)
+
+
+def fail(error: str) -> int:
+    print(f"bench/engine.py: {error}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

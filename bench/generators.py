@@ -1,0 +1,89 @@
+"""The load generators, each with one client thread, and how they are called."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+OURS = "deadheat-load"
+
+# Connections, seconds, a connection per request, URL.
+Arguments = Callable[[int, int, bool, str], list[str]]
+
+
+@dataclass(frozen=True)
+class Generator:
+    name: str
+    program: str | None
+    """Where it is, None where it is not installed."""
+    arguments: Arguments
+    closes: bool = True
+    """It can open a connection per request."""
+    good_exits: tuple[int, ...] = (0,)
+
+    def command(self, connections: int, seconds: int, close: bool, url: str) -> list[str]:
+        return [str(self.program), *self.arguments(connections, seconds, close, url)]
+
+
+def engine() -> str | None:
+    """The engine as built here, or as installed."""
+    built = ROOT / "target" / "release" / "deadheat-load"
+    return str(built) if built.is_file() else shutil.which("deadheat-load")
+
+
+def ours(*options: str) -> Arguments:
+    def arguments(connections: int, seconds: int, close: bool, url: str) -> list[str]:
+        kept = ["--close"] if close else []
+        return ["-c", f"{connections}", "-d", f"{seconds}s", "--warmup", "0s", *kept, *options, url]
+
+    return arguments
+
+
+def wrk(connections: int, seconds: int, close: bool, url: str) -> list[str]:
+    kept = ["-H", "Connection: close"] if close else []
+    return ["-t1", f"-c{connections}", f"-d{seconds}s", *kept, url]
+
+
+def ab(connections: int, seconds: int, close: bool, url: str) -> list[str]:
+    # A number of requests that no run reaches: -t alone ends after 50,000.
+    kept = [] if close else ["-k"]
+    most = f"{seconds * 1_000_000}"
+    return ["-q", *kept, "-c", f"{connections}", "-t", f"{seconds}", "-n", most, url]
+
+
+def h2load(connections: int, seconds: int, close: bool, url: str) -> list[str]:
+    return ["--h1", "-t1", f"-c{connections}", f"-D{seconds}", url]
+
+
+def oha(connections: int, seconds: int, close: bool, url: str) -> list[str]:
+    kept = ["--disable-keepalive"] if close else []
+    return ["--no-tui", "-c", f"{connections}", "-z", f"{seconds}s", *kept, url]
+
+
+def bombardier(connections: int, seconds: int, close: bool, url: str) -> list[str]:
+    kept = ["-a"] if close else []
+    return ["-q", "-c", f"{connections}", "-d", f"{seconds}s", *kept, url]
+
+
+def of_ours(name: str, *options: str) -> Generator:
+    # 4: every response was right, and the client was the limit, as it is to be here.
+    return Generator(name, engine(), ours(*options), good_exits=(0, 4))
+
+
+def other(arguments: Arguments, closes: bool = True) -> Generator:
+    name = arguments.__name__
+    return Generator(name, shutil.which(name), arguments, closes)
+
+
+GENERATORS = [
+    of_ours(OURS),
+    of_ours(f"{OURS} (epoll)", "--backend", "epoll"),
+    of_ours(f"{OURS} (io_uring)", "--backend", "io_uring"),
+    other(wrk),
+    other(ab),
+    # It sends nothing more once the server has closed.
+    other(h2load, closes=False),
+    other(oha),
+    other(bombardier),
+]

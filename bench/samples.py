@@ -1,0 +1,98 @@
+"""One sample: a null server on one core, a generator on another, and what the two used."""
+
+import contextlib
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from generators import Generator, engine
+
+
+@dataclass(frozen=True)
+class Scene:
+    kind: str
+    """`kept` or `closed`: connections are kept, or there is one per request."""
+    connections: int
+    seconds: int
+
+    def __str__(self) -> str:
+        return f"{self.connections} connections, {self.kind}"
+
+
+@dataclass(frozen=True)
+class Sample:
+    cpu_s: float
+    """User and system time of the generator, from wait4."""
+    responses: int
+    """By the server's count."""
+
+    @property
+    def cpu_us_per_response(self) -> float:
+        return self.cpu_s * 1e6 / self.responses
+
+    def __str__(self) -> str:
+        return f"{self.cpu_us_per_response:.2f} us, {self.responses} responses"
+
+
+class NullServer:
+    """`deadheat-load --null-server` on a free port; counts what it answers."""
+
+    def __init__(self) -> None:
+        command = [str(engine()), "--null-server", "0"]
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert self._process.stderr is not None
+        line = self._process.stderr.readline()
+        if "listening on " not in line:
+            raise RuntimeError(f"{' '.join(command)} did not listen: {line.strip()}")
+        self.url = f"http://{line.split()[-1]}/"
+
+    def stop(self) -> int:
+        """Ends the server; the number of requests it answered."""
+        self._process.terminate()
+        out, _ = self._process.communicate()
+        return int(json.loads(out)["answered"])
+
+
+def sample(scene: Scene, generator: Generator, *, client_core: int, server_core: int) -> Sample:
+    """Runs a generator once; RuntimeError where it failed or got no response."""
+    with pinned(server_core):
+        server = NullServer()
+    try:
+        cpu_s = run(scene, generator, client_core, server.url)
+    finally:
+        responses = server.stop()
+    if responses == 0:
+        raise RuntimeError(f"{generator.name}: the server answered nothing")
+    return Sample(cpu_s, responses)
+
+
+def run(scene: Scene, generator: Generator, core: int, url: str) -> float:
+    """User and system seconds of one run."""
+    command = generator.command(scene.connections, scene.seconds, scene.kind == "closed", url)
+    with pinned(core):
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "GOMAXPROCS": "1", "TOKIO_WORKER_THREADS": "1"},
+        )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in generator.good_exits:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime
+
+
+@contextlib.contextmanager
+def pinned(core: int) -> Iterator[None]:
+    """Processes started in here run on one core."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
