@@ -18,7 +18,9 @@ def serve(listener: socket.socket) -> None:
 
 if __name__ == "__main__":
     listener = socket.create_server((sys.argv[1], int(sys.argv[2])), backlog=2048)
-    workers = [Process(target=serve, args=(listener,), daemon=True) for _ in range(int(sys.argv[3]))]
+    workers = [
+        Process(target=serve, args=(listener,), daemon=True) for _ in range(int(sys.argv[3]))
+    ]
     for worker in workers:
         worker.start()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which ends the daemons as well

@@ -29,7 +29,9 @@ def work(listeners: list[socket.socket]) -> None:
 if __name__ == "__main__":
     backlog = int(os.environ["BACKLOG"])
     listeners = tornado.netutil.bind_sockets(int(sys.argv[2]), sys.argv[1], backlog=backlog)
-    workers = [Process(target=work, args=(listeners,), daemon=True) for _ in range(int(sys.argv[3]))]
+    workers = [
+        Process(target=work, args=(listeners,), daemon=True) for _ in range(int(sys.argv[3]))
+    ]
     for worker in workers:
         worker.start()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which ends the daemons as well
