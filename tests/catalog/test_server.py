@@ -65,7 +65,7 @@ def test_a_recipe_is_filled_with_its_defaults_and_the_manifests_values(folders: 
     assert (server.needs[0].minimum, server.needs[0].install) == ("3", "get maker")
     assert server.steps == (("maker", "-O3", "-o", "{build}/server"),)
     assert server.build_env == {"LEVEL": "3"}
-    assert server.build_timeout_s == 900  # the longer of both
+    assert server.build_timeout_s == 60  # the recipe's, where the manifest has none
     assert server.start.env == {"MODE": "production", "SHARED": "manifest 3"}
     assert server.manifest.version.command == ("maker", "{build}/server")
     fast = contender(server, "fast").start

@@ -1,9 +1,11 @@
 """Building a server: steps in a fresh copy of its folder, kept by the hash of what went in."""
 
+import fcntl
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,21 +64,32 @@ class Builder:
         key = build_key(server, files, toolchains)
         path = self._folder / server.name / key
         try:
-            shutil.rmtree(path, ignore_errors=True)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(server.folder, path, ignore=shutil.ignore_patterns(*IGNORED))
-            begun_s = self._host.now_s()
-            log = self._run_steps(server, path, path.with_suffix(".log"))
-            elapsed_s = self._host.now_s() - begun_s
-            unfinished = path.with_suffix(".part")
-            account = {"log": log, "elapsed_s": elapsed_s}
-            unfinished.write_text(json.dumps(account), encoding="utf-8")
-            unfinished.rename(path.with_suffix(".json"))  # only now is it a build
+            with _alone(path.with_suffix(".lock")):
+                if (found := self.find(server, probes)) is not None:
+                    return found  # another deadheat has just made it
+                return self._make(server, key, path, files, toolchains)
         except OSError as error:
             raise BuildFailed(
                 f"{server.name}: cannot be built in {path}: {error}",
                 "make room there, or name another place with DEADHEAT_HOME",
             ) from error
+
+    def _make(
+        self,
+        server: Server,
+        key: str,
+        path: Path,
+        files: Mapping[str, str],
+        toolchains: Mapping[str, str],
+    ) -> Built:
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(server.folder, path, ignore=shutil.ignore_patterns(*IGNORED))
+        begun_s = self._host.now_s()
+        log = self._run_steps(server, path, path.with_suffix(".log"))
+        elapsed_s = self._host.now_s() - begun_s
+        unfinished = path.with_suffix(".part")
+        unfinished.write_text(json.dumps({"log": log, "elapsed_s": elapsed_s}), encoding="utf-8")
+        unfinished.rename(path.with_suffix(".json"))  # only now is it a build
         return Built(server, key, path, log, elapsed_s, toolchains, files, cached=False)
 
     def _run_steps(self, server: Server, path: Path, log_path: Path) -> str:
@@ -106,6 +119,15 @@ class Builder:
                     f"the whole log: {log_path}",
                 )
         return log
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Two deadheats that want the same build make it once: the second waits for the first."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def hash_files(folder: Path) -> dict[str, str]:

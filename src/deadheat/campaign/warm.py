@@ -46,9 +46,10 @@ def warm(world: World, resident: Resident, protocol: Protocol) -> Warmed:
         while len(windows) * rule.window_s < limit_s:
             windows += _load(world, resident, protocol, chunk_s)
             found = classify(windows, asked)
-            if found.found:
+            if found.found and found.rate > 0:
                 return Warmed(found.kind, windows, rule.window_s, found.start, found.rate, None)
-            reason, chunk_s = found.reason, rule.least_s / 2
+            reason = found.reason if found.rate > 0 else "it answers nothing"
+            chunk_s = rule.least_s / 2
     except DeadheatError as error:
         return Warmed("none", windows, rule.window_s, None, _last(windows), str(error))
     trouble = f"no steady state within {limit_s:g} s of load: {reason}"

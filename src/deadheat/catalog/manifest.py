@@ -60,7 +60,7 @@ class Build(Strict):
 
     steps: Annotated[tuple[Command, ...], Field(strict=False)] = ()
     env: dict[str, str] = {}
-    timeout_s: float = Field(default=900, gt=0)
+    timeout_s: float | None = Field(default=None, gt=0)  # of one step; None: the recipe's, or 900
 
 
 class Start(Strict):

@@ -12,6 +12,8 @@ from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml
 
 StartOrSetting = TypeVar("StartOrSetting", Start, Setting)
 
+BUILD_TIMEOUT_S = 900.0
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
@@ -94,7 +96,7 @@ def load_server(folder: Path, recipes: Path) -> Server:
         needs=tuple(_fill_need(need, values) for need in (*recipe.needs, *manifest.needs)),
         steps=tuple(fill(step, values) for step in (*recipe.build.steps, *manifest.build.steps)),
         build_env=fill_env({**recipe.build.env, **manifest.build.env}, values),
-        build_timeout_s=max(recipe.build.timeout_s, manifest.build.timeout_s),
+        build_timeout_s=manifest.build.timeout_s or recipe.build.timeout_s or BUILD_TIMEOUT_S,
         start=manifest.start.model_copy(
             update={"env": {**fill_env(recipe.env, values), **manifest.start.env}}
         ),

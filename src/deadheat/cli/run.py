@@ -26,6 +26,7 @@ from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
 from deadheat.store import Store, home
 
+INTERRUPTED = 130  # as a shell says it
 LATENCY_S = 5.0
 
 
@@ -108,7 +109,8 @@ def command(
         )
         with progress_view() as listen:
             run_id = conduct(plan, world, store, builder_on(world.server_host), listen)
-    _tell(store_path, run_id, output, as_json)
+    if _tell(store_path, run_id, output, as_json) == "interrupted":
+        sys.exit(INTERRUPTED)
 
 
 def _contenders(
@@ -144,7 +146,8 @@ def _own_racer(own: list[str], taken: Collection[str]) -> Racer:
     return Racer(name=name, role="rival", command=command, cwd=str(Path.cwd()), any_body=True)
 
 
-def _tell(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> None:
+def _tell(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> str:
+    """Print and write the run's table; returns the run's state."""
     with Store(store_path, read_only=True) as store:
         view = report.load_view(store, run_id)
     markdown = output or home() / "reports" / f"{run_id}.md"
@@ -155,3 +158,4 @@ def _tell(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> 
         click.echo(f"the table as Markdown: {markdown}")
         click.echo(f"everything is stored:  {store_path}  (run {run_id})")
         click.echo(f"see it again:          deadheat report {run_id}")
+    return view.state
