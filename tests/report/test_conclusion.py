@@ -84,13 +84,13 @@ def test_the_ceiling_the_resolution_and_the_calibration_are_quoted(tmp_path: Pat
     found = told(run)
     assert "this client reached" in found["ceiling"]
     assert "a came to 10 % of that" in found["ceiling"]
-    assert "four times in five" in found["resolution"]
+    assert "four in five" in found["resolution"]
     today = datetime.datetime.now(datetime.UTC).date().isoformat()[:7]
     assert found["calibration"].startswith(f"a machine of this kind, on {today}")
     assert "of 200 pairs of equal servers 4.5 % seemed to differ" in found["calibration"]
     assert "a slowdown by 5 % was found in 4 of 4 races" in found["calibration"]
     assert "2.1 % apart" in found["calibration"]
-    assert found["method"].startswith("the interval holds at 95 %, however often it was looked;")
+    assert found["method"].startswith("the interval holds at 95 % for a single look;")
 
 
 def test_a_calibration_that_found_no_slowdown_or_failed_says_so() -> None:
@@ -111,6 +111,17 @@ def test_the_reference_is_no_ceiling_but_shows_what_the_machine_did(tmp_path: Pa
     found = told(run)
     assert "ceiling" not in found
     assert "reference -10.0 to +30.0 % around 1,000 requests/s" in found["machine"]
+
+
+def test_intervals_say_for_how_many_looks_they_hold(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"a": 9000, "b": 3000})
+    assert "this one was not declared" in told(run)["method"]
+    run.store.end_run(run.run_id, "complete", {"why": "settled", "share": 0.4})
+    assert "over all declared looks (this one spends 40 % of the error)" in told(run)["method"]
+    fixed = MadeRun(run.store, protocol=QUICK)
+    fixed.race({"a": 9000, "b": 3000})
+    assert "look" not in told(fixed)["method"]
 
 
 def test_heats_are_told_with_what_bridges_them(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def test_a_gate_is_one_line_with_its_worst_reading_and_advice(tmp_path: Path) ->
     for reading in (0.02, 0.09, 0.03):
         run.trial("a", 100.0, gates=failed(reading=reading))
     run.trial("b", 100.0, gates=failed())
+    run.trial("b", 100.0)
     doubt = of(run)["steal"]
     assert doubt.text == "steal: failed in 3 trials of a and 1 trial of b (worst 9 %, limit 1 %)"
     assert doubt.contenders == ("a", "b")
@@ -52,7 +53,16 @@ def test_many_contenders_behind_a_gate_are_counted(tmp_path: Path) -> None:
     for name in "abcdefg":
         run.contender(name)
         run.trial(name, 100.0, gates=failed())
-    assert "and of 3 others" in of(run)["steal"].text
+    run.trial("a", 100.0)
+    assert "1 trial of d and 3 of 3 others" in of(run)["steal"].text
+
+
+def test_a_gate_that_every_trial_failed_says_so(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    for name in "ab":
+        run.contender(name)
+        run.trial(name, 100.0, gates=failed())
+    assert of(run)["steal"].text.startswith("steal: failed in all 2 trials (worst 4 %")
 
 
 def test_failed_trials_absences_errors_and_unsteady_starts_are_told(tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ def test_a_number_of_workers_without_a_valid_trial_is_not_fitted(tmp_path: Path)
     (curve,) = curves_of(run)
     assert curve.fit is None
     assert "no scalability law fitted" in sentences([curve])[0]
+    assert curve.points[2].doubtful
     ratio, low, _ = gains(curve)[2]
     assert ratio == pytest.approx(4, rel=0.2)
     assert low is None

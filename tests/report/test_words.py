@@ -76,3 +76,10 @@ def test_a_reading_and_its_limit_have_units_and_are_told_apart(
     read: float, limit: float, unit: Unit, shown: tuple[str, str]
 ) -> None:
     assert words.told_apart(read, limit, unit) == shown
+
+
+@pytest.mark.parametrize(
+    ("cpus", "shown"), [([], ""), ([3], "3"), ([0, 1, 2, 3, 6], "0-3,6"), ([5, 0, 1], "0-1,5")]
+)
+def test_cpus_are_ranges(cpus: list[int], shown: str) -> None:
+    assert words.ranges(cpus) == shown

@@ -29,7 +29,7 @@ def doubts(view: RunView) -> tuple[Doubt, ...]:
         *_state(view),
         *(_absent(one) for one in contenders if one.fault),
         *(doubt for one in contenders for doubt in _failed_trials(one)),
-        *_gates(contenders),
+        *_gates(view, contenders),
         *(doubt for one in contenders for doubt in _errors(one)),
         *(doubt for one in contenders for doubt in _unsteady(one)),
     )
@@ -69,7 +69,7 @@ def _failed_trials(one: ContenderView) -> Iterator[Doubt]:
         yield Doubt("trial-failed", (one.name,), text)
 
 
-def _gates(contenders: tuple[ContenderView, ...]) -> Iterator[Doubt]:
+def _gates(view: RunView, contenders: tuple[ContenderView, ...]) -> Iterator[Doubt]:
     """One line a gate: who failed it how often, and the worst reading."""
     failed: defaultdict[str, list[tuple[str, Gate]]] = defaultdict(list)
     for one in contenders:
@@ -79,14 +79,15 @@ def _gates(contenders: tuple[ContenderView, ...]) -> Iterator[Doubt]:
     for code, cases in sorted(failed.items(), key=lambda item: -len(item[1])):
         names = Counter(name for name, _ in cases)
         worst = max((gate for _, gate in cases), key=_excess)
-        text = f"{code}: failed in {_who(names)}{_reading(worst)}"
+        who = f"all {view.trials:,} trials" if len(cases) == view.trials > 1 else _who(names)
+        text = f"{code}: failed in {who}{_reading(worst)}"
         yield Doubt(code, tuple(names), text, worst.advice or None)
 
 
 def _who(names: Counter[str]) -> str:
     told = [f"{count(trials, 'trial')} of {name}" for name, trials in names.most_common(NAMED)]
-    if rest := len(names) - NAMED:
-        told += [f"of {count(rest, 'other')}"] if rest > 0 else []
+    if rest := sum(trials for _, trials in names.most_common()[NAMED:]):
+        told.append(f"{rest:,} of {count(len(names) - NAMED, 'other')}")
     return listing(told)
 
 

@@ -43,15 +43,15 @@ def _measured(view: RunView, analysis: Analysis) -> str:
     return (
         f"{load}: {words.count(view.trials, 'trial')} "
         f"of {words.duration(view.protocol.get('duration_s'))} "
-        f"in {words.count(analysis.blocks, 'block')} of "
-        f"{words.count(analysis.invocations, 'invocation')}"
+        f"in {words.count(analysis.blocks, 'block')} over "
+        f"{words.count(analysis.invocations, 'fresh start')}"
     )
 
 
 def _machines(view: RunView) -> list[str]:
     """One line where both roles are the same machine."""
     described = {host.role: words.machine(host.fingerprint) for host in view.hosts}
-    cpus = {host.role: ",".join(map(str, host.cpus)) for host in view.hosts}
+    cpus = {host.role: words.ranges(host.cpus) for host in view.hosts}
     if len(described) == 2 and len(set(described.values())) == 1:
         told = " and ".join(f"{role} on CPU {cpus[role]}" for role in described)
         return [f"{next(iter(described.values()))}; {told}"]

@@ -21,7 +21,7 @@ def instrument(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     if view.calibration:
         text = calibration(view.calibration.at, view.calibration.result)
         yield Statement("calibration", text)
-    yield from _method(analysis)
+    yield from _method(view, analysis)
 
 
 def _ceiling(view: RunView, level: Level) -> Iterator[Statement]:
@@ -64,7 +64,8 @@ def _rates_per_s(one: ContenderView, connections: int) -> Sequence[float]:
 def _resolution(ranking: Ranking | None) -> Iterator[Statement]:
     if ranking is not None and not math.isnan(ranking.minimum_detectable_effect):
         least = words.percent(ranking.minimum_detectable_effect)
-        yield Statement("resolution", f"this run finds a difference of {least} four times in five")
+        text = f"of pairs that truly differ by {least}, a run like this tells four in five apart"
+        yield Statement("resolution", text)
 
 
 def calibration(at: str, result: Mapping[str, Any]) -> str:
@@ -73,14 +74,14 @@ def calibration(at: str, result: Mapping[str, Any]) -> str:
     if (share := result.get("false_difference_rate")) is not None:
         told.append(
             f"of {result.get('null_pairs', '?')} pairs of equal servers {words.percent(share)} "
-            f"seemed to differ, {words.percent(result.get('nominal', 0.05), 0)} expected"
+            f"seemed to differ, {words.percent(result.get('nominal', 0.05), 0)} expected by chance"
         )
         if not result.get("passed", True):
             told.append("which is more than chance explains, or of too few pairs to tell")
     if slowdowns := result.get("slowdowns"):
         told.append(_slowdown(slowdowns))
     if (effect := result.get("minimum_detectable_effect")) is not None:
-        told.append(f"one pair {words.percent(effect)} apart is found four times in five")
+        told.append(f"of pairs {words.percent(effect)} apart, four in five are told apart")
     return f"a machine of this kind, on {at[:10]}: {'; '.join(told)}"
 
 
@@ -98,24 +99,22 @@ def _slowdown(slowdowns: Sequence[Mapping[str, Any]]) -> str:
     return f"a slowdown by {share} was found in {sure['found']} of {races}"
 
 
-def _method(analysis: Analysis) -> Iterator[Statement]:
+def _method(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     ranking = analysis.main.ranking
     if ranking is None or len(ranking.rows) < 2:
         return
-    confidence = words.percent(ranking.level.confidence, 0)
     comparisons = ranking.level.comparisons
     hold = (
-        f"the intervals of all {comparisons:,} pairs hold together at {confidence}"
+        f"the intervals of all {comparisons:,} pairs hold together"
         if comparisons > 1
-        else f"the interval holds at {confidence}"
+        else "the interval holds"
     )
+    hold += f" at {words.percent(ranking.level.confidence, 0)}{_looks(view)}"
     starts = words.count(analysis.invocations, "fresh start")
     text = (
-        f"{hold}, however often it was looked; ratios of geometric means, paired by block over "
+        f"{hold}; ratios of geometric means, paired by block over "
         f"{words.count(analysis.blocks, 'block')} in {starts}"
     )
-    if ranking.level.share < 1:
-        text += f"; this look spends {words.percent(ranking.level.share, 0)} of the error"
     if analysis.invocations == 1:
         text += "; what a fresh start changes is not seen in one"
     if analysis.heats > 1:
@@ -124,3 +123,13 @@ def _method(analysis: Analysis) -> Iterator[Statement]:
             "different heats are compared over the canaries, which ran in each"
         )
     yield Statement("method", text)
+
+
+def _looks(view: RunView) -> str:
+    """A race is looked at several times before it ends, and could end at each look."""
+    if not view.settles:
+        return ""
+    share = view.conclusion.get("share")
+    if share is None:
+        return " for a single look; this one was not declared, so the next may say otherwise"
+    return f" over all declared looks (this one spends {words.percent(share, 0)} of the error)"

@@ -23,10 +23,11 @@ class Gain:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The server at one number of workers."""
+    """The server at one number of workers; `doubtful` where either rate behind its gain is."""
 
     standing: Standing
     gain: Gain | None
+    doubtful: bool
 
     @property
     def workers(self) -> int:
@@ -75,7 +76,14 @@ def _curve(view: RunView, level: Level, standings: list[Standing]) -> Curve:
         setting=first.contender.setting,
         connections=level.connections,
         cpus=cpus,
-        points=tuple(Point(one, _gain(view, level.ranking, one, first)) for one in standings),
+        points=tuple(
+            Point(
+                standing=one,
+                gain=_gain(view, level.ranking, one, first),
+                doubtful=one.cell.doubtful or first.cell.doubtful,
+            )
+            for one in standings
+        ),
         fit=_fit([one for one in standings if one.contender.workers <= cpus]),
     )
 

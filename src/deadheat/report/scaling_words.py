@@ -55,6 +55,8 @@ def _gain(point: Point) -> str:
     gain = point.gain
     if gain is None:
         return words.NONE
+    if point.doubtful:
+        return f"({gain.ratio:.2f})"
     if gain.low is None or gain.high is None:
         return f"{gain.ratio:.2f}"
     return f"{gain.ratio:.2f} [{gain.low:.2f}–{gain.high:.2f}]"

@@ -130,7 +130,7 @@ def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
     cells = [standing.cell for standing in analysis.main.standings]
     told = [_rates_are(view, analysis)]
     if any(cell.spread_per_s for cell in cells):
-        told.append("spread: their slowest and fastest trial")
+        told.append("spread: slowest and fastest trial around the median")
     if len(analysis.levels) > 1:
         at = words.count(analysis.main.connections, "connection")
         told.append(f"order, spread, latency and CPU are at {at}")
@@ -140,7 +140,7 @@ def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
         generator = view.protocol.get("generator", "the load generator")
         told.append(f"p50 and p99 are medians over trials of what {generator} printed")
     else:
-        told.append("p50 and p99: service time")
+        told.append("p50 and p99: service time under full load")
         if any(cell.service.requests and cell.service["p99"] is None for cell in cells):
             told.append("a p99 needs 10,000 requests")
     return tuple(told)
