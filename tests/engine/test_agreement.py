@@ -5,39 +5,41 @@ import pytest
 from deadheat.load import LoadSpec
 from deadheat.load.ab import Ab
 from deadheat.load.wrk import Wrk
-from tests.engine.runs import answers_accounted_for, null_server, run_engine, run_other
+from tests.engine.runs import BACKENDS, answers_accounted_for, null_server, run_engine, run_other
 
 CONNECTIONS = 8
 BUSY = ("--null-work", "30000")  # the server, not a client, sets the rate
 
 
+@BACKENDS
 @pytest.mark.parametrize("keep_alive", [True, False], ids=["kept", "connection-per-request"])
-def test_engine_counts_what_the_server_counts(keep_alive: bool) -> None:
+def test_engine_counts_what_the_server_counts(keep_alive: bool, backend: str) -> None:
+    options = ["-d", "300ms", "--warmup", "100ms", "--backend", backend]
+    if not keep_alive:
+        options.append("--close")
     for threads in ("1", "2"):
         with null_server() as server:
-            kept = [] if keep_alive else ["--close"]
-            document, _ = run_engine(
-                server.url, "-c", "8", "-t", threads, "-d", "500ms", "--warmup", "100ms", *kept
-            )
+            document, _ = run_engine(server.url, "-c", "8", "-t", threads, *options)
+        assert document["backend"] == backend
         assert document["classes"]["ok"] == document["requests"]["scheduled"]
         assert answers_accounted_for(document) == server.counts["answered"]
 
 
+@BACKENDS
 @pytest.mark.parametrize("body_bytes", [100, 100_000], ids=["short", "longer-than-a-read"])
-def test_pipelined_answers_are_counted_each(body_bytes: int) -> None:
+def test_pipelined_answers_are_counted_each(body_bytes: int, backend: str) -> None:
+    options = ["--pipeline", "16", "-d", "300ms", "--warmup", "50ms", "--backend", backend]
     with null_server("--null-body", "x" * body_bytes) as server:
-        document, _ = run_engine(
-            server.url, "-c", "3", "--pipeline", "16", "-d", "300ms", "--warmup", "50ms"
-        )
+        document, _ = run_engine(server.url, "-c", "3", *options)
     assert document["classes"]["ok"] == document["requests"]["scheduled"]
     assert answers_accounted_for(document) == server.counts["answered"]
 
 
-def test_an_open_loop_counts_what_the_server_counts() -> None:
+@BACKENDS
+def test_an_open_loop_counts_what_the_server_counts(backend: str) -> None:
+    options = ["--rate", "1000", "--arrival", "poisson", "-d", "300ms", "--warmup", "100ms"]
     with null_server() as server:
-        document, _ = run_engine(
-            server.url, "-c", "8", "-d", "500ms", "--rate", "1000", "--arrival", "poisson"
-        )
+        document, _ = run_engine(server.url, "-c", "8", *options, "--backend", backend)
     assert document["classes"]["ok"] == document["requests"]["scheduled"]
     assert answers_accounted_for(document) == server.counts["answered"]
 

@@ -6,18 +6,25 @@ import subprocess
 
 import pytest
 
-from tests.engine.runs import LIMIT_S, answers_accounted_for, engine_binary, null_server, run_engine
+from tests.engine.runs import (
+    BACKENDS,
+    LIMIT_S,
+    answers_accounted_for,
+    engine_binary,
+    null_server,
+    run_engine,
+)
 from tests.engine.scripted import GOOD, Reply, scripted
 
 TIMEOUT_US = 200_000
 
 
-def test_a_listen_queue_of_one_delays_requests_and_loses_none() -> None:
+@BACKENDS
+def test_a_listen_queue_of_one_delays_requests_and_loses_none(backend: str) -> None:
     reply = Reply(GOOD.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"), "close")
+    options = ["-d", "300ms", "--warmup", "0s", "--drain", "3s", "--close", "--backend", backend]
     with scripted(reply, backlog=1) as server:
-        document, _ = run_engine(
-            server.url, "-c", "32", "-d", "300ms", "--warmup", "0s", "--drain", "3s", "--close"
-        )
+        document, _ = run_engine(server.url, "-c", "32", *options)
         classes = document["classes"]
         assert classes["ok"] > 0
         assert classes["ok"] + classes["unfinished"] == document["requests"]["scheduled"]
@@ -57,12 +64,12 @@ def test_a_server_that_answers_nothing_is_no_success(pace: list[str]) -> None:
     assert exit_code == 3
 
 
-def test_a_reset_inside_a_body_is_counted_each_time() -> None:
+@BACKENDS
+def test_a_reset_inside_a_body_is_counted_each_time(backend: str) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
     with scripted(Reply(head + b"x" * 50_000, "reset"), first=Reply(GOOD)) as server:
-        document, exit_code = run_engine(
-            server.url, "-c", "4", "-d", "500ms", "--warmup", "0s", "--any-body"
-        )
+        options = ["-d", "500ms", "--warmup", "0s", "--any-body", "--backend", backend]
+        document, exit_code = run_engine(server.url, "-c", "4", *options)
         classes = document["classes"]
         # What had not been read when the reset came is lost, and may be all of a response.
         assert classes["reset_mid"] > 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engine.runs import answers_accounted_for, null_server, run_engine
+from tests.engine.runs import BACKENDS, answers_accounted_for, null_server, run_engine
 
 SHORT = ("-d", "300ms", "--warmup", "0s")
 PORTS = 8
@@ -83,9 +83,11 @@ def namespace() -> Iterator[list[str]]:
         holder.stdin.close()
 
 
-def test_running_out_of_ports_is_the_clients_own_limit(namespace: list[str]) -> None:
+@BACKENDS
+def test_running_out_of_ports_is_the_clients_own_limit(namespace: list[str], backend: str) -> None:
+    options = [*SHORT, "--backend", backend]
     with null_server(before=namespace) as server:
-        document, exit_code = run_engine(server.url, "-c", "20", *SHORT, before=namespace)
+        document, exit_code = run_engine(server.url, "-c", "20", *options, before=namespace)
     classes = document["classes"]
     # The null server's port, and the preflight's in TIME_WAIT, may be of the same range.
     assert PORTS - 2 <= document["connections"]["established"] <= PORTS

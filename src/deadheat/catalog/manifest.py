@@ -90,6 +90,8 @@ class Setting(Strict):
     threads: int | None = Field(default=None, ge=1)
     backlog: int | Literal["system"] | None = None
     connections_max: int | Literal["unlimited"] | None = None
+    keep_alive: bool | None = None
+    connection_close: Literal["closes", "ignores"] | None = None
 
 
 class Published(Strict):

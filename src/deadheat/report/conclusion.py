@@ -58,6 +58,8 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
 
 def _why_no_order(view: RunView, analysis: Analysis) -> str:
     """Why nothing is ranked, and what would change it."""
+    if not any(standing.cell.trials for standing in analysis.main.standings):
+        return "nothing was measured"
     if not any(standing.cell.valid for standing in analysis.main.standings):
         return "no trial was valid, so nothing is ranked: see the doubts"
     if view.state in words.UNENDED:

@@ -38,6 +38,8 @@ def _measured(view: RunView, analysis: Analysis) -> str:
     levels = ", ".join(f"{connections:,}" for connections in view.levels)
     kept = "keep-alive" if view.protocol.get("keep_alive", True) else "a connection per request"
     load = f"at {levels} connections, {kept}"
+    if view.trials == 0:
+        return f"{load}: no trial"
     if not view.races:
         return f"{load}: {words.count(view.trials, 'trial')} at offered rates"
     return (

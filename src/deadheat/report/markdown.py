@@ -63,8 +63,8 @@ def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
         return
     yield ""
     yield from _table(ranking_columns(view, analysis, analysis.main, view.levels))
-    text = "; ".join(notes(view, analysis))
-    yield from ("", escape(f"{text[:1].upper()}{text[1:]}."))
+    if text := "; ".join(notes(view, analysis)):
+        yield from ("", escape(f"{text[:1].upper()}{text[1:]}."))
     for level in analysis.levels[-2::-1]:
         columns = ranking_columns(view, analysis, level, [level.connections])
         own = [column for column in columns if column.group in OF_LEVEL]

@@ -128,6 +128,8 @@ def spread(standing: Standing) -> str:
 def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
     """How to read the table, where that does not go without saying."""
     cells = [standing.cell for standing in analysis.main.standings]
+    if analysis.blocks == 0:
+        return ()
     told = [_rates_are(view, analysis)]
     if any(cell.spread_per_s for cell in cells):
         told.append("spread: slowest and fastest trial around the median")
