@@ -52,6 +52,7 @@ def test_a_search_has_rates_and_no_ranking(tmp_path: Path, format: str) -> None:
     assert "2 trials at offered rates" in text
     assert "The highest rate that held p99=10ms" in text
     assert "alpha: 4,500 requests/s held p99=10ms; 6,000 did not" in text
+    assert "disturbed those trials: it may hold more" in " ".join(text.split())
     assert "failed in 1 trial of alpha" in text
 
 
@@ -61,6 +62,15 @@ def test_a_rate_is_told_per_cpu_and_per_100_mib(tmp_path: Path) -> None:
     assert found.rate_per_s_per_cpu == 2250
     assert found.rate_per_s_per_100_mib == 9000
     assert found.server_cpu_us_per_request == 41.5
+
+
+def test_a_search_that_nothing_disturbed_does_not_doubt_its_bound(tmp_path: Path) -> None:
+    run = searched(tmp_path, above_per_s=7000.0)
+    offered = {"kind": "capacity", "offered_rate_per_s": 7000.0}
+    run.trial("alpha", 6000.0, gates=failed("achieved"), **offered)
+    run.trial("alpha", 6000.0, gates=(*failed("achieved"), *failed("steal")), **offered)
+    (found,) = capacities(load_view(run.store, run.run_id))
+    assert not found.disturbed
 
 
 def test_a_search_in_which_nothing_held_claims_no_rate(tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
 """The highest rate that holds an objective, and what it costs: per CPU and per 100 MiB."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from deadheat.campaign.capacity import SERVER_GATES
 from deadheat.report import words
 from deadheat.report.statement import Statement
 from deadheat.report.tables import NAME_MAX, Column
-from deadheat.report.view import RunView
+from deadheat.report.view import ContenderView, OfferedCell, RunView, TrialView
 
 MEMORY_UNIT_BYTES = 100 * words.MIB
 
@@ -28,6 +30,7 @@ class Found:
     cpus: int
     memory_peak_bytes: int | None
     server_cpu_us_per_request: float | None
+    disturbed: bool  # every trial above it was, so that the server may hold more
 
     @property
     def rate_per_s_per_cpu(self) -> float | None:
@@ -43,28 +46,38 @@ class Found:
 
 def capacities(view: RunView) -> tuple[Found, ...]:
     """In the order in which they were searched; none where the run searched none."""
-    cpus = view.server_cpus
     contenders = {one.name: one for one in view.rivals}
     return tuple(
-        Found(
-            name=found["name"],
-            rate_per_s=found["rate_per_s"],
-            above_per_s=found["above_per_s"],
-            trials=found["trials"],
-            trouble=found["trouble"],
-            cpus=cpus,
-            memory_peak_bytes=contenders[found["name"]].memory_peak_bytes,
-            server_cpu_us_per_request=next(
-                (
-                    cell.server_cpu_us_per_request
-                    for cell in contenders[found["name"]].offered
-                    if math.isclose(cell.offered_rate_per_s, found["rate_per_s"])
-                ),
-                None,
-            ),
-        )
-        for found in view.conclusion.get("capacities", ())
+        _found(contenders[told["name"]], told, view.server_cpus)
+        for told in view.conclusion.get("capacities", ())
     )
+
+
+def _found(one: ContenderView, told: Mapping[str, Any], cpus: int) -> Found:
+    held, above = _at(one, told["rate_per_s"]), _at(one, told["above_per_s"])
+    return Found(
+        name=one.name,
+        rate_per_s=told["rate_per_s"],
+        above_per_s=told["above_per_s"],
+        trials=told["trials"],
+        trouble=told["trouble"],
+        cpus=cpus,
+        memory_peak_bytes=one.memory_peak_bytes,
+        server_cpu_us_per_request=held.server_cpu_us_per_request if held else None,
+        disturbed=above is not None and all(map(_disturbed, above.trials)),
+    )
+
+
+def _at(one: ContenderView, rate_per_s: float | None) -> OfferedCell | None:
+    cells = [
+        c for c in one.offered if rate_per_s and math.isclose(c.offered_rate_per_s, rate_per_s)
+    ]
+    return cells[0] if cells else None
+
+
+def _disturbed(trial: TrialView) -> bool:
+    """A gate failed that does not judge the server."""
+    return any(gate.code not in SERVER_GATES for gate in trial.gates_failed)
 
 
 def objective(view: RunView) -> str:
@@ -105,4 +118,5 @@ def _told(row: Found, slo: str) -> str:
         least = "" if tried is None else f", not even {words.rate(tried)} requests/s"
         return f"no rate that was tried held {slo}{least}{trouble}"
     above = "" if row.above_per_s is None else f"; {words.rate(row.above_per_s)} did not"
-    return f"{words.rate(row.rate_per_s)} requests/s held {slo}{above}{trouble}"
+    more = ", but the machine disturbed those trials: it may hold more" if row.disturbed else ""
+    return f"{words.rate(row.rate_per_s)} requests/s held {slo}{above}{more}{trouble}"

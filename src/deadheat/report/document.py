@@ -288,6 +288,8 @@ class Capacity(Part):
     server_cpu_us_per_request: Finite | None
     """At the rate that held."""
     memory_peak_bytes: int | None
+    disturbed: bool
+    """Every trial at `above_per_s` was, and not by the server: it may hold more."""
     trials: int
     trouble: str | None
 
