@@ -42,7 +42,9 @@ fn random_changes_to_the_corpus_are_read_as_the_reference_reads_them() {
     let corpus = corpus();
     let mut random = Random(20_261_120);
     for _ in 0..RANDOM_CASES {
-        let mut data = corpus[random.below(corpus.len())].clone();
+        // Most of the corpus is short; the longer of some makes for whole responses.
+        let some = [(); 4].map(|()| &corpus[random.below(corpus.len())]);
+        let mut data = some.into_iter().max_by_key(|data| data.len()).cloned().unwrap_or_default();
         if random.below(2) == 0 && data.len() > 2 {
             data[..2].fill_with(|| random.below(256) as u8);
         }
