@@ -72,7 +72,12 @@ def test_fresh_starts_come_before_more_blocks() -> None:
 
 
 def test_time_for_no_further_start_goes_into_blocks() -> None:
-    assert walk(settle(invocations=3, blocks_min=4, budget_s=85)) == [4, 9]
+    assert walk(settle(invocations=2, blocks_min=4, budget_s=85)) == [4, 9]
+
+
+def test_starts_that_are_owed_come_before_blocks() -> None:
+    """60 s hold three starts of 10 s with two blocks of 5 s each, and not one with four."""
+    assert walk(settle(invocations=3, blocks_min=4, budget_s=60)) == [2, 2, 2]
 
 
 def test_a_late_decision_ends_the_race_at_once() -> None:

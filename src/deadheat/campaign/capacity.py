@@ -48,12 +48,13 @@ class Objective:
         hypervisor disturbed says nothing of what the server can hold.
         """
         failed = {gate.code for gate in record.gates if not gate.passed}
-        if record.state != "ok" or failed & SERVER_GATES:
+        disturbed = failed - SERVER_GATES
+        if record.state != "ok":
             return False
         seen_us = record.result["response_us"].get(self.quantile)
-        if seen_us is not None and seen_us <= self.limit_us:
+        if not failed & SERVER_GATES and seen_us is not None and seen_us <= self.limit_us:
             return True
-        return None if failed else False
+        return None if disturbed else False
 
     def requests_needed(self) -> float:
         """A quantile q is known only with 100 / (1 - q) requests."""

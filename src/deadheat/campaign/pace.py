@@ -5,6 +5,8 @@ from typing import Protocol as Interface
 
 from deadheat.protocol import Stopping
 
+FEWEST_BLOCKS = 2  # of a start: fewer say nothing of its slices
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -46,7 +48,8 @@ class SettlePace:
     """Until all is decided, or the budget is spent.
 
     Fresh starts come before more blocks: start-to-start variance is what more blocks of one start
-    cannot see. Blocks past the minimum are for the time that no further invocation fits into.
+    cannot see. Blocks past the minimum are for the time that no further invocation fits into;
+    where the budget is short, the starts asked for come first and have fewer blocks each.
     """
 
     stopping: Stopping
@@ -57,7 +60,7 @@ class SettlePace:
             return True
         if left_s < moment.block_s:
             return False
-        if moment.blocks < self.stopping.blocks_min:
+        if moment.blocks < self._blocks_here(moment, left_s):
             return True
         if moment.more_heats or self._done(moment):
             return False
@@ -67,11 +70,21 @@ class SettlePace:
         left_s = self.stopping.budget_s - moment.elapsed_s
         return not self._done(moment) and self._fits(moment, left_s)
 
+    def _blocks_here(self, moment: Moment, left_s: float) -> int:
+        """Fewer than the minimum where the starts still owed would not fit otherwise."""
+        owed = self.stopping.invocations - moment.invocation
+        needed_s = owed * (moment.starting_s + self.stopping.blocks_min * moment.block_s)
+        if owed > 0 and left_s - moment.block_s < needed_s:
+            return min(FEWEST_BLOCKS, self.stopping.blocks_min)
+        return self.stopping.blocks_min
+
     def _done(self, moment: Moment) -> bool:
         return moment.settled and moment.invocation >= self.stopping.invocations
 
     def _fits(self, moment: Moment, left_s: float) -> bool:
-        return left_s >= moment.starting_s + self.stopping.blocks_min * moment.block_s
+        owed = moment.invocation < self.stopping.invocations
+        blocks = min(FEWEST_BLOCKS, self.stopping.blocks_min) if owed else self.stopping.blocks_min
+        return left_s >= moment.starting_s + blocks * moment.block_s
 
 
 def pace_of(stopping: Stopping) -> Pace:
