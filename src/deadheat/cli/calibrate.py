@@ -18,8 +18,8 @@ from deadheat.store import Store
 
 
 @click.command("calibrate")
-@click.option("--copies", type=click.IntRange(3), default=11, show_default=True)
-@click.option("--races", type=click.IntRange(1), default=4, show_default=True)
+@click.option("--copies", type=click.IntRange(3), default=15, show_default=True)
+@click.option("--races", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--seed", type=int, help="Of the random order; stored with the runs.")
 @catalog_option
 @store_option
