@@ -18,6 +18,7 @@ from deadheat.store import Gate
 
 CODES = {gate.__name__ for gate in GATES}
 OPEN_LOOP_ONLY = {"achieved", "send_lag"}
+CLOSED_LOOP_ONLY = {"little_law", "frequency"}
 
 
 def sample(
@@ -33,6 +34,7 @@ def sample(
     return Sample(
         at_s=at_s,
         cpu_ticks={0: busy, 1: (0,) * 8},
+        cpu_khz={},
         usage={"1": Usage(server_cpu_s, 0, 0, 1, 1)},
         network=counters | dict(network or {}),
         pressure_cpu_us=None,
@@ -67,6 +69,8 @@ def evidence(
         "samples": (sample(0.0), last or sample(1.0, {"user": 100}, server_cpu_s=0.5)),
         "cpus": (0, 1),
         "ceiling_per_s": 50_000.0,
+        "clock_khz": (2_990_000, 3_000_000, 800_000),
+        "clock_khz_max": 3_100_000.0,
     }
     return Evidence(
         LoadSpec(**asked | dict(spec or {})),
@@ -104,7 +108,7 @@ def test_a_good_trial_passes_every_gate_that_a_closed_loop_has() -> None:
 
 def test_a_good_open_loop_passes_every_gate_but_those_of_a_closed_one() -> None:
     judged = judge(open_loop())
-    assert {gate.code for gate in judged} == CODES - {"little_law"}
+    assert {gate.code for gate in judged} == CODES - CLOSED_LOOP_ONLY
     assert all(gate.passed for gate in judged)
 
 
@@ -121,6 +125,7 @@ def test_a_good_open_loop_passes_every_gate_but_those_of_a_closed_one() -> None:
         ("ceiling", evidence(ceiling_per_s=14_000.0)),
         ("steal", evidence(last=sample(1.0, {"steal": 5}))),
         ("neighbour", evidence(last=sample(1.0, {"user": 100, "system": 20}, server_cpu_s=0.5))),
+        ("frequency", evidence(clock_khz=(2_900_000, 3_000_000), clock_khz_max=3_110_000.0)),
         ("listen_drops", evidence(last=sample(1.0, network={"ListenDrops": 8}))),
         ("retransmits", evidence(last=sample(1.0, network={"RetransSegs": 9}))),
         ("achieved", open_loop(late=200)),
@@ -209,6 +214,7 @@ def seen_in(world: World, racer: str, one: Evidence) -> Evidence:
         one.generator,
         one.samples,
         one.ceiling_per_s,
+        one.clock_khz_max,
     )
 
 
@@ -221,13 +227,21 @@ def world_on(server_host: FakeHost, load_host: FakeHost) -> World:
 def test_only_the_null_server_may_saturate_the_client(racer: str, judged: bool) -> None:
     host = FakeHost()
     seen = seen_in(world_on(host, host), racer, evidence())
-    assert seen == replace(evidence(), probes_client=not judged)
+    assert seen == replace(evidence(), probes_client=not judged, clock_khz=[])
     assert ("ceiling" in codes(seen)) == judged
 
 
 def test_the_cpus_of_another_load_host_are_not_the_servers() -> None:
     seen = seen_in(world_on(FakeHost(), FakeHost()), "gin", evidence())
-    assert seen == replace(evidence(), cpus=(0,), beside=False)
+    assert seen == replace(evidence(), cpus=(0,), beside=False, clock_khz=[])
+
+
+def test_the_clock_is_that_of_the_servers_cpus() -> None:
+    host = FakeHost()
+    ticks = {0: (25, *(0,) * 7), 1: (25, *(0,) * 7)}
+    inner = replace(sample(0.25), cpu_ticks=ticks, cpu_khz={0: 3_000_000, 1: 2_000_000})
+    three = evidence(samples=(sample(0.0), inner, sample(1.0)))
+    assert seen_in(world_on(host, host), "gin", three).clock_khz == [3_000_000]
 
 
 def test_little_law_allows_one_service_time_at_the_edges() -> None:
@@ -245,6 +259,18 @@ def test_a_tick_of_steal_in_half_a_second_is_resolution_not_steal() -> None:
 
 def test_steal_of_cpus_that_are_not_ours_is_not_ours() -> None:
     assert the("steal", evidence(last=sample(1.0, {"steal": 50}), cpus=(1,))).reading == 0
+
+
+def test_a_clock_that_is_not_read_or_compared_with_nothing_is_no_reading() -> None:
+    assert "frequency" not in codes(evidence(clock_khz=()))
+    assert "frequency" not in codes(evidence(clock_khz_max=None))
+
+
+def test_the_reading_of_a_clock_is_its_drop() -> None:
+    dropped = the("frequency", evidence(clock_khz=(2_700_000,), clock_khz_max=3_000_000.0))
+    assert dropped.reading == pytest.approx(0.1)
+    risen = the("frequency", evidence(clock_khz=(3_000_000,), clock_khz_max=2_700_000.0))
+    assert (risen.reading, risen.passed) == (0, True)
 
 
 def test_interrupt_time_is_the_traffics_own() -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from deadheat.errors import DeadheatError
-from deadheat.host import Completed
+from deadheat.host import Completed, Sample
 from deadheat.host.fake import FakeServer
 from deadheat.protocol import Protocol
 from deadheat.store import Store, StoreError, TrialRecord
@@ -338,6 +339,30 @@ def test_the_ceiling_is_known_before_the_first_rival(fake: FakeWorld) -> None:
     assert [row["name"] for row in failed] == ["fast"]
     read = fake.rows("SELECT count(*) AS n FROM gate WHERE code = 'ceiling'")
     assert read == [{"n": 9 + 3}]  # of every rival and of the reference, from the first block on
+
+
+def test_a_clock_that_drops_is_a_doubt_and_each_server_has_its_own(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It drops by 3 % a block, and is compared with the highest; the slow server's is lower."""
+    sample = fake.host.sample
+
+    def busy(at_s: float, processes: Sequence[str]) -> Sample:
+        loaded = fake.loads[-1][0] if fake.loads else ""
+        block = (len(fake.loads) - 1) // 3
+        khz = (2000 if loaded == "slow" else 3000) * (100 - 3 * block) // 100
+        ticks = {0: (int(at_s * 100), *(0,) * 7)}
+        return replace(sample(at_s, processes), cpu_ticks=ticks, cpu_khz={0: khz})
+
+    monkeypatch.setattr(fake.host, "sample", busy)
+    fake.conduct(protocol(connections=[10]))
+    read = fake.rows(
+        "SELECT block, name, passed FROM gate JOIN trial ON trial.id = gate.trial_id"
+        " JOIN contender ON contender.id = contender_id WHERE code = 'frequency'"
+    )
+    found = {(row["block"], row["name"]): row["passed"] for row in read}
+    names = ("fast", "middle", "slow")
+    assert found == {(2, name): 1 for name in names} | {(3, name): 0 for name in names}
 
 
 def test_latency_is_measured_apart_below_saturation(fake: FakeWorld) -> None:

@@ -44,7 +44,7 @@ SWAPS = "Filename  Type  Size  Used  Priority\n"
 def sample(at_s: float, busy: int = 0, steal: int = 0, available: int = 8 << 30) -> Sample:
     """Four CPUs that have been `busy` and stolen from for so many ticks each."""
     ticks = (busy, 0, 0, 0, 0, 0, 0, steal)
-    return Sample(at_s, dict.fromkeys(range(4), ticks), {}, {}, None, available)
+    return Sample(at_s, dict.fromkeys(range(4), ticks), {}, {}, {}, None, available)
 
 
 def machine(

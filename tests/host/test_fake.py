@@ -68,3 +68,4 @@ def test_a_watch_samples_virtual_time(host: FakeHost) -> None:
     samples = host.unwatch(watch)
     assert [sample.at_s for sample in samples] == [0, 1, 2, 2.5]
     assert process in samples[-1].usage
+    assert samples[-1].cpu_khz == {}

@@ -5,6 +5,8 @@ import socket
 from pathlib import Path
 
 from deadheat.host import ProcessSpec
+from deadheat.host.agent import cpu_khz
+from deadheat.host.agent_host import sample_from
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
 
@@ -36,6 +38,43 @@ def test_a_watch_sees_the_machine_and_the_trees(host: LocalHost, tmp_path: Path)
         "TCPTimeWaitOverflow",
     }
     assert first.memory_available_bytes > 0
+
+
+def test_usage_is_read_once_a_second_at_most_between_the_ends(
+    host: LocalHost, tmp_path: Path
+) -> None:
+    process = host.start(ProcessSpec(["sleep", "600"]), log(tmp_path))
+    watch = host.watch([process], interval_s=0.02)
+    until_s = host.now_s() + 0.2
+    eventually(lambda: host.now_s() > until_s)
+    first, *inner, last = host.unwatch(watch)
+    assert process in first.usage
+    assert process in last.usage
+    light = [sample for sample in inner if not sample.usage]
+    assert light
+    assert all(sample.cpu_ticks for sample in light)
+    assert len(inner) - len(light) <= last.at_s - first.at_s
+
+
+def test_a_clock_is_read_where_the_machine_tells_it(tmp_path: Path) -> None:
+    for cpu, text in (("0", "3100000\n"), ("2", "<unknown>\n")):
+        folder = tmp_path / f"cpu{cpu}" / "cpufreq"
+        folder.mkdir(parents=True)
+        (folder / "scaling_cur_freq").write_text(text)
+    assert cpu_khz(tmp_path, ["0", "1", "2"]) == {"0": 3_100_000}
+
+
+def test_a_clock_comes_back_from_the_agent_under_its_cpus_number() -> None:
+    told = {
+        "at_s": 1.5,
+        "cpu_ticks": {"3": [1] * 8},
+        "cpu_khz": {"3": 3_100_000},
+        "usage": {},
+        "network": {},
+        "pressure_cpu_us": None,
+        "memory_available_bytes": 1,
+    }
+    assert sample_from(told).cpu_khz == {3: 3_100_000}
 
 
 def test_a_watch_leaves_out_a_tree_that_was_stopped(host: LocalHost, tmp_path: Path) -> None:

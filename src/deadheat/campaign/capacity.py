@@ -140,7 +140,7 @@ def _search(
             duration_s=max(protocol.duration_s, 1.1 * objective.requests_needed() / rate_per_s),
             seed=trials,
         )
-        record = measure(world, started.resident, spec, slot, None)
+        record = measure(world, started.resident, spec, slot)
         store.add_trial(record)
         if (held := objective.holds(record)) is not None:
             seen.append(Observation(rate_per_s, held))

@@ -7,6 +7,7 @@ from typing import Self
 from deadheat.campaign.racer import CANARY, Racer
 from deadheat.campaign.world import World
 from deadheat.host import Completed, Sample
+from deadheat.host.clock import busy_khz
 from deadheat.host.cpu_time import CpuTime, cpu_time
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.store import Gate, Unit
@@ -18,7 +19,8 @@ class Evidence:
 
     `cpus` are those of the server, and of the generator where it runs on the sampled host too
     (`beside`). `probes_client` marks the null server: loading it is how the client's own limit is
-    found, so that limit is no fault there.
+    found, so that limit is no fault there. `clock_khz` are the clocks of the server's busy CPUs;
+    `clock_khz_max` is the highest median of these in its earlier trials at this level.
     """
 
     spec: LoadSpec
@@ -29,6 +31,8 @@ class Evidence:
     beside: bool = True
     ceiling_per_s: float | None = None
     probes_client: bool = False
+    clock_khz: Sequence[int] = ()
+    clock_khz_max: float | None = None
 
     @classmethod
     def of(
@@ -40,11 +44,22 @@ class Evidence:
         generator: Completed,
         samples: Sequence[Sample],
         ceiling_per_s: float | None,
+        clock_khz_max: float | None,
     ) -> Self:
         beside = world.load_host is world.server_host
         cpus = world.server_cpus + (world.load_cpus if beside else ())
-        is_null = racer.name == CANARY
-        return cls(spec, result, generator, samples, cpus, beside, ceiling_per_s, is_null)
+        return cls(
+            spec=spec,
+            result=result,
+            generator=generator,
+            samples=samples,
+            cpus=cpus,
+            beside=beside,
+            ceiling_per_s=ceiling_per_s,
+            probes_client=racer.name == CANARY,
+            clock_khz=busy_khz(samples, world.server_cpus),
+            clock_khz_max=clock_khz_max,
+        )
 
     @property
     def limits(self) -> dict[str, float]:

@@ -2,15 +2,14 @@
 
 A gate whose reading this trial does not offer (wrk tells no connection served) is left out, never
 passed. Thresholds are widened by what the reading cannot resolve: tick counters are read in whole
-ticks, and a count of events in single events. The samples span the generator's whole life.
+ticks, and a count of events in single events. The samples span the generator's whole life;
+the clock is read of those within it.
 
 What is kept with a trial and gates nothing:
 
 * Pressure (PSI cpu): the time in which anything waited for a CPU. A server of several processes
   on one saturated CPU reads near 100 % all by itself, and the kernel's total does not say who
   waited for whom. What a neighbour took is read by `neighbour`.
-* The clock's frequency: samples are a second apart and a trial may last half of that, so they
-  meet CPUs that idle. A clock that drifts shows in the null server, which runs in every block.
 * The sum of bytes received: the engine compares each response whole, so a wrong one is one of
   its error classes; of wrk and ab only a sum is known, which acquits no single response.
 * The engine's own `limits`, where what they read is judged here by a campaign's thresholds.
@@ -34,6 +33,7 @@ GATES: tuple[Callable[[Evidence], Gate | None], ...] = (
     gates_client.send_lag,
     gates_machine.steal,
     gates_machine.neighbour,
+    gates_machine.frequency,
     gates_machine.listen_drops,
     gates_machine.retransmits,
 )

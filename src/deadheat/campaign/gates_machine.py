@@ -1,10 +1,13 @@
 """Gates of the machine and its kernel: was anything else at work? See `gates`."""
 
+import statistics
+
 from deadheat.campaign.evidence import Evidence, at_most
 from deadheat.store import Gate
 
 STEAL_SHARE_MAX = 0.01
 NEIGHBOUR_SHARE_MAX = 0.05
+FREQUENCY_DROP_SHARE_MAX = 0.05
 RETRANSMITS_PER_10K_MAX = 1.0
 
 TASK_COUNTERS = 3  # user, nice, system: each is read to one tick a CPU
@@ -33,6 +36,23 @@ def neighbour(evidence: Evidence) -> Gate | None:
     threshold = NEIGHBOUR_SHARE_MAX + TASK_COUNTERS * time.tick_share
     advice = "other processes used these CPUs: end them; `top -o %CPU` shows which"
     return at_most("neighbour", share, threshold, "share", advice)
+
+
+def frequency(evidence: Evidence) -> Gate | None:
+    """The server's busy CPUs kept the clock that its own earlier trials at this level had.
+
+    Its own, since a CPU's turbo depends on how many others are busy: a server of one process runs
+    at another clock than one of eight, and rightly. In open loop the governor may save power.
+    """
+    highest_khz = evidence.clock_khz_max
+    if highest_khz is None or not evidence.clock_khz or evidence.spec.rate_per_s is not None:
+        return None
+    drop = max(0.0, 1 - statistics.median(evidence.clock_khz) / highest_khz)
+    advice = (
+        "the CPUs ran slower than in this server's earlier trials, by heat, power limit, turbo or "
+        "governor: `deadheat doctor` says how to fix the clock"
+    )
+    return at_most("frequency", drop, FREQUENCY_DROP_SHARE_MAX, "share", advice)
 
 
 def listen_drops(evidence: Evidence) -> Gate | None:

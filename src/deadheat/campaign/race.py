@@ -232,7 +232,8 @@ class Race:
         )
         host.thaw(one.resident.process)
         ceiling_per_s = self.standings.ceiling_per_s(spec.connections)
-        record = measure(self._world, one.resident, spec, slot, ceiling_per_s)
+        clock_khz_max = self.standings.clock_khz_max(one.name, spec.connections)
+        record = measure(self._world, one.resident, spec, slot, ceiling_per_s, clock_khz_max)
         self._store.add_trial(record)
         self._trials += 1
         self._tell_trouble(one.name, record)

@@ -26,10 +26,14 @@ class Look:
 
 @dataclass(slots=True)
 class _Level:
-    """Valid rates of one connection level: name -> invocation, heat and block -> requests/s."""
+    """One connection level: the valid rates of each name, and the highest clock it was seen at.
+
+    `rates` maps a name to invocation, heat and block, and those to requests/s.
+    """
 
     rates: dict[str, dict[Place, float]] = field(default_factory=dict)
     places: set[Place] = field(default_factory=set)
+    clocks_khz: dict[str, float] = field(default_factory=dict)  # the highest of its trials' medians
     heats: int = 1
 
 
@@ -74,6 +78,9 @@ class Standings:
         level.heats = max(level.heats, record.heat)
         if record.state != "ok" or not record.rate_per_s:
             return
+        if clock_khz := record.series.get("clock_khz"):
+            highest_khz = level.clocks_khz.get(name, 0.0)
+            level.clocks_khz[name] = max(highest_khz, statistics.median(clock_khz))
         if name == CANARY:
             self.set_ceiling(record.connections, record.rate_per_s)
         if all(gate.passed for gate in record.gates):
@@ -87,6 +94,10 @@ class Standings:
         """The median of what the client reached against the null server at this level."""
         seen = self._ceilings.get(connections)
         return statistics.median(seen) if seen else None
+
+    def clock_khz_max(self, name: str, connections: int) -> float | None:
+        """The highest clock that a racer's CPUs have had at this level: the median of a trial."""
+        return self._levels[connections].clocks_khz.get(name)
 
     def rate_per_s(self, name: str, connections: int) -> float | None:
         """The median of a rival's valid rates at a level."""

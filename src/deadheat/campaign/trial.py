@@ -1,6 +1,6 @@
 """One trial: load one resident at one level, and keep everything that was seen."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from deadheat.load import LoadResult, LoadSpec
 from deadheat.protocol import Protocol
 from deadheat.store import Gate, TrialRecord
 
-SAMPLE_INTERVAL_S = 1.0
+SAMPLE_INTERVAL_S = 0.25  # some lie inside the shortest slice
 KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "elapsed_s")
 
 
@@ -51,7 +51,12 @@ def load_spec(protocol: Protocol, resident: Resident, connections: int) -> LoadS
 
 
 def measure(
-    world: World, resident: Resident, spec: LoadSpec, slot: Slot, ceiling_per_s: float | None
+    world: World,
+    resident: Resident,
+    spec: LoadSpec,
+    slot: Slot,
+    ceiling_per_s: float | None = None,
+    clock_khz_max: float | None = None,
 ) -> TrialRecord:
     """Run one load against a thawed resident. A trial that went wrong is a record too."""
     host = world.server_host
@@ -73,9 +78,13 @@ def measure(
     if done is not None and done.exit_code is None:
         fault = f"{world.generator.name} did not end within {spec.limit_s:.0f} s"
     gates: list[Gate] = []
+    clock_khz: Sequence[int] = ()
     if done and result and not fault:
-        racer = resident.racer
-        gates = judge(Evidence.of(world, racer, spec, result, done, samples, ceiling_per_s))
+        evidence = Evidence.of(
+            world, resident.racer, spec, result, done, samples, ceiling_per_s, clock_khz_max
+        )
+        clock_khz = evidence.clock_khz
+        gates = judge(evidence)
         if (steady := steady_gate(slot.steady)) is not None:
             gates.append(steady)
     return TrialRecord(
@@ -103,7 +112,7 @@ def measure(
         stdout=done.stdout if done else "",
         stderr=done.stderr if done else "",
         histograms=result.histograms if result else {},
-        series=_series(result, samples),
+        series=_series(result, samples, clock_khz),
         errors=result.errors if result else {},
         gates=gates,
     )
@@ -128,6 +137,12 @@ def _other_figures(result: LoadResult | None) -> Mapping[str, Any]:
     return {k: v for k, v in asdict(result).items() if k not in KEPT_APART}
 
 
-def _series(result: LoadResult | None, samples: list[Sample]) -> dict[str, list[Any]]:
-    machine = [asdict(sample) for sample in samples]
-    return {"machine": machine} | ({"load": list(result.series)} if result else {})
+def _series(
+    result: LoadResult | None, samples: Sequence[Sample], clock_khz: Sequence[int]
+) -> dict[str, list[Any]]:
+    series: dict[str, list[Any]] = {
+        "machine": [asdict(sample) for sample in samples],
+        "load": list(result.series) if result else [],
+        "clock_khz": list(clock_khz),
+    }
+    return {name: rows for name, rows in series.items() if rows}

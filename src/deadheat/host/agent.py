@@ -41,12 +41,14 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import IO, Any, Callable, Dict, Iterator, NoReturn  # noqa: UP035 (for 3.8)
+from typing import IO, Any, Callable, Dict, Iterable, Iterator, NoReturn  # noqa: UP035 (for 3.8)
 
 CAPTURE_BYTES_MAX = 8 << 20  # of each of stdout and stderr of a `run`: half head, half tail
 EXCHANGE_BYTES_MAX = 4 << 20
 KERNEL_DEADLINE_S = 20.0  # for what the kernel does by itself: kill, freeze, empty a cgroup
+USAGE_INTERVAL_S = 1.0  # it reads every process of a tree, beside the load
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+CPU_DEVICES = Path("/sys/devices/system/cpu")
 AGENT_PATH = Path(__file__).resolve()
 DEAD = ("Z", "X")  # states of /proc/PID/stat
 CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
@@ -794,6 +796,12 @@ def cpu_ticks() -> dict[str, list[int]]:
     return {row[0][3:]: [int(field) for field in row[1:9]] for row in rows}
 
 
+def cpu_khz(devices: Path, cpus: Iterable[str]) -> dict[str, int]:
+    """The clock of those of `cpus` that have one to read: few virtual machines do."""
+    found = {cpu: read_number(devices / f"cpu{cpu}/cpufreq/scaling_cur_freq") for cpu in cpus}
+    return {cpu: khz for cpu, khz in found.items() if khz is not None}
+
+
 def network_counters() -> dict[str, int]:
     wanted = ("ListenDrops", "ListenOverflows", "RetransSegs", "TCPTimeWaitOverflow")
     found: dict[str, int] = {}
@@ -820,18 +828,20 @@ class Watch(threading.Thread):
         self.interval_s = interval_s
         self.over = threading.Event()
         self.failure: Exception | None = None
-        self.samples = [self.sample()]
+        self.samples = [self.sample(with_usage=True)]
         self.start()
 
-    def sample(self) -> Json:
+    def sample(self, with_usage: bool) -> Json:
         meminfo = keyed(read_text("/proc/meminfo"))
+        ticks = cpu_ticks()
         return {
             "at_s": time.monotonic(),
-            "cpu_ticks": cpu_ticks(),
-            "usage": dict(self.usages()),
+            "cpu_ticks": ticks,
+            "usage": dict(self.usages()) if with_usage else {},
             "network": network_counters(),
             "pressure_cpu_us": pressure_cpu_us(),
             "memory_available_bytes": 1024 * meminfo.get("MemAvailable", 0),
+            "cpu_khz": cpu_khz(CPU_DEVICES, ticks),
         }
 
     def usages(self) -> Iterator[tuple[str, Json]]:
@@ -847,9 +857,13 @@ class Watch(threading.Thread):
             self.failure = error
 
     def keep_sampling(self) -> None:
-        due_s = self.samples[0]["at_s"] + self.interval_s
+        begun_s = self.samples[0]["at_s"]
+        due_s, usage_due_s = begun_s + self.interval_s, begun_s + USAGE_INTERVAL_S
         while not self.over.wait(max(0.0, due_s - time.monotonic())):
-            self.samples.append(self.sample())
+            with_usage = due_s >= usage_due_s
+            self.samples.append(self.sample(with_usage))
+            if with_usage:
+                usage_due_s = due_s + USAGE_INTERVAL_S
             due_s = max(due_s + self.interval_s, time.monotonic())
 
     def finish(self) -> list[Json]:
@@ -857,7 +871,7 @@ class Watch(threading.Thread):
         self.join()
         if self.failure:
             raise Fault(f"the watch broke off: {self.failure!r}")
-        return [*self.samples, self.sample()]
+        return [*self.samples, self.sample(with_usage=True)]
 
 
 SYSCTLS = (
@@ -901,14 +915,13 @@ def cpu_fingerprint() -> Json:
     for line in info.splitlines():
         key, _, value = line.partition(":")
         fields.setdefault(key.strip(), value.strip())
-    devices = Path("/sys/devices/system/cpu")
-    folders = sorted(devices.glob("cpu[0-9]*"), key=lambda folder: int(folder.name[3:]))
-    weaknesses = sorted((devices / "vulnerabilities").glob("*"))
+    folders = sorted(CPU_DEVICES.glob("cpu[0-9]*"), key=lambda folder: int(folder.name[3:]))
+    weaknesses = sorted((CPU_DEVICES / "vulnerabilities").glob("*"))
     return {
         "model": fields.get("model name") or fields.get("Model") or platform.processor() or None,
         "logical": os.cpu_count(),
         "allowed": sorted(os.sched_getaffinity(0)),
-        "smt_active": read_number(devices / "smt/active"),
+        "smt_active": read_number(CPU_DEVICES / "smt/active"),
         "siblings": {
             folder.name[3:]: read_text(folder / "topology/thread_siblings_list")
             for folder in folders
@@ -917,7 +930,7 @@ def cpu_fingerprint() -> Json:
         "governors": sorted(
             {read_text(f / "cpufreq/scaling_governor") or "unknown" for f in folders}
         ),
-        "turbo": turbo(devices),
+        "turbo": turbo(CPU_DEVICES),
         "virtual_machine": "hypervisor" in fields["flags"].split() if "flags" in fields else None,
         "mitigations": {path.name: read_text(path) for path in weaknesses},
     }

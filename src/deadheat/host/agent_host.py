@@ -204,6 +204,7 @@ def sample_from(answer: dict[str, Any]) -> Sample:
         **answer
         | {
             "cpu_ticks": {int(cpu): tuple(ticks) for cpu, ticks in answer["cpu_ticks"].items()},
+            "cpu_khz": {int(cpu): khz for cpu, khz in answer["cpu_khz"].items()},
             "usage": {process: Usage(**usage) for process, usage in answer["usage"].items()},
         }
     )

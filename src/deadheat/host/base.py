@@ -74,12 +74,15 @@ class Sample:
     """One second (or less) of a machine: cumulative counters as read at `at_s` (monotonic).
 
     `cpu_ticks` maps a CPU's number to (user, nice, system, idle, iowait, irq, softirq, steal);
-    `usage` maps a started process's id to its `Usage`; `network` holds the counters ListenDrops,
-    ListenOverflows, RetransSegs, TCPTimeWaitOverflow; `pressure_cpu_us` is PSI cpu some total.
+    `cpu_khz` maps it to its clock, and is empty where the machine does not tell. `usage` maps a
+    started process's id to its `Usage`: at a watch's ends, and between them once a second at most.
+    `network` holds the counters ListenDrops, ListenOverflows, RetransSegs, TCPTimeWaitOverflow;
+    `pressure_cpu_us` is PSI cpu some total.
     """
 
     at_s: float
     cpu_ticks: Mapping[int, Sequence[int]]
+    cpu_khz: Mapping[int, int]
     usage: Mapping[str, Usage]
     network: Mapping[str, int]
     pressure_cpu_us: int | None

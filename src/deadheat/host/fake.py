@@ -139,7 +139,7 @@ class FakeHost:
         idle = (0, 0, 0, int(at_s * 100), 0, 0, 0, 0)
         usage = {name: self.usage(name) for name in processes if self.alive(name) is None}
         counters = ("ListenDrops", "ListenOverflows", "RetransSegs", "TCPTimeWaitOverflow")
-        return Sample(at_s, {0: idle, 1: idle}, usage, dict.fromkeys(counters, 0), 0, 1 << 33)
+        return Sample(at_s, {0: idle, 1: idle}, {}, usage, dict.fromkeys(counters, 0), 0, 1 << 33)
 
     def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
         for process, fake in self.processes.items():

@@ -101,7 +101,7 @@ MIGRATIONS: tuple[str, ...] = (
     ) STRICT;
     CREATE TABLE series (
         trial_id INTEGER NOT NULL REFERENCES trial (id),
-        name TEXT NOT NULL,               -- load, machine
+        name TEXT NOT NULL,               -- load, machine, clock_khz
         rows BLOB NOT NULL,               -- zlib of a JSON list
         PRIMARY KEY (trial_id, name)
     ) STRICT;
