@@ -4,7 +4,7 @@ One server under many names (A/A): every difference found between copies is fals
 a known piece of extra work a request: which slowdown is found.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,8 +22,9 @@ from deadheat.errors import DeadheatError
 from deadheat.host import ProcessSpec
 from deadheat.protocol import Protocol
 from deadheat.stats.effect import detectable_ratio
-from deadheat.stats.false_alarm import FalseAlarms, false_alarms
+from deadheat.stats.false_alarm import false_alarms
 from deadheat.stats.pairs import PairFits, fit_pairs
+from deadheat.stats.quantile import Floats
 from deadheat.store import Store
 
 SLOWDOWNS = (0.02, 0.03, 0.05, 0.10)
@@ -90,15 +91,38 @@ def calibrate(
     begun_s = world.server_host.now_s()
     work = find_work(world, protocol)
     racers = _racers(world, work, copies)
-    runs, fits = [], []
+    rates: dict[str, Floats] = {}
     for number in range(races):
         listen(Doing(f"race {number + 1} of {races}"))
-        run_id, fit = _race(world, store, protocol, racers, seed + number, listen)
-        runs.append(run_id)
-        fits.append(fit)
-    alarms = false_alarms([fit.of(np.arange(copies)) for fit in fits], NOMINAL)
-    elapsed_s = world.server_host.now_s() - begun_s
-    return _conclude(alarms, fits, copies, tuple(runs), elapsed_s)
+        rates |= _race(world, store, protocol, racers, seed + number, listen)
+    return conclude(rates, copies, world.server_host.now_s() - begun_s)
+
+
+def racer_names(copies: int) -> list[str]:
+    """The copies, then the slowed ones in the order of `SLOWDOWNS`."""
+    return [f"copy-{i + 1:02}" for i in range(copies)] + [f"slower-{s:.0%}" for s in SLOWDOWNS]
+
+
+def conclude(rates: Mapping[str, Floats], copies: int, elapsed_s: float) -> Calibration:
+    """What races say: run -> rates[start, block, racer], racers in the order of `racer_names`."""
+    fits = [fit_pairs(array) for array in rates.values()]
+    among = [fit.of(np.arange(copies)) for fit in fits]
+    alarms = false_alarms(among, NOMINAL)
+    effects = np.concatenate(
+        [detectable_ratio(fit, NOMINAL)[np.triu_indices(copies, k=1)] for fit in among]
+    )
+    return Calibration(
+        false_difference_rate=alarms.false_difference_rate,
+        false_differences=alarms.false_differences,
+        null_pairs=alarms.null_pairs,
+        allowed=alarms.allowed,
+        passed=alarms.passed,
+        minimum_detectable_effect=float(np.nanmedian(effects)),
+        slowdowns=tuple(_slowdown(fits, copies, k) for k in range(len(SLOWDOWNS))),
+        nominal=NOMINAL,
+        elapsed_s=elapsed_s,
+        runs=tuple(rates),
+    )
 
 
 def find_work(world: World, protocol: Protocol) -> Work:
@@ -131,9 +155,9 @@ def _cpu_us_per_request(world: World, protocol: Protocol, units: int) -> float:
 
 
 def _racers(world: World, work: Work, copies: int) -> list[Racer]:
-    same = [_null_racer(world, f"copy-{i + 1:02}", work.units) for i in range(copies)]
-    slowed = [_null_racer(world, f"slower-{s:.0%}", work.slower(s)) for s in SLOWDOWNS]
-    return [*same, *slowed]
+    units = [work.units] * copies + [work.slower(share) for share in SLOWDOWNS]
+    named = zip(racer_names(copies), units, strict=True)
+    return [_null_racer(world, name, of) for name, of in named]
 
 
 def _null_racer(world: World, name: str, units: int) -> Racer:
@@ -148,36 +172,14 @@ def _race(
     racers: Sequence[Racer],
     seed: int,
     listen: Listener,
-) -> tuple[str, PairFits]:
+) -> dict[str, Floats]:
+    """One race, as run -> rates[start, block, racer]."""
     with open_run(store, world, protocol, ["deadheat", "calibrate"], seed) as run:
         entrants = enter_racers([*racers, *canaries(world.engine)], store, run.id)
         race = Race(world, protocol, store, run.id, entrants, seed, listen)
         run.conclusion |= {"why": "all repetitions done", "share": race.run().share}
-    rates = race.standings.rates(max(protocol.connections), [racer.name for racer in racers])
-    return run.id, fit_pairs(rates)
-
-
-def _conclude(
-    alarms: FalseAlarms,
-    fits: Sequence[PairFits],
-    copies: int,
-    runs: tuple[str, ...],
-    elapsed_s: float,
-) -> Calibration:
-    among = [detectable_ratio(fit.of(np.arange(copies)), NOMINAL) for fit in fits]
-    effects = np.concatenate([m[np.triu_indices(copies, k=1)] for m in among])
-    return Calibration(
-        false_difference_rate=alarms.false_difference_rate,
-        false_differences=alarms.false_differences,
-        null_pairs=alarms.null_pairs,
-        allowed=alarms.allowed,
-        passed=alarms.passed,
-        minimum_detectable_effect=float(np.nanmedian(effects)),
-        slowdowns=tuple(_slowdown(fits, copies, k) for k in range(len(SLOWDOWNS))),
-        nominal=NOMINAL,
-        elapsed_s=elapsed_s,
-        runs=runs,
-    )
+    names = [racer.name for racer in racers]
+    return {run.id: race.standings.rates(max(protocol.connections), names)}
 
 
 def _slowdown(fits: Sequence[PairFits], copies: int, k: int) -> Slowdown:

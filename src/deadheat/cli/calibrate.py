@@ -3,17 +3,22 @@
 import json
 import random
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
-from deadheat.campaign.calibrate import Calibration, calibrate
+from deadheat import report
+from deadheat.campaign.calibrate import Calibration, calibrate, conclude, racer_names
 from deadheat.catalog import find_root
 from deadheat.cli.options import catalog_option, json_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import local_world
 from deadheat.host.machine import host_key
 from deadheat.protocol import load_protocol
+from deadheat.report.analysis import rates_of
+from deadheat.report.runs import find_run
 from deadheat.store import Store
 
 
@@ -21,6 +26,7 @@ from deadheat.store import Store
 @click.option("--copies", type=click.IntRange(3), default=15, show_default=True)
 @click.option("--races", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--seed", type=int, help="Of the random order; stored with the runs.")
+@click.option("--from", "runs", multiple=True, metavar="RUN", help="Read stored races again.")
 @catalog_option
 @store_option
 @json_option
@@ -28,6 +34,7 @@ def command(
     copies: int,
     races: int,
     seed: int | None,
+    runs: tuple[str, ...],
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -40,14 +47,29 @@ def command(
     \b
     Example:  deadheat calibrate --json
     """
-    protocol = load_protocol(find_root(catalog), "calibrate")
-    with Store(store_path) as store, local_world("engine", 1) as world, progress_view() as listen:
-        first = seed if seed is not None else random.randrange(2**31)
-        result = calibrate(world, store, protocol, copies, races, first, listen)
-        fingerprint = world.server_host.fingerprint()
+    with Store(store_path) as store:
+        if runs:
+            result, fingerprint = _read_again(store, runs)
+        else:
+            protocol = load_protocol(find_root(catalog), "calibrate")
+            first = seed if seed is not None else random.randrange(2**31)
+            with local_world("engine", 1) as world, progress_view() as listen:
+                result = calibrate(world, store, protocol, copies, races, first, listen)
+                fingerprint = world.server_host.fingerprint()
         store.add_calibration(host_key(fingerprint), fingerprint, result.to_json())
     click.echo(json.dumps(result.to_json(), indent=2) if as_json else "\n".join(_lines(result)))
     sys.exit(0 if result.passed else 1)
+
+
+def _read_again(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, Mapping[str, Any]]:
+    """The conclusion of stored races, by the statistics as they are now."""
+    views = [report.load_view(store, find_run(store, run)) for run in runs]
+    copies = sum(one.name.startswith("copy-") for one in views[0].rivals)
+    names = racer_names(copies)
+    rates = {view.run_id: rates_of(view, names, view.levels[-1]) for view in views}
+    elapsed_s = sum(view.last_trial_at_s or 0.0 for view in views)
+    server = next(host for host in views[0].hosts if host.role == "server")
+    return conclude(rates, copies, elapsed_s), server.fingerprint
 
 
 def _lines(result: Calibration) -> list[str]:

@@ -1,11 +1,12 @@
 """What the data decide: at each level who ranks where, and who does not rank, and why."""
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from deadheat.report.view import Cell, ContenderView, RunView, TrialView
 from deadheat.report.words import count
+from deadheat.stats.quantile import Floats
 from deadheat.stats.ranking import Ranking, Row, rank
 from deadheat.stats.tableau import Place, rankable, tableau
 
@@ -139,6 +140,17 @@ def _has_intervals(ranking: Ranking | None) -> bool:
     if ranking is None:
         return False
     return len(ranking.rows) == 1 or any(math.isfinite(pair.ratio.high) for pair in ranking.pairs)
+
+
+def rates_of(view: RunView, names: Sequence[str], connections: int) -> Floats:
+    """rates[start, block, name] at one level; NaN where there is no valid trial.
+
+    `KeyError` for a name that the run does not have.
+    """
+    contenders = {one.name: one for one in (*view.rivals, *view.canaries)}
+    cells = {name: contenders[name].cells.get(connections, Cell(connections)) for name in names}
+    places = {_place(trial) for cell in cells.values() for trial in cell.trials}
+    return tableau({name: _valid_rates(cell) for name, cell in cells.items()}, places)
 
 
 def _valid_rates(cell: Cell) -> dict[Place, float]:

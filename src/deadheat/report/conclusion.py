@@ -1,6 +1,5 @@
 """What may be concluded, in sentences that every format shares."""
 
-import math
 from collections.abc import Iterator
 
 from deadheat.report import words
@@ -14,6 +13,7 @@ from deadheat.stats.ranking import Pair, Ranking
 from deadheat.stats.ratio import RatioInterval
 
 NAMED = 4
+HOPELESS_S = 86_400.0
 
 
 def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
@@ -90,7 +90,7 @@ def _apart(view: RunView, pair: Pair) -> str:
 def difference(ratio: RatioInterval) -> str:
     """`1.2 % [-0.3, 2.7]`: how much faster the first is, with its interval if it has one."""
     percent = f"{100 * (ratio.ratio - 1):.1f} %"
-    if math.isinf(ratio.high):
+    if ratio.high > words.UNKNOWN_FACTOR * ratio.low:
         return percent
     return f"{percent} [{100 * (ratio.low - 1):.1f}, {100 * (ratio.high - 1):.1f}]"
 
@@ -100,6 +100,8 @@ def _needs(effort: Effort | None, analysis: Analysis) -> str:
         return "too few blocks in common to say what would decide it"
     if effort.extra_blocks == 0:
         return "the next look may decide it"
+    if (analysis.block_s or 0.0) * effort.extra_blocks > HOPELESS_S:
+        return "a day of such blocks would not decide it"
     text = f"to decide it, about {words.count(effort.extra_blocks, 'more block')}"
     if effort.extra_invocations:
         text += f" in {words.count(effort.extra_invocations, 'fresh start')}"

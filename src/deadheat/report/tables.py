@@ -98,8 +98,8 @@ def of_leader(standing: Standing) -> str:
     if ratio.low == ratio.high == 1:
         return "100"
     percent = f"{100 * ratio.ratio:.1f}"
-    if math.isinf(ratio.high):
-        return percent
+    if ratio.high > words.UNKNOWN_FACTOR * ratio.low:
+        return percent  # an interval as wide as that says nothing
     return f"{percent} [{100 * ratio.low:.1f}–{100 * ratio.high:.1f}]"
 
 

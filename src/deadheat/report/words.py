@@ -10,6 +10,7 @@ from deadheat.store import Unit
 NONE = "–"
 MIB = 1024 * 1024
 TEXT_MAX = 300
+UNKNOWN_FACTOR = 30.0  # between the ends of an interval: a wider one says nothing
 
 
 def plain(text: str, longest: int = TEXT_MAX) -> str:

@@ -12,8 +12,9 @@ Three invocations leave 2 degrees of freedom for the start-to-start variance of 
 and a t interval on them is useless (4.3 standard errors at 95 %, 40 at the level that a
 table of eight needs). So the *ratio* of the between-invocation to the within-invocation
 mean square is pooled over all pairs of the run: (invocations - 1) x (contenders - 1)
-degrees of freedom. Each pair keeps a slice variance of its own; and where its own starts
-scatter more than the pool, its own mean square is taken instead.
+degrees of freedom. Each pair keeps a slice variance of its own, moderated by the others' where
+it has few blocks (see `moderate`); and where its own starts scatter more than the pool, its own
+mean square is taken instead.
 
 Chosen by simulation (4 or 8 contenders, 3 invocations of 4 to 20 blocks; start-to-start
 variance, t3 tails, autocorrelation 0.5, slice noise differing fivefold), errors against a
@@ -30,6 +31,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from deadheat.stats.moderate import moderate
 from deadheat.stats.quantile import Floats, t_critical, t_tail
 
 _FEWEST_DEGREES_BELOW_A_RATIO = 3
@@ -128,6 +130,8 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
     with np.errstate(divide="ignore", invalid="ignore"):
         starts = _summarise(differences)
         counts, within = starts.counts, starts.within
+        most = float(np.nanmedian(starts.degrees)) * max(len(within) - 1, 1)
+        moderated, prior = moderate(within, starts.degrees, most)
         blocks, invocations = counts.sum(axis=0), (counts > 0).sum(axis=0)
         several = invocations > 1
         size = (blocks - (counts**2).sum(axis=0) / blocks) / (invocations - 1)
@@ -138,16 +142,16 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
         pool = _pool(own_ratio, size, starts, cells)
 
         own_start_variance = np.where(several, (between - within) / size, 0.0)
-        start_variance = np.fmax(pool.start_share * within, np.fmax(own_start_variance, 0.0))
-        slice_variance = within * np.fmin(np.fmax(pool.ratio, own_ratio), 1.0)
+        start_variance = np.fmax(pool.start_share * moderated, np.fmax(own_start_variance, 0.0))
+        slice_variance = moderated * np.fmin(np.fmax(pool.ratio, own_ratio), 1.0)
         if not several.any():
-            slice_variance = within * starts.serial_inflation
+            slice_variance = moderated * starts.serial_inflation
         variance = np.where(counts > 0, start_variance + slice_variance / counts, np.inf)
         exact = (variance == 0).any(axis=0)
         weights = np.where(exact, counts, 1 / variance)
         log_ratio = (weights * starts.means).sum(axis=0) / weights.sum(axis=0)
         standard_error = np.where(exact, 0.0, 1 / np.sqrt(weights.sum(axis=0)))
-        degrees_of_freedom = 1 / (1 / pool.degrees + 1 / starts.degrees)
+        degrees_of_freedom = 1 / (1 / pool.degrees + 1 / (starts.degrees + prior))
 
     another = ~np.eye(len(blocks), dtype=bool)
     usable = another & (starts.degrees > 0) & (invocations >= fewest_invocations)
