@@ -15,8 +15,8 @@ pub enum Backend {
     IoUring,
 }
 
-/// Connections from which on io_uring costs clearly less than epoll (bench/engine.py).
-const IO_URING_CONNECTIONS: usize = 64;
+/// Connections of a thread from which on io_uring costs less than epoll (bench/engine.py).
+const IO_URING_CONNECTIONS: usize = 8;
 
 impl Backend {
     pub fn name(self) -> &'static str {

@@ -4,6 +4,7 @@
 pub mod args;
 pub mod backend;
 pub mod backlog;
+pub mod buffers;
 pub mod calibrate;
 pub mod chunked;
 pub mod classes;
@@ -30,6 +31,7 @@ pub mod process;
 pub mod report;
 pub mod request;
 pub mod response;
+pub mod ring;
 pub mod run;
 pub mod schedule;
 pub mod series;

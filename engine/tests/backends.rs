@@ -54,9 +54,9 @@ fn io_uring_is_used_where_it_pays_and_is_allowed() {
     let allowed = if probe::io_uring().is_ok() { "io_uring" } else { "epoll" };
     let server = good_server();
     for (args, backend) in [
-        (&["-c", "64"][..], allowed),
-        (&["-c", "63"], "epoll"),
-        (&["-c", "64", "-t", "2"], "epoll"),
+        (&["-c", "8"][..], allowed),
+        (&["-c", "7"], "epoll"),
+        (&["-c", "15", "-t", "2"], "epoll"),
         (&["-c", "64", "--close"], "epoll"),
         (&["-c", "64", "--requests-per-connection", "9"], "epoll"),
         (&["-c", "64", "--rate", "100"], "epoll"),

@@ -212,7 +212,9 @@ fn a_stopped_server_is_a_timeout() {
     BufReader::new(server.stderr.take().unwrap()).read_line(&mut line).unwrap();
     let url = format!("http://{}/", line.trim().rsplit(' ').next().unwrap());
     let mut engine = Command::new(program)
-        .args([&url, "--stream", "-c", "3", "-d", "1500ms", "--warmup", "0s", "--timeout", "200ms"])
+        .args([&url, "--stream", "-c", "3", "-d", "1500ms", "--warmup", "0s"])
+        // A drain in which the last requests can time out, not end unfinished.
+        .args(["--timeout", "200ms", "--drain", "5s"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

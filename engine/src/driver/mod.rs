@@ -1,6 +1,5 @@
 //! The seam between a [`Session`] and the kernel.
 
-mod buffers;
 pub mod epoll;
 pub mod probe;
 pub mod route;

@@ -1,33 +1,29 @@
-//! Whether this kernel, and who restricts it, lets io_uring do what the driver needs.
+//! Whether this kernel, and who restricts it, lets io_uring do what is needed of it.
 
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
-use io_uring::types::Fd;
-use io_uring::{cqueue, opcode};
+use crate::clock;
+use crate::ring::{self, Ring, Tag, What};
 
-use super::buffers::Buffers;
-use super::uring;
+/// Longest wait for a byte that is there already.
+const WAIT_NS: u64 = 1_000_000_000;
 
 /// Receives a byte as the driver does.
 pub fn io_uring() -> io::Result<()> {
-    let mut ring = uring::setup(8)?;
-    let buffers = Buffers::register(&ring, 8, 64)?;
-    ring.submitter().register_enable_rings()?;
+    let mut ring = Ring::new(8, 8, 64)?;
+    ring.enable().map_err(io::Error::other)?;
     let (mut peer, socket) = UnixStream::pair()?;
     peer.write_all(b"x")?;
-    let receive = opcode::RecvMulti::new(Fd(socket.as_raw_fd()), 0).build();
-    // SAFETY: the buffers outlive the ring's operations.
-    unsafe { ring.submission().push(&receive) }.map_err(io::Error::other)?;
-    ring.submit_and_wait(1)?;
-    let entry = ring.completion().next().ok_or_else(|| io::Error::other("no completion"))?;
-    if entry.result() < 0 {
-        return Err(io::Error::from_raw_os_error(-entry.result()));
-    }
-    let received = cqueue::buffer_select(entry.flags())
-        .map(|buffer| buffers.filled(buffer, entry.result() as usize));
-    match received == Some(b"x") && cqueue::more(entry.flags()) {
+    let tag = Tag { slot: 0, generation: 0, what: What::Receive };
+    ring.queue(tag, ring::receive(socket.as_raw_fd())).map_err(io::Error::other)?;
+    ring.submit(clock::now_ns() + WAIT_NS).map_err(io::Error::other)?;
+    let mut completed = Vec::new();
+    ring.take(&mut completed);
+    let completion = completed.first().ok_or_else(|| io::Error::other("no completion"))?;
+    completion.result.map_err(io::Error::from_raw_os_error)?;
+    match ring.received(completion) == b"x" && completion.more {
         true => Ok(()),
         false => Err(io::Error::other("no multishot receive")),
     }

@@ -8,30 +8,22 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use io_uring::squeue::{self, Flags};
-use io_uring::types::{Fd, SubmitArgs, Timespec};
-use io_uring::{IoUring, cqueue, opcode};
+use io_uring::squeue;
 
 use super::Driver;
-use super::buffers::Buffers;
 use super::route::Route;
 use crate::clock;
+use crate::ring::{self, Completion, GENERATIONS, Ring, Tag, What};
 use crate::session::{Action, Session};
 use crate::sockets;
 
 const MAX_ENTRIES: u32 = 8192;
 const MAX_BUFFERS: usize = 1024;
 
-/// What an operation was, in the low bits of its user data; slot and generation are above.
-const RECEIVE: u64 = 0;
-const SEND: u64 = 1;
-const WRITABLE: u64 = 2;
-
 /// What a slot's descriptor is doing.
 #[derive(Default)]
 struct Link {
     fd: Option<OwnedFd>,
-    /// Counts the connections of the slot: a completion of an earlier one is not of this.
     generation: u32,
     connecting: bool,
     receiving: bool,
@@ -46,44 +38,27 @@ struct Link {
 }
 
 pub struct Uring {
-    ring: IoUring,
-    buffers: Buffers,
+    ring: Ring,
     route: Route,
     links: Vec<Link>,
-    completed: Vec<cqueue::Entry>,
-    /// Submissions so far, plus one.
-    turn: u64,
+    completed: Vec<Completion>,
     /// Slots that want to send more once this turn's operations are with the kernel.
     held: Vec<usize>,
     /// Closed once this turn's operations, some of which name them, are with the kernel.
     closing: Vec<OwnedFd>,
 }
 
-/// A ring that belongs to the thread that will enable it.
-pub fn setup(entries: u32) -> io::Result<IoUring> {
-    IoUring::builder()
-        .setup_r_disabled()
-        .setup_single_issuer()
-        .setup_defer_taskrun()
-        .setup_submit_all()
-        .build(entries)
-}
-
 impl Uring {
-    /// A ring for `slots` connections with responses of some `response_bytes`; an error where the
-    /// kernel does not allow it, or is older than Linux 6.1.
+    /// A driver for `slots` connections with responses of some `response_bytes`.
     pub fn new(route: Route, slots: usize, response_bytes: usize) -> io::Result<Self> {
         let entries = (slots as u32).saturating_mul(2).clamp(64, MAX_ENTRIES);
-        let ring = setup(entries.next_power_of_two())?;
         let count = slots.next_power_of_two().clamp(64, MAX_BUFFERS) as u16;
         let bytes_each = response_bytes.next_power_of_two().clamp(2 * 1024, 64 * 1024);
         Ok(Self {
-            buffers: Buffers::register(&ring, count, bytes_each)?,
-            ring,
+            ring: Ring::new(entries.next_power_of_two(), count, bytes_each)?,
             route,
             links: (0..slots).map(|_| Link::default()).collect(),
             completed: Vec::new(),
-            turn: 1,
             held: Vec::new(),
             closing: Vec::new(),
         })
@@ -95,7 +70,7 @@ impl Uring {
         match opened.next {
             None => {
                 self.links[slot].connecting = true;
-                self.await_writable(slot)
+                self.queue(slot, What::Writable, ring::writable(self.fd(slot)))
             }
             Some(action) => {
                 self.receive(slot)?;
@@ -114,10 +89,7 @@ impl Uring {
         match action {
             Action::Wait => Ok(()),
             Action::Send(range) if range.is_empty() => Ok(()),
-            Action::Send(range) => {
-                self.links[slot].unsent.push_back(range);
-                self.send(session, slot)
-            }
+            Action::Send(range) => self.send(session, slot, range),
             Action::Open => self.open(session, slot),
             Action::Close => {
                 self.close(slot);
@@ -126,58 +98,67 @@ impl Uring {
         }
     }
 
-    /// Queues what waits to be sent: one send a turn, as one that comes up short must not be
-    /// overtaken by the next.
+    /// Queues a send, behind what waits already: one a turn, as one that comes up short must not
+    /// be overtaken by the next.
     #[inline]
-    fn send(&mut self, session: &Session, slot: usize) -> Result<(), String> {
-        let turn = self.turn;
+    fn send(&mut self, session: &Session, slot: usize, range: Range<usize>) -> Result<(), String> {
+        let turn = self.ring.turn();
         let link = &mut self.links[slot];
-        if link.full || link.unsent.is_empty() {
-            return Ok(());
-        }
-        if link.sent_turn == turn {
+        if link.full || link.sent_turn == turn || !link.unsent.is_empty() {
+            link.unsent.push_back(range);
             self.held.push(slot);
             return Ok(());
         }
-        let Some(range) = link.unsent.pop_front() else { return Ok(()) };
-        link.sent_turn = turn;
-        link.sending = range.clone();
-        let bytes = session.plan().book.bytes(range);
-        // To fail where not all bytes are taken at once: a success completes without a word.
-        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL;
-        let send = opcode::Send::new(self.fd(slot), bytes.as_ptr(), bytes.len() as u32);
-        self.queue(slot, SEND, send.flags(flags).build().flags(Flags::SKIP_SUCCESS))
+        self.queue_send(session, slot, range)
     }
 
-    /// Starts to receive, until the kernel says that it stopped.
-    fn receive(&mut self, slot: usize) -> Result<(), String> {
-        self.links[slot].receiving = true;
-        self.queue(slot, RECEIVE, opcode::RecvMulti::new(self.fd(slot), 0).build())
-    }
-
-    fn await_writable(&mut self, slot: usize) -> Result<(), String> {
-        let poll = opcode::PollAdd::new(self.fd(slot), libc::POLLOUT as u32);
-        self.queue(slot, WRITABLE, poll.build())
-    }
-
-    #[inline]
-    fn queue(&mut self, slot: usize, what: u64, entry: squeue::Entry) -> Result<(), String> {
+    /// Queues the first of what waits to be sent, where that is possible by now.
+    fn send_waiting(&mut self, session: &Session, slot: usize) -> Result<(), String> {
+        let turn = self.ring.turn();
         let link = &mut self.links[slot];
-        link.queued_turn = self.turn;
-        let generation = u64::from(link.generation & 0x3fff_ffff);
-        let entry = entry.user_data((slot as u64) << 32 | generation << 2 | what);
-        // SAFETY: the operations' memory outlives them: requests are in the plan, buffers here.
-        while unsafe { self.ring.submission().push(&entry) }.is_err() {
-            self.ring.submit().map_err(failed)?;
+        if link.full {
+            return Ok(());
+        }
+        if link.sent_turn != turn
+            && let Some(range) = link.unsent.pop_front()
+        {
+            self.queue_send(session, slot, range)?;
+        }
+        if !self.links[slot].unsent.is_empty() {
+            self.held.push(slot);
         }
         Ok(())
     }
 
-    fn fd(&self, slot: usize) -> Fd {
-        Fd(self.raw_fd(slot))
+    #[inline]
+    fn queue_send(
+        &mut self,
+        session: &Session,
+        slot: usize,
+        range: Range<usize>,
+    ) -> Result<(), String> {
+        let link = &mut self.links[slot];
+        link.sent_turn = self.ring.turn();
+        link.sending = range.clone();
+        let bytes = session.plan().book.bytes(range);
+        self.queue(slot, What::Send, ring::send(self.fd(slot), bytes))
     }
 
-    fn raw_fd(&self, slot: usize) -> RawFd {
+    fn receive(&mut self, slot: usize) -> Result<(), String> {
+        self.links[slot].receiving = true;
+        self.queue(slot, What::Receive, ring::receive(self.fd(slot)))
+    }
+
+    /// Operations point into the plan, which outlives the run, or to nothing.
+    #[inline]
+    fn queue(&mut self, slot: usize, what: What, entry: squeue::Entry) -> Result<(), String> {
+        let link = &mut self.links[slot];
+        link.queued_turn = self.ring.turn();
+        let tag = Tag { slot: slot as u32, generation: link.generation, what };
+        self.ring.queue(tag, entry)
+    }
+
+    fn fd(&self, slot: usize) -> RawFd {
         self.links[slot].fd.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 
@@ -185,90 +166,52 @@ impl Uring {
     /// are ended first; a descriptor is not given away while a queued operation names it.
     fn close(&mut self, slot: usize) {
         let link = std::mem::take(&mut self.links[slot]);
-        let generation = link.generation.wrapping_add(1);
+        let generation = (link.generation + 1) % GENERATIONS;
         self.links[slot] = Link { generation, unsent: link.unsent, ..Link::default() };
         self.links[slot].unsent.clear();
         let Some(fd) = link.fd else { return };
-        if link.queued_turn == self.turn {
+        if link.queued_turn == self.ring.turn() {
             self.closing.push(fd);
         } else if link.receiving || link.connecting || link.full {
             sockets::shut_down(fd.as_raw_fd());
         }
     }
 
-    /// Hands the queued operations to the kernel and waits for a completion.
-    fn submit(&mut self, wake_ns: u64) -> Result<(), String> {
-        let left_ns = wake_ns.saturating_sub(clock::now_ns());
-        let left =
-            Timespec::new().sec(left_ns / 1_000_000_000).nsec((left_ns % 1_000_000_000) as u32);
-        let submitted =
-            self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&left));
-        match submitted.map_err(|error| error.raw_os_error()) {
-            Ok(_) | Err(Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN)) => {}
-            Err(errno) => return Err(failed(io::Error::from_raw_os_error(errno.unwrap_or(0)))),
-        }
-        if self.ring.submission().is_empty() {
-            self.turn += 1;
-            for fd in self.closing.drain(..) {
-                sockets::shut_down(fd.as_raw_fd());
-            }
-        }
-        Ok(())
-    }
-
     #[inline]
-    fn complete(&mut self, session: &mut Session, entry: &cqueue::Entry) -> Result<(), String> {
-        let data = entry.user_data();
-        let slot = (data >> 32) as usize;
-        let buffer = cqueue::buffer_select(entry.flags());
-        let current = self.links[slot].generation & 0x3fff_ffff == (data as u32) >> 2;
-        let done = match data & 3 {
-            _ if !current => Ok(()),
-            RECEIVE => return self.received(session, slot, entry, buffer),
-            SEND => self.sent_short(session, slot, entry.result()),
-            _ => self.writable(session, slot),
+    fn complete(&mut self, session: &mut Session, completion: Completion) -> Result<(), String> {
+        let slot = completion.tag.slot as usize;
+        let current = self.links[slot].generation == completion.tag.generation;
+        let action = match completion.tag.what {
+            _ if !current => Action::Wait,
+            What::Receive => self.received(session, slot, &completion),
+            What::Send => self.sent_short(session, slot, completion.result)?,
+            What::Writable => self.writable(session, slot)?,
         };
-        if let Some(buffer) = buffer {
-            self.buffers.give_back(buffer);
-        }
-        done
-    }
-
-    #[inline]
-    fn received(
-        &mut self,
-        session: &mut Session,
-        slot: usize,
-        entry: &cqueue::Entry,
-        buffer: Option<u16>,
-    ) -> Result<(), String> {
-        let now_ns = clock::now_ns();
-        self.links[slot].receiving = cqueue::more(entry.flags());
-        let action = match (entry.result(), buffer) {
-            (0, _) => session.ended(slot, now_ns),
-            (got, Some(buffer)) if got > 0 => {
-                let hung_up = self.may_be_hung_up(entry) && sockets::is_hung_up(self.raw_fd(slot));
-                let input = self.buffers.filled(buffer, got as usize);
-                session.received(slot, input, now_ns, hung_up)
+        self.ring.give_back(&completion);
+        if current && completion.tag.what == What::Receive && !completion.more {
+            self.links[slot].receiving = false;
+            if action != Action::Close {
+                self.receive(slot)?;
             }
-            // Out of buffers, which have come back since, or interrupted: it is started again.
-            (error, _) if [libc::ENOBUFS, libc::EINTR, libc::EAGAIN].contains(&-error) => {
-                Action::Wait
-            }
-            _ => session.broke(slot, now_ns),
-        };
-        if let Some(buffer) = buffer {
-            self.buffers.give_back(buffer);
-        }
-        if !self.links[slot].receiving && action != Action::Close {
-            self.receive(slot)?;
         }
         self.carry_out(session, slot, action)
     }
 
-    /// After the last byte of a TCP stream, the kernel says whether its end is there as well.
-    fn may_be_hung_up(&self, entry: &cqueue::Entry) -> bool {
-        cqueue::sock_nonempty(entry.flags()) || !self.route.to.is_tcp()
+    #[inline]
+    fn received(&self, session: &mut Session, slot: usize, completion: &Completion) -> Action {
+        let now_ns = clock::now_ns();
+        match completion.result {
+            Ok(0) => session.ended(slot, now_ns),
+            Ok(_) => {
+                // After the last byte of a TCP stream, the kernel says if its end is there as well.
+                let may_be_hung_up = completion.sock_nonempty || !self.route.to.is_tcp();
+                let hung_up = may_be_hung_up && sockets::is_hung_up(self.fd(slot));
+                session.received(slot, self.ring.received(completion), now_ns, hung_up)
+            }
+            // Out of buffers, which have come back since, or interrupted: it is started again.
+            Err(libc::ENOBUFS | libc::EINTR | libc::EAGAIN) => Action::Wait,
+            Err(_) => session.broke(slot, now_ns),
+        }
     }
 
     /// A send took not all bytes, or failed.
@@ -276,39 +219,36 @@ impl Uring {
         &mut self,
         session: &mut Session,
         slot: usize,
-        result: i32,
-    ) -> Result<(), String> {
+        result: Result<u32, i32>,
+    ) -> Result<Action, String> {
         let taken = match result {
-            taken if taken >= 0 => taken as usize,
-            error if error == -libc::EAGAIN || error == -libc::EINTR => 0,
-            _ => {
-                let action = session.write_failed(slot, clock::now_ns());
-                return self.carry_out(session, slot, action);
-            }
+            Ok(taken) => taken as usize,
+            Err(libc::EAGAIN | libc::EINTR) => 0,
+            Err(_) => return Ok(session.write_failed(slot, clock::now_ns())),
         };
         let link = &mut self.links[slot];
         link.unsent.push_front(link.sending.start + taken..link.sending.end);
         link.full = true;
-        self.await_writable(slot)
+        self.queue(slot, What::Writable, ring::writable(self.fd(slot)))?;
+        Ok(Action::Wait)
     }
 
     /// The socket takes bytes: the connect is over, or the rest of a request can go.
-    fn writable(&mut self, session: &mut Session, slot: usize) -> Result<(), String> {
+    fn writable(&mut self, session: &mut Session, slot: usize) -> Result<Action, String> {
         self.links[slot].full = false;
         if !std::mem::take(&mut self.links[slot].connecting) {
-            return self.send(session, slot);
+            self.send_waiting(session, slot)?;
+            return Ok(Action::Wait);
         }
         let now_ns = clock::now_ns();
-        match sockets::take_error(self.raw_fd(slot)) {
+        match sockets::take_error(self.fd(slot)) {
             0 => {
                 self.receive(slot)?;
-                let action = session.connected(slot, now_ns);
-                self.carry_out(session, slot, action)
+                Ok(session.connected(slot, now_ns))
             }
             errno => {
-                self.close(slot);
                 session.open_failed(slot, errno, now_ns);
-                Ok(())
+                Ok(Action::Close)
             }
         }
     }
@@ -316,7 +256,7 @@ impl Uring {
 
 impl Driver for Uring {
     fn begin(&mut self) -> Result<(), String> {
-        self.ring.submitter().register_enable_rings().map_err(failed)
+        self.ring.enable()
     }
 
     fn launch(&mut self, session: &mut Session, mut now_ns: u64) -> Result<(), String> {
@@ -340,23 +280,23 @@ impl Driver for Uring {
     }
 
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<(), String> {
-        self.submit(wake_ns)?;
+        if self.ring.submit(wake_ns)? {
+            for fd in self.closing.drain(..) {
+                sockets::shut_down(fd.as_raw_fd());
+            }
+        }
         let mut completed = std::mem::take(&mut self.completed);
-        completed.extend(self.ring.completion());
-        for entry in completed.drain(..) {
-            self.complete(session, &entry)?;
+        self.ring.take(&mut completed);
+        for completion in completed.drain(..) {
+            self.complete(session, completion)?;
             if session.has_work() {
                 self.launch(session, clock::now_ns())?;
             }
         }
         self.completed = completed;
         for slot in std::mem::take(&mut self.held) {
-            self.send(session, slot)?;
+            self.send_waiting(session, slot)?;
         }
         Ok(())
     }
-}
-
-fn failed(error: io::Error) -> String {
-    format!("io_uring failed: {error}")
 }

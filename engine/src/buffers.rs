@@ -10,7 +10,7 @@ use io_uring::types::BufRingEntry;
 
 const PAGE_BYTES: usize = 4096;
 
-/// Must outlive the ring that it is registered with.
+/// Must outlive the ring that they are registered with.
 pub struct Buffers {
     entries: NonNull<BufRingEntry>,
     layout: Layout,

@@ -1,0 +1,183 @@
+//! An io_uring instance of one thread: operations are queued, handed over in one call, and tell
+//! by a tag what they were.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use io_uring::squeue::{self, Flags};
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode};
+
+use crate::buffers::Buffers;
+use crate::clock;
+
+pub struct Ring {
+    // Dropped before the buffers that it uses.
+    ring: IoUring,
+    buffers: Buffers,
+    /// Hand-overs so far, plus one. An operation queued in a turn is with the kernel in the next.
+    turn: u64,
+}
+
+/// What an operation was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    pub slot: u32,
+    /// Tells the connections apart that use a slot one after another.
+    pub generation: u32,
+    pub what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Receive,
+    Send,
+    Writable,
+}
+
+/// Generations count modulo this.
+pub const GENERATIONS: u32 = 1 << 30;
+
+impl Tag {
+    fn to_bits(self) -> u64 {
+        u64::from(self.slot) << 32 | u64::from(self.generation) << 2 | self.what as u64
+    }
+
+    fn of_bits(bits: u64) -> Self {
+        let what = [What::Receive, What::Send, What::Writable][bits as usize & 3];
+        Self { slot: (bits >> 32) as u32, generation: (bits as u32) >> 2, what }
+    }
+}
+
+/// An operation that completed, or went on.
+#[derive(Clone, Copy, Debug)]
+pub struct Completion {
+    pub tag: Tag,
+    /// What the call would have returned; an error number where it failed.
+    pub result: Result<u32, i32>,
+    buffer: Option<u16>,
+    /// More completions of this operation will follow.
+    pub more: bool,
+    /// There is more to receive, if only the end.
+    pub sock_nonempty: bool,
+}
+
+impl Ring {
+    /// A ring with room for `entries` operations a turn, and `count` buffers, both powers of two.
+    /// An error where the kernel does not allow it, or is older than Linux 6.1.
+    pub fn new(entries: u32, count: u16, bytes_each: usize) -> io::Result<Self> {
+        let ring = IoUring::builder()
+            .setup_r_disabled()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_submit_all()
+            .build(entries)?;
+        let buffers = Buffers::register(&ring, count, bytes_each)?;
+        Ok(Self { ring, buffers, turn: 1 })
+    }
+
+    /// From now on the ring is for the calling thread alone.
+    pub fn enable(&self) -> Result<(), String> {
+        self.ring.submitter().register_enable_rings().map_err(failed)
+    }
+
+    pub fn turn(&self) -> u64 {
+        self.turn
+    }
+
+    /// What the operation points to must stay there until it is complete.
+    #[inline]
+    pub fn queue(&mut self, tag: Tag, entry: squeue::Entry) -> Result<(), String> {
+        let entry = entry.user_data(tag.to_bits());
+        // SAFETY: the caller keeps what the operation points to.
+        while unsafe { self.ring.submission().push(&entry) }.is_err() {
+            self.ring.submit().map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Hands the queued operations over and waits for a completion until `wake_ns`
+    /// (CLOCK_MONOTONIC); true when all were taken, which is a new turn.
+    #[inline]
+    pub fn submit(&mut self, wake_ns: u64) -> Result<bool, String> {
+        let left_ns = wake_ns.saturating_sub(clock::now_ns());
+        let (seconds, rest_ns) = (left_ns / 1_000_000_000, left_ns % 1_000_000_000);
+        let left = Timespec::new().sec(seconds).nsec(rest_ns as u32);
+        let args = SubmitArgs::new().timespec(&left);
+        if let Err(error) = self.ring.submitter().submit_with_args(1, &args) {
+            match error.raw_os_error() {
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {}
+                _ => return Err(failed(error)),
+            }
+        }
+        let all = self.ring.submission().is_empty();
+        self.turn += u64::from(all);
+        Ok(all)
+    }
+
+    /// Moves what has completed to `completed`.
+    #[inline]
+    pub fn take(&mut self, completed: &mut Vec<Completion>) {
+        completed.extend(self.ring.completion().map(|entry| Completion {
+            tag: Tag::of_bits(entry.user_data()),
+            result: u32::try_from(entry.result()).map_err(|_| -entry.result()),
+            buffer: cqueue::buffer_select(entry.flags()),
+            more: cqueue::more(entry.flags()),
+            sock_nonempty: cqueue::sock_nonempty(entry.flags()),
+        }));
+    }
+
+    /// What was received; nothing at the end of the stream.
+    #[inline]
+    pub fn received(&self, completion: &Completion) -> &[u8] {
+        match (completion.result, completion.buffer) {
+            (Ok(bytes), Some(buffer)) => self.buffers.filled(buffer, bytes as usize),
+            _ => &[],
+        }
+    }
+
+    /// Lets what was received go.
+    #[inline]
+    pub fn give_back(&mut self, completion: &Completion) {
+        if let Some(buffer) = completion.buffer {
+            self.buffers.give_back(buffer);
+        }
+    }
+}
+
+/// Receives into the ring's buffers until it fails, the stream ends or the buffers are out.
+pub fn receive(fd: RawFd) -> squeue::Entry {
+    opcode::RecvMulti::new(Fd(fd), 0).build()
+}
+
+/// Sends what the socket takes at once; completes without a word where that is everything.
+#[inline]
+pub fn send(fd: RawFd, bytes: &[u8]) -> squeue::Entry {
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL;
+    let send = opcode::Send::new(Fd(fd), bytes.as_ptr(), bytes.len() as u32).flags(flags);
+    send.build().flags(Flags::SKIP_SUCCESS)
+}
+
+/// Completes when the socket takes bytes, or failed.
+pub fn writable(fd: RawFd) -> squeue::Entry {
+    opcode::PollAdd::new(Fd(fd), libc::POLLOUT as u32).build()
+}
+
+fn failed(error: io::Error) -> String {
+    format!("io_uring failed: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_come_back_as_they_were() {
+        for what in [What::Receive, What::Send, What::Writable] {
+            for (slot, generation) in [(0, 0), (1, GENERATIONS - 1), (u32::MAX, 5)] {
+                let tag = Tag { slot, generation, what };
+                assert_eq!(Tag::of_bits(tag.to_bits()), tag);
+            }
+        }
+    }
+}
