@@ -29,7 +29,7 @@ from deadheat.store import Store
 
 SLOWDOWNS = (0.02, 0.03, 0.05, 0.10)
 PROBE_UNITS = 50_000
-COPY_COST_FACTOR = 3.0  # a copy costs this many null servers a request: as a real server would
+COPY_COST_FACTOR = 4.0  # a copy costs this many null servers a request: as a real server would
 NOMINAL = 0.05
 
 
