@@ -19,6 +19,7 @@ from deadheat.host.machine import host_key
 from deadheat.protocol import load_protocol
 from deadheat.report.analysis import rates_of
 from deadheat.report.runs import find_run
+from deadheat.stats.false_alarm import FEWEST_PAIRS
 from deadheat.store import Store
 
 
@@ -73,7 +74,9 @@ def _read_again(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, Mappi
 
 
 def _lines(result: Calibration) -> list[str]:
-    verdict = "as it should be" if result.passed else "TOO MANY, or too few pairs to tell"
+    verdict = "as it should be" if result.passed else "TOO MANY"
+    if result.null_pairs < FEWEST_PAIRS:
+        verdict = f"{FEWEST_PAIRS} pairs are needed to tell"
     lines = [
         f"false differences   {result.false_differences} of {result.null_pairs} pairs of copies, "
         f"{result.false_difference_rate:.1%} (nominal {result.nominal:.0%}, chance explains up to "
