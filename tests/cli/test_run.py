@@ -93,7 +93,11 @@ def test_a_command_of_the_users_runs_beside_a_server_and_answers_as_it_likes(
 def test_an_interrupt_keeps_what_was_measured_and_says_how_to_see_it(
     deadheat: Deadheat, home: Path
 ) -> None:
-    code = "from deadheat.cli import main; main()"
+    # A test run in the background may hand down an ignored SIGINT.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from deadheat.cli import main; main()"
+    )
     arguments = ("run", "hello", *BRIEF, "--repetitions", "100000")
     with subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
