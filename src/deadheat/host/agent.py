@@ -188,8 +188,9 @@ def prepare(spec: Json) -> None:
     if spec["cpus"] is not None:
         pin(spec["cpus"])
     # Python ignores SIGPIPE, and a shell's background job SIGINT: neither is the command's choice.
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        with contextlib.suppress(OSError, ValueError):  # some are the C library's own
+            signal.signal(number, signal.SIG_DFL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     if spec["cgroup"]:  # last: what this interpreter has used is not the command's
         Path(spec["cgroup"], "cgroup.procs").write_text("0")
