@@ -119,6 +119,8 @@ def test_a_reader_works_while_a_run_writes(path: Path) -> None:
             while int(process.stdout.readline()) < seen + 20:
                 pass
             assert count(store, "trial") >= seen + 20
+            process.kill()
+            process.wait()  # the parts are counted one after the other
             assert_every_trial_is_whole(store)
     finally:
         process.kill()
