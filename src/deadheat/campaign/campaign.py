@@ -1,13 +1,14 @@
 """A campaign: build every contender, race them, keep the run, say why it ended."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from deadheat.campaign.alone import Alone
 from deadheat.campaign.build import Builder
 from deadheat.campaign.enter import enter_contenders, enter_racers, require_rivals
 from deadheat.campaign.progress import Happened, Listener
 from deadheat.campaign.race import Race
-from deadheat.campaign.racer import Racer, canaries
+from deadheat.campaign.racer import Racer, companions
 from deadheat.campaign.run import Run, open_run
 from deadheat.campaign.world import World
 from deadheat.catalog import Contender
@@ -26,6 +27,7 @@ class Plan:
     seed: int
     command: Sequence[str]
     latency_s: float | None = None  # measure latency apart, this long at each rate
+    missing: Mapping[str, str] = field(default_factory=dict)  # published row -> why none runs
 
 
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
@@ -44,16 +46,22 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
 def _race(
     plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
 ) -> None:
-    extra = [*plan.extra, *(canaries(world.engine) if plan.protocol.canary else [])]
+    protocol = plan.protocol
+    extra = [*plan.extra, *companions(protocol, world.engine)]
     entrants = [
         *enter_contenders(plan.contenders, plan.labels, world, store, run.id, builder, listen),
         *enter_racers(extra, store, run.id, len(plan.contenders)),
     ]
     require_rivals(entrants)
-    race = Race(world, plan.protocol, store, run.id, entrants, plan.seed, listen)
+    if protocol.residency == "alone":
+        run.conclusion["missing"] = dict(plan.missing)
+        Alone(world, protocol, store, run.id, entrants, plan.labels, plan.seed, listen).run()
+        run.conclusion["why"] = "all repetitions done"
+        return
+    race = Race(world, protocol, store, run.id, entrants, plan.seed, listen)
     look = race.run()
     ended = {"settle": "budget spent", "fixed": "all repetitions done"}
-    why = "settled" if look.settled else ended[plan.protocol.stopping.kind]
+    why = "settled" if look.settled else ended[protocol.stopping.kind]
     run.conclusion |= {"why": why, "share": look.share, "look": look.number}
     if plan.latency_s is not None:
         race.measure_latency(plan.latency_s)

@@ -39,8 +39,8 @@ class Estimate:
             f"a block       {self.trials_per_block} trials, about {self.block_s:.0f} s",
             f"a start of all, warm-up included: about {self.invocation_start_s:.0f} s",
             f"ends          {self.rule}",
-            f"takes         {_time(self.least_s)} at least, {_time(self.most_s)} at most, "
-            "builds apart",
+            f"takes         {spell_time(self.least_s)} at least, "
+            f"{spell_time(self.most_s)} at most, builds apart",
         ]
 
 
@@ -59,7 +59,7 @@ def estimate(protocol: Protocol, names: Sequence[str]) -> Estimate:
     slow_s = stopping.invocations * racers * max(0.0, search_s)
     rule = (
         f"when every neighbouring pair is separated or equivalent within {stopping.margin:.0%}, "
-        f"or {_time(stopping.budget_s)} are spent"
+        f"or {spell_time(stopping.budget_s)} are spent"
         if settle
         else f"after {stopping.repetitions} repetitions"
     )
@@ -78,5 +78,8 @@ def estimate(protocol: Protocol, names: Sequence[str]) -> Estimate:
     )
 
 
-def _time(duration_s: float) -> str:
+def spell_time(duration_s: float) -> str:
+    """`12 s`, `3.4 min`, `2.1 h`."""
+    if duration_s >= 7200:
+        return f"{duration_s / 3600:.1f} h"
     return f"{duration_s / 60:.1f} min" if duration_s >= 60 else f"{duration_s:.0f} s"

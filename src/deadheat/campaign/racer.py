@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from deadheat.campaign.build import Built
 from deadheat.catalog import Contender, fill, fill_env
 from deadheat.load import Engine
+from deadheat.protocol import Protocol
 
 CANARY = "null-server"
 REFERENCE = "reference"
@@ -78,3 +79,14 @@ def canaries(engine: Engine) -> list[Racer]:
         )
         for name, work in CANARY_WORKS.items()
     ]
+
+
+def companions(protocol: Protocol, engine: Engine) -> list[Racer]:
+    """The canaries that a protocol asks for; alone, none has a block to share, but the null
+    server still says what the client can reach."""
+    if not protocol.canary:
+        return []
+    found = canaries(engine)
+    if protocol.residency == "alone":
+        return [racer for racer in found if racer.name == CANARY]
+    return found

@@ -25,10 +25,13 @@ class World:
     logs: Path
 
 
-def split_cpus(fingerprint: Mapping[str, Any], load_threads: int) -> tuple[list[int], list[int]]:
+def split_cpus(
+    fingerprint: Mapping[str, Any], load_threads: int, crowded: bool = False
+) -> tuple[list[int], list[int]]:
     """The server's CPUs and the load generator's, disjoint: the last `load_threads` load.
 
-    Raises `DeadheatError` where the machine has too few.
+    `crowded` lets more threads than half of the CPUs share that half, as a replay must that was
+    published with more. Raises `DeadheatError` where the machine has too few.
     """
     allowed: Sequence[int] = fingerprint["cpu"]["allowed"]
     if len(allowed) < 2:
@@ -36,6 +39,8 @@ def split_cpus(fingerprint: Mapping[str, Any], load_threads: int) -> tuple[list[
             "a comparison needs two CPUs: one for the server, one for the load generator",
             "use a machine with more, or widen the CPU set of this container",
         )
+    if crowded:
+        load_threads = min(load_threads, len(allowed) // 2)
     if load_threads >= len(allowed):
         raise DeadheatError(
             f"--load-threads {load_threads}: {len(allowed)} CPUs here, and the server needs one",

@@ -101,7 +101,8 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if stopping["repetitions"] is not None:
             stopping["kind"] = "fixed"
         root = find_root(options.get("catalog"))
-        amended = amend(load_protocol(root, protocol), changed, stopping)
+        scale, lift_cap = options.pop("duration_scale"), options.pop("no_request_cap")
+        amended = amend(load_protocol(root, protocol), changed, stopping, scale, lift_cap)
         return command(*args, protocol=amended, **options)
 
     flags = (
@@ -118,6 +119,15 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--budget", "budget_s", type=Duration(), help="Time to settle in.  [5m]"),
         click.option(
             "--generator", type=click.Choice(["engine", "wrk", "ab"]), help="What loads.  [engine]"
+        ),
+        click.option(
+            "--duration-scale",
+            type=click.FloatRange(0, min_open=True),
+            default=1.0,
+            help="Multiply every duration, and label the run so.",
+        ),
+        click.option(
+            "--no-request-cap", is_flag=True, help="Lift a replay's cap on requests (ab -t)."
         ),
         click.option("--load-threads", type=click.IntRange(1), help="CPUs that load.  [1]"),
         click.option("--close", is_flag=True, help="A connection per request."),

@@ -4,8 +4,10 @@ import json
 
 import click
 
-from deadheat.campaign.estimate import estimate
+from deadheat.campaign.estimate import Estimate, estimate
+from deadheat.campaign.outline import Outline, outline
 from deadheat.cli.options import catalog_option, json_option, protocol_options
+from deadheat.cli.replay import on_one_host, replay_lineup
 from deadheat.cli.workbench import chosen_servers, open_catalog
 from deadheat.protocol import Protocol
 
@@ -26,10 +28,23 @@ def command(
     """Print what a run would do and how long it takes. Takes the flags of `deadheat run`.
 
     \b
-    Example:  deadheat plan --protocol quick go-gin node-http
+    Examples:
+      deadheat plan --protocol quick go-gin node-http
+      deadheat plan --protocol kzmake-2018 --duration-scale 0.1
     """
-    names = [server.name for server in chosen_servers(open_catalog(catalog), servers, languages)]
-    told = estimate(protocol, names)
+    found = open_catalog(catalog)
+    protocol = on_one_host(protocol)
+    lineup = replay_lineup(protocol, found, servers, languages)
+    if lineup is not None:
+        names = [one.name for one in lineup.contenders]
+    else:
+        names = [server.name for server in chosen_servers(found, servers, languages)]
+    told: Outline | Estimate
+    if protocol.residency == "alone":
+        labels, missing = (lineup.labels, lineup.missing) if lineup else ({}, {})
+        told = outline(protocol, names, labels, missing)
+    else:
+        told = estimate(protocol, names)
     if as_json:
         click.echo(json.dumps({**told.to_json(), "protocol": protocol.model_dump()}, indent=2))
         return

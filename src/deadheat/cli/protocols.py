@@ -24,4 +24,4 @@ def command(catalog: str | None, as_json: bool) -> None:
         click.echo(json.dumps([protocol.model_dump() for protocol in protocols], indent=2))
         return
     for protocol in protocols:
-        click.echo(f"{protocol.name:12} {protocol.about}")
+        click.echo(f"{protocol.name:15} {protocol.about}")

@@ -21,6 +21,7 @@ from deadheat.cli.options import (
     store_option,
 )
 from deadheat.cli.progress_view import progress_view
+from deadheat.cli.replay import on_one_host, replay_lineup
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
@@ -90,22 +91,32 @@ def command(
         )
     own: list[str] = ctx.meta["own"]
     found = open_catalog(catalog)
-    chosen = _contenders(found, servers, languages, setting, workers, alone=bool(own))
+    protocol = on_one_host(protocol)
+    lineup = replay_lineup(protocol, found, servers, languages)
+    if lineup is not None:
+        chosen = list(lineup.contenders)
+    else:
+        chosen = _contenders(found, servers, languages, setting, workers, alone=bool(own))
     extra = [_own_racer(own, {one.name for one in chosen})] if own else []
     if len(chosen) + len(extra) == 0:
         raise DeadheatError("there is nothing to run", "`deadheat list` shows what there is")
     make_room(store_path.parent, home(), *([output.parent] if output else []))
-    with Store(store_path) as store, local_world(protocol.generator, protocol.threads) as world:
+    crowded = protocol.origin is not None
+    with (
+        Store(store_path) as store,
+        local_world(protocol.generator, protocol.threads, crowded) as world,
+    ):
         if install:
             install_missing(world.server_host, [one.server for one in chosen])
         plan = Plan(
             protocol=protocol,
             contenders=chosen,
-            labels={},
+            labels=lineup.labels if lineup else {},
             extra=extra,
             seed=seed if seed is not None else random.randrange(2**31),
             command=["deadheat", *sys.argv[1:]],
             latency_s=LATENCY_S if latency else None,
+            missing=lineup.missing if lineup else {},
         )
         with progress_view() as listen:
             run_id = conduct(plan, world, store, builder_on(world.server_host), listen)

@@ -1,16 +1,27 @@
 """`protocols/`: what to measure, as data."""
 
 import difflib
-from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from deadheat.catalog import file_fault, model_faults, read_toml
+from deadheat.catalog import file_fault, read_toml
 from deadheat.errors import DeadheatError
-from deadheat.protocol.model import Entry, Protocol, Stopping, Warmup
+from deadheat.protocol.amend import amend
+from deadheat.protocol.model import Entry, Protocol, Restart, Stopping, Warmup
+from deadheat.protocol.origin import Origin
+from deadheat.protocol.recovery import Recovery
 
-__all__ = ["Entry", "Protocol", "Stopping", "Warmup", "amend", "load_protocol", "protocol_names"]
+__all__ = [
+    "Entry",
+    "Origin",
+    "Protocol",
+    "Recovery",
+    "Restart",
+    "Stopping",
+    "Warmup",
+    "amend",
+    "load_protocol",
+    "protocol_names",
+]
 
 
 def protocol_names(root: Path) -> list[str]:
@@ -35,27 +46,3 @@ def load_protocol(root: Path, name: str) -> Protocol:
     if protocol.name != path.stem:
         raise file_fault(path, [(("name",), f"expected the file's, {path.stem!r}")])
     return protocol
-
-
-def amend(
-    protocol: Protocol, changes: Mapping[str, object], stopping: Mapping[str, object]
-) -> Protocol:
-    """The protocol with the command line's values in place of its own, checked again.
-
-    Values of None leave the protocol's as they are. Raises `DeadheatError`.
-    """
-    given = {key: value for key, value in changes.items() if value is not None}
-    stop = {key: value for key, value in stopping.items() if value is not None}
-    values = protocol.model_dump() | given
-    values["stopping"] = values["stopping"] | stop
-    try:
-        return Protocol.model_validate(values)
-    except ValidationError as error:
-        told = [
-            f"{'.'.join(map(str, location))}: {text}" if location else text
-            for location, text in model_faults(error, values)
-        ]
-        raise DeadheatError(
-            f"protocol {protocol.name} with these options: {'; '.join(told)}",
-            f"`deadheat plan --protocol {protocol.name} --json` shows what it says by itself",
-        ) from error

@@ -5,7 +5,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from deadheat.catalog.manifest import Name, Strict, Text, Texts
+from deadheat.protocol.origin import Origin
+from deadheat.protocol.recovery import Recovery
 
+Restart = Literal["never", "repetition", "level"]
 Level = Annotated[int, Field(ge=1)]
 
 
@@ -57,13 +60,31 @@ class Protocol(Strict):
     order: Literal["random", "listed"] = "random"
     residency: Literal["frozen", "alone"] = "frozen"  # frozen: all started, one running at a time
     at_once: int | None = Field(default=None, ge=1)  # frozen; None: as many as memory holds
-    restart: Literal["never", "repetition", "level"] = "never"  # alone only
+    restart: Restart = "never"  # alone only: which trials of a server share a process
+    restarts: dict[Text, Restart] = Field(default={})  # published row -> its own policy
     aggregate: Literal["median", "mean", "best"] = "median"
     canary: bool = True  # the null server, and with it the client's ceiling, in every block
     warmup: Warmup
     stopping: Stopping
     contenders: Annotated[tuple[Entry, ...], Field(strict=False)] = ()
     notes: Texts = ()
+    origin: Origin | None = None  # of a replay
+    recovery: Recovery | None = None  # alone only: after each trial
+    duration_scale: float = Field(default=1, gt=0)  # by which every duration has been multiplied
+    deviations: Texts = ()  # from the file, as asked for on the command line
+
+    @property
+    def label(self) -> str:
+        """The name with all that a reader must not overlook: `kzmake-2018, best of 5, scaled 0.1`.
+
+        A protocol that replays nothing is its name.
+        """
+        parts = [self.name]
+        if self.origin is not None:
+            parts = [f"replay of {self.name}", f"{self.aggregate} of {self.stopping.repetitions}"]
+        if self.duration_scale != 1:
+            parts.append(f"scaled {self.duration_scale:g}")
+        return ", ".join([*parts, *self.deviations])
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
@@ -76,6 +97,15 @@ class Protocol(Strict):
             raise ValueError("aggregate = 'best' is for replays: settle compares medians")
         if self.request_cap is not None and self.generator != "ab":
             raise ValueError(f"request_cap needs generator = 'ab': {self.generator} has none")
-        if self.restart != "never" and self.residency == "frozen":
-            raise ValueError("restart needs residency = 'alone'")
+        if self.residency == "frozen":
+            for name in ("restart", "restarts", "recovery"):
+                if getattr(self, name) not in ("never", {}, None):
+                    raise ValueError(f"{name} needs residency = 'alone'")
+        elif self.stopping.invocations > 1:
+            raise ValueError(
+                "stopping.invocations needs residency = 'frozen': restart says when a server "
+                "that runs alone is started anew"
+            )
+        if self.recovery is not None and (self.restart != "never" or len(self.connections) > 1):
+            raise ValueError("recovery needs restart = 'never' and a single connection level")
         return self

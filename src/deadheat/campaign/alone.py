@@ -1,0 +1,145 @@
+"""Alone: one contender after the other is started, loaded level by level, and stopped.
+
+What the published comparisons did. Each contender sees other minutes of the machine, so nothing is
+paired and no interval of a ratio follows.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+
+from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
+from deadheat.campaign.progress import Doing, Happened, Listener
+from deadheat.campaign.racer import CANARY
+from deadheat.campaign.recover import recover
+from deadheat.campaign.schedule import Step, schedule
+from deadheat.campaign.standings import Look, Standings
+from deadheat.campaign.trial import Slot, load_spec, measure
+from deadheat.campaign.world import World
+from deadheat.protocol import Protocol
+from deadheat.store import Store, TrialRecord
+
+
+class Alone:
+    """Runs a protocol's trials contender by contender and keeps each the moment it ends."""
+
+    def __init__(
+        self,
+        world: World,
+        protocol: Protocol,
+        store: Store,
+        run_id: str,
+        entrants: Sequence[Entrant],
+        labels: Mapping[str, str],
+        seed: int,
+        listen: Listener,
+    ) -> None:
+        self._world = world
+        self._protocol = protocol
+        self._store = store
+        self._run_id = run_id
+        self._entrants = _in_order(entrants, protocol, seed)
+        self._labels = labels
+        self._listen = listen
+        self._grid = Grid(world, protocol, store, listen)
+        self._begun_s = world.server_host.now_s()
+        self._trials = 0
+        self._standings = Standings(protocol, [e.racer.name for e in entrants], [CANARY])
+
+    def run(self) -> Look:
+        """Measure each to its end. What has been measured is in the store, whatever ends this."""
+        for entrant in self._entrants:
+            self._series(entrant)
+        return Look(None, 1.0, settled=False)
+
+    def _series(self, entrant: Entrant) -> None:
+        """All trials of one contender; one that dies is started anew for its next trial."""
+        started: Started | None = None
+        starts = 0
+        rates_per_s: list[float] = []
+        try:
+            for step in schedule(self._protocol, self._labels.get(entrant.racer.name)):
+                if started is not None and (step.starts or not self._lives(started)):
+                    self._grid.stop(started)
+                    started = None
+                if started is None:
+                    starts += 1
+                    started = self._grid.start(entrant, starts, self._now_s())
+                    self._world.server_host.thaw(started.resident.process)
+                record = self._trial(started, step)
+                rates_per_s.append(record.rate_per_s or 0.0)
+                if self._protocol.recovery and not self._recovers(started, step, rates_per_s[0]):
+                    return
+        except Unfit:
+            self._standings.drop(entrant.racer.name)
+        finally:
+            if started is not None:
+                self._grid.stop(started)
+
+    def _trial(self, one: Started, step: Step) -> TrialRecord:
+        self._tell(one.name, step)
+        record = measure(
+            self._world,
+            one.resident,
+            load_spec(self._protocol, one.resident, step.connections),
+            self._slot(one, step, "measure"),
+            self._standings.ceiling_per_s(step.connections),
+            self._standings.clock_khz_max(one.name, step.connections),
+        )
+        self._store.add_trial(record)
+        self._standings.add(one.name, record)
+        self._trials += 1
+        if record.state == "failed":
+            told = f"{one.name} at {record.connections}: {record.reason}"
+            self._listen(Happened(told, trouble=True))
+        return record
+
+    def _recovers(self, one: Started, step: Step, rate_per_s: float) -> bool:
+        """Whether it serves its first trial's rate again; what it did until then is kept."""
+        self._listen(Doing(f"{one.name}: recovering from trial {step.repetition}"))
+        record = recover(
+            self._world,
+            one.resident,
+            self._protocol,
+            self._slot(one, step, "recovery"),
+            rate_per_s,
+        )
+        self._store.add_trial(record)
+        if record.state == "failed":
+            told = f"{one.name} ends its series after trial {step.repetition}: {record.reason}"
+            self._listen(Happened(told, trouble=True))
+        return record.state == "ok"
+
+    def _slot(self, one: Started, step: Step, kind: str) -> Slot:
+        return Slot(
+            run_id=self._run_id,
+            contender_id=one.entrant.contender_id,
+            start_id=one.start_id,
+            kind=kind,
+            invocation=1,
+            block=step.repetition,
+            heat=1,
+            at_s=self._now_s(),
+            steady=one.warmed.kind,
+        )
+
+    def _lives(self, one: Started) -> bool:
+        return self._world.server_host.alive(one.resident.process) is None
+
+    def _tell(self, name: str, step: Step) -> None:
+        per_contender = len(self._protocol.connections) * self._protocol.stopping.repetitions
+        of = len(self._entrants) * per_contender
+        left = max(0, of - self._trials)
+        left_s = left * self._now_s() / self._trials if self._trials else None
+        doing = f"{name}: repetition {step.repetition} at {step.connections}"
+        self._listen(Doing(doing, done=self._trials, of=of, left_s=left_s))
+
+    def _now_s(self) -> float:
+        return self._world.server_host.now_s() - self._begun_s
+
+
+def _in_order(entrants: Sequence[Entrant], protocol: Protocol, seed: int) -> list[Entrant]:
+    """The null server first, since what the client reaches against it bounds all the others."""
+    rivals = [entrant for entrant in entrants if entrant.racer.role == "rival"]
+    if protocol.order == "random":
+        random.Random(seed).shuffle(rivals)
+    return [*(e for e in entrants if e.racer.name == CANARY), *rivals]

@@ -1,0 +1,107 @@
+"""What a protocol of servers that run alone would do, trial by trial, before anything starts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from deadheat.campaign.estimate import START_S, TRIAL_OVERHEAD_S, spell_time
+from deadheat.campaign.racer import CANARY
+from deadheat.campaign.schedule import restart_of, schedule
+from deadheat.protocol import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTrial:
+    """One trial of the outline; `starts` where a fresh process precedes it."""
+
+    contender: str
+    connections: int
+    repetition: int
+    starts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Every trial in order, what it stands for, and how long all takes, builds apart."""
+
+    protocol: Protocol
+    labels: Mapping[str, str]  # contender -> published row
+    trials: tuple[PlannedTrial, ...]
+    missing: Mapping[str, str]  # published row -> why nothing runs for it
+    remarks: tuple[str, ...]  # where this machine cannot do as the protocol says
+    least_s: float
+    most_s: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "label": self.protocol.label,
+            "contenders": dict(self.labels),
+            "trials": [asdict(trial) for trial in self.trials],
+            "missing": dict(self.missing),
+            "remarks": list(self.remarks),
+            "least_s": self.least_s,
+            "most_s": self.most_s,
+        }
+
+    def lines(self) -> list[str]:
+        protocol, starts = self.protocol, sum(trial.starts for trial in self.trials)
+        told = [
+            f"{protocol.label}: {protocol.about}",
+            f"each alone    {len(self.trials)} trials of {protocol.duration_s:g} s, "
+            f"{starts} starts, {protocol.generator}",
+        ]
+        for name in dict.fromkeys(trial.contender for trial in self.trials):
+            told.append(self._contender_line(name))
+            told += self._trial_lines(name)
+        if self.missing:
+            told.append(f"missing       {len(self.missing)} published rows have no trial")
+            told += [f"  {row:40} {why}" for row, why in self.missing.items()]
+        told += [f"note          {remark}" for remark in (*protocol.notes, *self.remarks)]
+        most = f", {spell_time(self.most_s)} at most" if self.most_s > self.least_s else ""
+        return [*told, f"takes         {spell_time(self.least_s)}{most}, builds apart"]
+
+    def _contender_line(self, name: str) -> str:
+        row = self.labels.get(name)
+        restart = {
+            "never": "one process for all",
+            "level": "a process for each level",
+            "repetition": "a process for each trial",
+        }[restart_of(self.protocol, row)]
+        return f"{row or name}{f' ({name})' if row else ''}: {restart}"
+
+    def _trial_lines(self, name: str) -> list[str]:
+        """One line a level: each repetition by its number, `*` before those of a fresh process."""
+        return [
+            f"  {connections:>6} connections   "
+            + " ".join(
+                f"{'*' if trial.starts else ''}{trial.repetition}"
+                for trial in self.trials
+                if trial.contender == name and trial.connections == connections
+            )
+            for connections in self.protocol.connections
+        ]
+
+
+def outline(
+    protocol: Protocol,
+    names: Sequence[str],
+    labels: Mapping[str, str],
+    missing: Mapping[str, str],
+    remarks: Sequence[str] = (),
+) -> Outline:
+    """From the protocol's figures alone: `names` in the order in which they run."""
+    racers = [*([CANARY] if protocol.canary else []), *names]
+    trials = tuple(
+        PlannedTrial(name, step.connections, step.repetition, step.starts)
+        for name in racers
+        for step in schedule(protocol, labels.get(name))
+    )
+    trial_s = protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S
+    warm_s = protocol.warmup.duration_s if protocol.warmup.kind == "fixed" else 0.0
+    starting_s = sum(trial.starts for trial in trials) * (START_S + warm_s)
+    least_s = starting_s + len(trials) * trial_s
+    most_s = least_s
+    if (rule := protocol.recovery) is not None:
+        least_s += len(trials) * rule.probe_s
+        most_s += len(trials) * (rule.limit_s + rule.probe_s)
+    return Outline(protocol, labels, trials, missing, tuple(remarks), least_s, most_s)

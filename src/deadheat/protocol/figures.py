@@ -1,0 +1,179 @@
+"""`published/*.csv`: the figures of published comparisons, each with source and precision."""
+
+import csv
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from deadheat.errors import DeadheatError
+
+REQUIRED = ("row", "connections", "rate_per_s", "precision", "source")
+COUNTS = (
+    "requests",
+    "errors_connect",
+    "errors_read",
+    "errors_write",
+    "errors_timeout",
+    "requests_failed",
+    "exceptions",
+    "body_bytes",
+    "bodies_bytes",
+)
+REALS = ("bytes_read", "time_ms", "duration_s")
+OPTIONAL = ("repetition", *COUNTS, *REALS)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One printed rate. `precision` is what its last printed digit is worth, in requests/s.
+
+    `rate_per_s` is None where the table has the row and no figure. `bytes_read` is as wrk prints
+    it, rounded; `repetition` is given where a single one is published, from 1. `requests_failed`,
+    `exceptions`, `body_bytes` (of one) and `bodies_bytes` (of all) are as ab prints them.
+    """
+
+    row: str
+    connections: int
+    rate_per_s: float | None
+    precision: float
+    source: str
+    requests: int | None = None
+    errors_connect: int | None = None
+    errors_read: int | None = None
+    errors_write: int | None = None
+    errors_timeout: int | None = None
+    bytes_read: float | None = None
+    time_ms: float | None = None
+    repetition: int | None = None
+    requests_failed: int | None = None
+    exceptions: int | None = None
+    duration_s: float | None = None
+    body_bytes: int | None = None
+    bodies_bytes: int | None = None
+
+    @property
+    def errors(self) -> int:
+        kinds = (self.errors_connect, self.errors_read, self.errors_write, self.errors_timeout)
+        return sum(count or 0 for count in kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """A published table: every row at every level, in the order of its file."""
+
+    name: str
+    figures: tuple[Figure, ...]
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(figure.row for figure in self.figures))
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        return tuple(sorted({figure.connections for figure in self.figures}))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(figure.source for figure in self.figures))
+
+    def at(self, connections: int) -> dict[str, Figure]:
+        """The rows of one level."""
+        return {one.row: one for one in self.figures if one.connections == connections}
+
+
+def shipped_figures(root: Path, name: str) -> Figures:
+    """`published/NAME.csv` of a catalog. Raises `DeadheatError`."""
+    path = root / "published" / f"{name}.csv"
+    if not path.is_file():
+        there = ", ".join(sorted(one.stem for one in (root / "published").glob("*.csv")))
+        raise DeadheatError(
+            f"no published figures {path}",
+            f"there is {there or 'none'}; --import FILE.csv takes a table of your own",
+        )
+    return read_figures(path)
+
+
+def read_figures(path: Path) -> Figures:
+    """A table of published figures. Raises `DeadheatError` naming file, line and column."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "expected UTF-8"
+        raise DeadheatError(f"{path}: cannot be read: {reason}") from error
+    reader = csv.DictReader(text.splitlines(), restkey="", strict=True)
+    try:
+        _check_header(path, reader.fieldnames or ())
+        figures = tuple(_figures(path, reader))
+    except csv.Error as error:
+        raise DeadheatError(f"{path}:{reader.line_num}: {error}") from error
+    if not figures:
+        raise DeadheatError(f"{path}:2: expected a figure, found the end")
+    return Figures(path.stem, figures)
+
+
+def _check_header(path: Path, names: object) -> None:
+    given = list(names) if isinstance(names, list | tuple) else []
+    missing = [name for name in REQUIRED if name not in given]
+    unknown = [name for name in given if name not in (*REQUIRED, *OPTIONAL)]
+    if missing or unknown:
+        told = [f"missing column {name}" for name in missing]
+        told += [f"unknown column {name!r}" for name in unknown]
+        raise DeadheatError(
+            f"{path}:1: {', '.join(told)}",
+            f"the columns are {', '.join(REQUIRED)}; besides, where known, {', '.join(OPTIONAL)}",
+        )
+
+
+def _figures(path: Path, reader: "csv.DictReader[str]") -> Iterator[Figure]:
+    seen: dict[tuple[str, int, int | None], int] = {}
+    for values in reader:
+        place = f"{path}:{reader.line_num}"
+        if "" in values or None in values.values():
+            raise DeadheatError(f"{place}: expected {len(reader.fieldnames or ())} columns")
+        figure = _figure(place, values)
+        key = (figure.row, figure.connections, figure.repetition)
+        if key in seen:
+            raise DeadheatError(
+                f"{place}: {figure.row!r} at {figure.connections} stands in line {seen[key]} too"
+            )
+        seen[key] = reader.line_num
+        yield figure
+
+
+def _figure(place: str, values: Mapping[str, str]) -> Figure:
+    def number(name: str, least: float) -> float | None:
+        text = values.get(name, "").strip()
+        if text in ("", "nan"):
+            return None
+        try:
+            found = float(text)
+        except ValueError:
+            found = math.nan
+        if not (math.isfinite(found) and found >= least):
+            raise DeadheatError(f"{place}: {name}: expected a number from {least:g}, got {text!r}")
+        return found
+
+    def whole(name: str, least: int) -> int | None:
+        found = number(name, least)
+        if found is not None and found != int(found):
+            raise DeadheatError(f"{place}: {name}: expected a whole number, got {found:g}")
+        return None if found is None else int(found)
+
+    connections, precision = whole("connections", 1), number("precision", 1e-9)
+    for name, found in (("connections", connections), ("precision", precision)):
+        if found is None:
+            raise DeadheatError(f"{place}: {name}: expected a number")
+    for name in ("row", "source"):
+        if not values[name].strip():
+            raise DeadheatError(f"{place}: {name}: expected a text")
+    return Figure(
+        row=values["row"].strip(),
+        connections=connections or 0,
+        rate_per_s=number("rate_per_s", 0),
+        precision=precision or 0.0,
+        source=values["source"].strip(),
+        repetition=whole("repetition", 1),
+        **{name: number(name, 0) for name in REALS},
+        **{name: whole(name, 0) for name in COUNTS},
+    )
