@@ -2,7 +2,7 @@
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
-.PHONY: run test build check lint bench clean
+.PHONY: run test build check lint bench verify-all clean
 
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
@@ -23,6 +23,9 @@ lint: build                ## formatting, lints and types, of both languages
 
 bench: build               ## the engine's cost beside wrk's and ab's
 	$(UV) run python bench/engine.py
+
+verify-all: build          ## every server in every setting, loaded; goes on where it was stopped
+	-$(UV) run deadheat verify --all -o docs/results/servers.json --page docs/servers.md
 
 clean:                     ## what the commands above have made here
 	rm -rf target .venv .tools

@@ -23,7 +23,7 @@ def test_verify_tells_each_server_on_a_line(deadheat: Deadheat) -> None:
         assert trait in good
     assert bad == "FAIL exits-at-start: exits-at-start ended before it was ready (exit 1)"
     assert words == "  | cannot read hello.conf"
-    assert last == "1 passed, 1 failed"
+    assert last == "1 works; 0 works, with a note; 1 fails; 0 missing here"
 
 
 def test_verify_as_json(deadheat: Deadheat) -> None:
@@ -33,6 +33,31 @@ def test_verify_as_json(deadheat: Deadheat) -> None:
     assert (row["name"], row["fault"]) == ("hello", None)
     assert (row["card"]["status"], row["card"]["body_bytes"]) == (200, 13)
     assert row["idle_memory_bytes"] > 0
+
+
+def test_verify_goes_on_from_what_is_kept(deadheat: Deadheat, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.json"
+    first = deadheat("verify", "hello", "--load", "3,9", "-o", str(kept))
+    assert first.code == 0
+    assert "served 3, 9" in first.out
+    before = json.loads(kept.read_text())
+    again = deadheat("verify", "hello", "exits-at-start", "--load", "3", "-o", str(kept))
+    assert again.code == 1
+    assert again.out.splitlines()[0] == first.out.splitlines()[0]
+    rows = json.loads(kept.read_text())
+    assert [row["state"] for row in rows] == ["fails", "works"]
+    assert rows[1:] == before
+
+
+def test_verify_does_not_overwrite_a_file_that_is_something_else(
+    deadheat: Deadheat, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes.json"
+    notes.write_text('["my notes"]')
+    ended = deadheat("verify", "hello", "-o", str(notes))
+    assert ended.code == 1
+    assert "is not an outcome of `deadheat verify -o`" in ended.err
+    assert notes.read_text() == '["my notes"]'
 
 
 def test_build_tells_what_it_built_and_where(deadheat: Deadheat, home: Path) -> None:

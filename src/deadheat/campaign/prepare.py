@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deadheat.campaign.build import Builder, BuildFailed, Built
 from deadheat.campaign.progress import Doing, Happened, Listener
@@ -20,6 +20,7 @@ class Candidate:
     built: Built | None
     version: str | None
     fault: str | None
+    lacks: tuple[str, ...] = ()  # the commands that would install what this machine is missing
 
 
 def prepare(
@@ -28,22 +29,23 @@ def prepare(
     """Build what is not built yet; a contender that cannot be built is told and left out."""
     toolchains = Toolchains(host)
     candidates: list[Candidate] = []
-    failed: dict[str, str] = {}
+    failed: dict[str, Candidate] = {}
     for position, contender in enumerate(contenders):
         server = contender.server
         listen(Doing(f"building {server.name}", position, len(contenders)))
         if server.name in failed:
-            candidates.append(Candidate(contender, None, None, failed[server.name]))
+            candidates.append(replace(failed[server.name], contender=contender))
             continue
         try:
             probes = toolchains.check(server)
             if lacking := missing(probes):
-                raise BuildFailed(_lacks(server.name, lacking), _installs(lacking))
+                raise _Lacking(server.name, lacking)
             built = builder.build(server, probes)
         except BuildFailed as error:
-            failed[server.name] = str(error)
+            lacks = error.installs if isinstance(error, _Lacking) else ()
+            failed[server.name] = Candidate(contender, None, None, str(error), lacks)
             listen(Happened(f"{error}\n  {error.hint}" if error.hint else str(error), trouble=True))
-            candidates.append(Candidate(contender, None, None, str(error)))
+            candidates.append(failed[server.name])
             continue
         if not built.cached:
             listen(Happened(f"built {server.name} in {built.elapsed_s:.0f} s"))
@@ -63,9 +65,12 @@ def ask_version(host: Host, built: Built) -> str | None:
     return found.group(1) if found and told.exit_code == 0 else None
 
 
-def _lacks(name: str, lacking: Sequence[Probe]) -> str:
-    return f"{name} is left out: " + "; ".join(probe.fault or "" for probe in lacking)
+class _Lacking(BuildFailed):
+    """The machine lacks tools; `installs` are the commands that get them."""
 
-
-def _installs(lacking: Sequence[Probe]) -> str:
-    return "install it: " + " && ".join(dict.fromkeys(probe.need.install for probe in lacking))
+    def __init__(self, name: str, lacking: Sequence[Probe]) -> None:
+        self.installs = tuple(dict.fromkeys(probe.need.install for probe in lacking))
+        faults = "; ".join(probe.fault or "" for probe in lacking)
+        super().__init__(
+            f"{name} is left out: {faults}", "install it: " + " && ".join(self.installs)
+        )

@@ -1,108 +1,142 @@
-"""`deadheat verify`: build, start, ask, stop; one line a server and its behaviour card."""
+"""`deadheat verify`: build, start, ask, load, stop; one line a server and how it behaves."""
 
 import json
 import sys
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
-from deadheat.campaign import lifecycle
-from deadheat.campaign.lifecycle import StartFailed
-from deadheat.campaign.prepare import Candidate, prepare
-from deadheat.campaign.racer import from_contender
-from deadheat.campaign.verify import verify
+from deadheat.campaign.build import Builder
+from deadheat.campaign.inspection import Inspection, inspect
+from deadheat.campaign.prepare import prepare
+from deadheat.campaign.progress import Listener
 from deadheat.campaign.world import World
-from deadheat.catalog import contender
-from deadheat.cli.options import catalog_option, json_option
+from deadheat.catalog import Contender, Server, contender
+from deadheat.cli.options import Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.workbench import builder_on, chosen_servers, local_world, open_catalog
+from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
+from deadheat.errors import DeadheatError
+from deadheat.report.inspections import line, servers_page, summary
+
+ALL_LEVELS = (10, 100, 1000)
 
 
 @click.command("verify")
 @click.argument("servers", nargs=-1)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @click.option("--setting", default="default", help="A named setting of the manifests.")
+@click.option("--all", "every_setting", is_flag=True, help="In every setting, each under load.")
+@click.option("--load", "levels", type=Levels(), help="Count who is served: 10,100,1000.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Keep the outcome here after each server, and go on from what is there.",
+)
+@click.option(
+    "--page", type=click.Path(path_type=Path, dir_okay=False), help="The outcome as Markdown."
+)
 @catalog_option
 @json_option
 def command(
     servers: tuple[str, ...],
     languages: tuple[str, ...],
     setting: str,
+    every_setting: bool,
+    levels: tuple[int, ...] | None,
+    output: Path | None,
+    page: Path | None,
     catalog: str | None,
     as_json: bool,
 ) -> None:
     """Build and start servers, check what they answer, and stop them.
 
-    Status, media type and body decide; the rest is how the server behaves.
+    Status, media type and body decide; the rest is how the server behaves. With --load, so many
+    connections are opened, and those that get an answer are counted. No failure stops it.
 
     \b
-    Example:  deadheat verify go-gin
+    Examples:
+      deadheat verify go-gin
+      deadheat verify --all -o verified.json         every server and setting, and resume
     """
-    chosen = chosen_servers(open_catalog(catalog), servers, languages)
-    contenders = [contender(server, setting) for server in chosen]
-    rows = []
+    found = open_catalog(catalog)
+    chosen = list(_contenders(chosen_servers(found, servers, languages), setting, every_setting))
+    kept = _Kept.read(output)
+    asked = levels or (ALL_LEVELS if every_setting else ())
+    make_room(*(path.absolute().parent for path in (output, page) if path))
+    done: list[Inspection] = []
     with local_world("engine", 1) as world, progress_view() as listen:
-        for candidate in prepare(
-            contenders, world.server_host, builder_on(world.server_host), listen
-        ):
-            rows.append(_verify(world, candidate))
+        for one in _inspect_all(world, chosen, kept, asked, listen):
+            done.append(one)
+            kept.add(one)
             if not as_json:
-                click.echo(_line(rows[-1]))
-    failed = sum(row["fault"] is not None for row in rows)
-    click.echo(
-        json.dumps(rows, indent=2) if as_json else f"{len(rows) - failed} passed, {failed} failed"
-    )
-    sys.exit(1 if failed else 0)
+                click.echo(line(one))
+    if page is not None:
+        page.write_text(servers_page(kept.all, found), encoding="utf-8")
+    click.echo(json.dumps([o.to_json() for o in done], indent=2) if as_json else summary(done))
+    sys.exit(1 if any(one.fault and not one.lacks for one in done) else 0)
 
 
-def _verify(world: World, candidate: Candidate) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "name": candidate.contender.name,
-        "version": candidate.version,
-        "fault": candidate.fault,
-        "ready_s": None,
-        "idle_memory_bytes": None,
-        "stop": None,
-        "card": None,
-    }
-    if candidate.built is None:
-        return row
-    racer = from_contender(candidate.contender, candidate.built)
-    try:
-        resident = lifecycle.start(world, racer)
-    except StartFailed as error:
-        return row | {"fault": str(error)}
-    try:
-        memory_bytes = world.server_host.usage(resident.process).memory_bytes
-        card = verify(world.server_host, resident.address, racer.media_type)
-    finally:
-        asked_s = world.server_host.now_s()
-        ended = lifecycle.stop(world, resident)
-    stop = f"{ended.how} {world.server_host.now_s() - asked_s:.2f} s after {racer.stop_signal}"
-    return row | {
-        "fault": card.fault,
-        "ready_s": resident.ready_s,
-        "idle_memory_bytes": memory_bytes,
-        "stop": stop,
-        "card": card.to_json(),
-    }
+def _contenders(servers: Iterable[Server], setting: str, every: bool) -> Iterator[Contender]:
+    for server in servers:
+        for name in ("default", *server.manifest.settings) if every else (setting,):
+            yield contender(server, name)
 
 
-def _line(row: dict[str, Any]) -> str:
-    if row["fault"] is not None:
-        return f"FAIL {row['name']}: {row['fault']}"
-    card = row["card"]
-    traits = [
-        f"ready {row['ready_s']:.2f} s",
-        f"{row['idle_memory_bytes'] / 2**20:.0f} MiB",
-        card["framing"],
-        f"head {card['head_bytes']} B",
-        "keep-alive" if card["keep_alive"] else "closes each connection",
-        "close honoured" if card["close_honoured"] else "ignores Connection: close",
-        f"HTTP/1.0 {card['http_1_0'] or 'unanswered'}",
-        f"HEAD {card['head'] or 'unanswered'}",
-        f"{card['pipelined'] or 0} of 2 pipelined",
-        f"unknown path {card['unknown_path'] or 'unanswered'}",
-        row["stop"],
-    ]
-    return f"ok   {row['name']} {row['version'] or ''}: {', '.join(traits)}"
+def _inspect_all(
+    world: World,
+    contenders: list[Contender],
+    kept: "_Kept",
+    levels: tuple[int, ...],
+    listen: Listener,
+) -> Iterator[Inspection]:
+    """One after the other, each built just before; what is kept of this build is not redone."""
+    builder: Builder = builder_on(world.server_host)
+    for one in contenders:
+        (candidate,) = prepare([one], world.server_host, builder, listen)
+        key = candidate.built.key if candidate.built else None
+        earlier = kept.of(one.name, key, levels)
+        yield earlier or inspect(world, candidate, levels)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The outcome so far, in a file that a later call goes on from; or nowhere."""
+
+    path: Path | None
+    rows: dict[str, Inspection]
+
+    @classmethod
+    def read(cls, path: Path | None) -> "_Kept":
+        """Raises `DeadheatError` for a file that is not an outcome: it is not overwritten."""
+        if path is None or not path.exists():
+            return cls(path, {})
+        try:
+            rows = [Inspection.from_json(row) for row in json.loads(path.read_text("utf-8"))]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DeadheatError(
+                f"{path} is not an outcome of `deadheat verify -o`: {error!r}",
+                "name another file, or remove this one",
+            ) from error
+        return cls(path, {row.name: row for row in rows})
+
+    @property
+    def all(self) -> list[Inspection]:
+        return [self.rows[name] for name in sorted(self.rows)]
+
+    def of(self, name: str, build_key: str | None, levels: tuple[int, ...]) -> Inspection | None:
+        """What is known of this build, if it worked and was loaded at these levels."""
+        row = self.rows.get(name)
+        if row is None or row.fault is not None or row.build_key != build_key:
+            return None
+        return row if set(map(str, levels)) <= set(row.served) else None
+
+    def add(self, one: Inspection) -> None:
+        self.rows[one.name] = one
+        if self.path is not None:
+            text = json.dumps([row.to_json() for row in self.all], indent=1) + "\n"
+            unfinished = self.path.with_suffix(".part")
+            unfinished.write_text(text, encoding="utf-8")
+            unfinished.replace(self.path)

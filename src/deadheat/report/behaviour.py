@@ -31,7 +31,7 @@ def behaviour_columns(view: RunView) -> list[Column]:
         Column("ready\nms", tuple(_ready_ms(one.starts) for one in started)),
         Column("steady state", tuple(_steady(one.starts) for one in started), right=False),
         *(
-            Column(header, tuple(_answer(card.get(key)) for card in cards), right=False)
+            Column(header, tuple(answer(card.get(key)) for card in cards), right=False)
             for key, header in QUESTIONS.items()
         ),
     ]
@@ -62,7 +62,8 @@ def _steady(starts: Sequence[StartView]) -> str:
     return f"{kinds}, {max(after_s):.1f} s" if after_s else kinds or words.NONE
 
 
-def _answer(value: object) -> str:
+def answer(value: object) -> str:
+    """One answer of a behaviour card, as a cell."""
     if value is None:
         return words.NONE
     if isinstance(value, bool):

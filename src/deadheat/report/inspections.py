@@ -1,0 +1,160 @@
+"""What `deadheat verify` found: a line for each contender, and the page docs/servers.md."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from deadheat.campaign.inspection import Inspection
+from deadheat.catalog import Catalog, Server
+from deadheat.protocol.figures import read_figures
+from deadheat.report import words
+from deadheat.report.behaviour import QUESTIONS, answer
+from deadheat.report.markdown import escape
+
+COMPARISONS = ("kzmake-2018", "woo-2016", "landshark-2009")
+HEAD = """# Servers
+
+Every server in `servers/`, in each of its settings, as `{command}` found it. The outcome it is
+generated from is kept in [`results/servers.json`](results/servers.json). *Served* is how many of
+10, 100 and 1,000 connections, all open at once, got an answer. What has no folder, and why, is in
+[servers-missing.md](servers-missing.md)."""
+COMMAND = "make verify-all"
+
+
+def line(one: Inspection) -> str:
+    """One contender on one line."""
+    if one.fault is not None or one.card is None:
+        install = f" ({' && '.join(one.lacks)})" if one.lacks else ""
+        return f"{'lack' if one.lacks else 'FAIL'} {one.name}: {one.fault}{install}"
+    card = one.card
+    traits = [
+        f"ready {one.ready_s:.2f} s",
+        f"{words.mebibytes(one.idle_memory_bytes)} MiB",
+        card["framing"],
+        f"head {card['head_bytes']} B",
+        "keep-alive" if card["keep_alive"] else "closes each connection",
+        "close honoured" if card["close_honoured"] else "ignores Connection: close",
+        f"HTTP/1.0 {card['http_1_0'] or 'unanswered'}",
+        f"HEAD {card['head'] or 'unanswered'}",
+        f"{card['pipelined'] or 0} of 2 pipelined",
+        f"unknown path {card['unknown_path'] or 'unanswered'}",
+        *([f"served {_served(one)}"] if one.served else []),
+        one.stop or "",
+        *one.doubts,
+    ]
+    state = "note" if one.doubts else "ok  "
+    return f"{state} {one.name} {one.version or ''}: {', '.join(traits)}"
+
+
+def summary(found: Sequence[Inspection]) -> str:
+    """How many came to what."""
+    counts = Counter(one.state for one in found)
+    told = [f"{counts[state]} {state}" for state in ("works", "works, with a note", "fails")]
+    return "; ".join([*told, f"{counts['missing here']} missing here"])
+
+
+def servers_page(found: Sequence[Inspection], catalog: Catalog) -> str:
+    """docs/servers.md: states, published rows and behaviour, of what is still in the catalog."""
+    shown = [one for one in found if one.server in catalog.servers]
+    parts = [
+        HEAD.format(command=COMMAND),
+        f"{len({one.server for one in shown})} servers, {len(shown)} contenders: {summary(shown)}.",
+        "## State",
+        _table(
+            ("server", "language", "version", "state", "served", "notes"), _states(shown, catalog)
+        ),
+        "## Published rows",
+        "Each row of the three comparisons, the contender that stands for it, what differs.",
+        _table(("comparison", "row", "contender", "state", "differs"), _published(shown, catalog)),
+        "## Behaviour",
+        _table(
+            (
+                "server",
+                "ready s",
+                "idle MiB",
+                *(h.replace("\n", " ") for h in QUESTIONS.values()),
+                "unknown path",
+                "Date",
+                "stop",
+            ),
+            _behaviour(shown),
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _states(found: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
+    for one in found:
+        manifest = catalog.servers[one.server].manifest
+        setting = manifest.settings.get(one.setting)
+        said = manifest.notes if setting is None else (setting.why,)
+        verified = (f"verified against {manifest.verified}",) if manifest.verified else ()
+        faults = (one.fault,) if one.fault else ()
+        notes = (*faults, *one.doubts, *verified, *said)
+        yield (
+            one.name,
+            manifest.language,
+            one.version or words.NONE,
+            one.state,
+            _served(one),
+            " ".join(map(_sentence, notes)),
+        )
+
+
+def _published(found: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
+    states = {(one.server, one.setting): one for one in found}
+    for comparison in COMPARISONS:
+        figures = read_figures(catalog.root / "published" / f"{comparison}.csv")
+        for row in figures.rows:
+            carriers = list(_carriers(catalog, comparison, row))
+            if not carriers:
+                yield comparison, row, words.NONE, "no folder", "see servers-missing.md"
+            for server, setting, differs in carriers:
+                one = states.get((server.name, setting))
+                yield (
+                    comparison,
+                    row,
+                    one.name if one else server.name,
+                    one.state if one else "not inspected",
+                    "; ".join(differs),
+                )
+
+
+def _carriers(
+    catalog: Catalog, comparison: str, row: str
+) -> Iterator[tuple[Server, str, Sequence[str]]]:
+    for server in catalog.servers.values():
+        for published in server.manifest.published:
+            if (published.protocol, published.row) == (comparison, row):
+                yield server, published.setting, published.differs
+
+
+def _behaviour(found: Sequence[Inspection]) -> Iterator[Sequence[str]]:
+    """The default setting of each server that answered."""
+    for _, settings in groupby(found, key=lambda one: one.server):
+        one = next((one for one in settings if one.card is not None), None)
+        if one is None or one.card is None:
+            continue
+        yield (
+            one.name,
+            f"{one.ready_s:.2f}",
+            words.mebibytes(one.idle_memory_bytes),
+            *(answer(one.card.get(key)) for key in QUESTIONS),
+            answer(one.card.get("unknown_path")),
+            answer(one.card.get("date")),
+            one.stop or words.NONE,
+        )
+
+
+def _served(one: Inspection) -> str:
+    return ", ".join(f"{served:,}" for served in one.served.values()) or words.NONE
+
+
+def _sentence(text: str) -> str:
+    text = words.plain(text)
+    return text if text.endswith((".", "…")) else f"{text}."
+
+
+def _table(header: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *([escape(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
