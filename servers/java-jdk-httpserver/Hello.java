@@ -1,0 +1,31 @@
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.Executors;
+
+public class Hello {
+    private static final byte[] HELLO = "Hello, World!".getBytes(StandardCharsets.US_ASCII);
+
+    static void answer(HttpExchange exchange) throws IOException {
+        try (exchange) {
+            var asked = exchange.getRequestMethod() + " " + exchange.getRequestURI().getPath();
+            if (!asked.equals("GET /")) {
+                exchange.sendResponseHeaders(404, -1);
+                return;
+            }
+            exchange.getResponseHeaders().set("Content-Type", "text/plain");
+            exchange.sendResponseHeaders(200, HELLO.length);
+            exchange.getResponseBody().write(HELLO);
+        }
+    }
+
+    public static void main(String[] args) throws IOException {
+        var address = new InetSocketAddress(args[0], Integer.parseInt(args[1]));
+        var server = HttpServer.create(address, 4096);
+        server.setExecutor(Executors.newFixedThreadPool(Integer.parseInt(args[2])));
+        server.createContext("/", Hello::answer);
+        server.start();
+    }
+}
