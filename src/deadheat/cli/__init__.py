@@ -14,6 +14,7 @@ COMMANDS = (
     "list",
     "build",
     "verify",
+    "new",
     "report",
     "compare",
     "plan",
