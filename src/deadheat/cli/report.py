@@ -46,9 +46,7 @@ def command(
         )
     with Store(store_path, read_only=True) as store:
         text = (
-            lines(list_runs(store))
-            if listing
-            else report.write(report.load_view(store, find_run(store, run)), format_)
+            lines(list_runs(store)) if listing else _written(store, find_run(store, run), format_)
         )
     if output is None:
         in_utf_8 = not listing and format_ != "terminal"
@@ -58,3 +56,8 @@ def command(
         output.write_text(click.unstyle(text), encoding="utf-8")
     except OSError as error:
         raise DeadheatError(f"--output {output}: {error.strerror}", "name another file") from error
+
+
+def _written(store: Store, run_id: str, format_: str) -> str:
+    view = report.load_view(store, run_id, whole=format_ in report.WHOLE)
+    return report.write(view, format_)

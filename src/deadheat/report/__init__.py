@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 
 from rich.console import Console
 
-from deadheat.report import csv_table, json_document, markdown, terminal
+from deadheat.report import csv_table, json_document, markdown, page, terminal
 from deadheat.report.analysis import Analysis, analyse
 from deadheat.report.encoding import fit
 from deadheat.report.load import load_view
 from deadheat.report.view import RunView
 
-__all__ = ["FORMATS", "RunView", "load_view", "write"]
+__all__ = ["FORMATS", "WHOLE", "RunView", "load_view", "write"]
 
 
 def _terminal(view: RunView, analysis: Analysis) -> str:
@@ -27,8 +27,10 @@ _WRITERS: Mapping[str, Callable[[RunView, Analysis], str]] = {
     "md": markdown.write,
     "json": json_document.write,
     "csv": csv_table.write,
+    "html": page.write,
 }
 FORMATS = tuple(_WRITERS)
+WHOLE = ("json", "html")  # show what `load_view` reads of a whole view alone
 
 
 def write(view: RunView, format: str) -> str:

@@ -1,13 +1,17 @@
 """`Distribution`: latencies of many trials as one, read from their merged histograms."""
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from deadheat.stats.histogram import merge
+import numpy as np
+
+from deadheat.stats.histogram import Latency, merge
 from deadheat.store import StoreError
 
+POINTS_PER_DECADE = 12
 QUANTILES = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
 
@@ -24,6 +28,7 @@ class Distribution:
     mean_us: float | None = None
     max_us: float | None = None
     merged: bool = True
+    curve: tuple[tuple[float, float], ...] = ()  # (q, microseconds), while requests support q
 
     def __getitem__(self, name: str) -> float | None:
         return self.quantiles_us.get(name)
@@ -47,7 +52,23 @@ def of_histograms(encoded: Iterable[str]) -> Distribution:
         quantiles_us={name: float(us) for name, us in quantiles.items() if us is not None},
         mean_us=float(latency.histogram.get_mean_value()),
         max_us=float(latency.histogram.get_max_value()),
+        curve=_curve(latency),
     )
+
+
+def _curve(latency: Latency) -> tuple[tuple[float, float], ...]:
+    """Quantiles, equally spaced in the logarithm of the share above them, to the last supported."""
+    histogram = latency.histogram
+    counts = np.ctypeslib.as_array(histogram.encoder.payload.counts)
+    filled = np.flatnonzero(counts)
+    below = np.cumsum(counts[filled])
+    decades = math.log10(max(latency.count / 100, 1.0))
+    shares = 10 ** -np.arange(0, decades + 1e-9, 1 / POINTS_PER_DECADE)
+    places = np.searchsorted(below, np.ceil((1 - shares) * latency.count))
+    indices = filled[np.minimum(places, len(filled) - 1)]
+    values = [histogram.get_value_from_index(int(index)) for index in indices]
+    highest = [float(histogram.get_highest_equivalent_value(value)) for value in values]
+    return tuple(zip((1 - shares).round(7).tolist(), highest, strict=True))
 
 
 def of_summaries(summaries: Iterable[Mapping[str, Any]], requests: int) -> Distribution:

@@ -1,6 +1,8 @@
-"""The shape of `--format json`, version 2: `docs/schema-report.json` is made from it.
+"""The shape of `--format json`, version 3: `docs/schema-report.json` is made from it.
 
 History: 1, the first. 2: scaling and capacities; a trial's heat, a reading's unit, lost runs.
+3: what the page shows: the answer in a sentence, time to first byte, curves, series, builds,
+commands, the tool's output, published rows. The page is made from this document alone.
 """
 
 import datetime
@@ -9,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCHEMA: Literal["deadheat-report/2"] = "deadheat-report/2"
+SCHEMA: Literal["deadheat-report/3"] = "deadheat-report/3"
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -67,6 +69,8 @@ class Latency(Part):
     p99_9_us: Finite | None
     p99_99_us: Finite | None
     max_us: Finite | None
+    curve: tuple[tuple[Finite, Finite], ...]
+    """(q, microseconds): quantiles equally spaced in log10(1 - q), as far as requests support."""
 
 
 class FailedGate(Part):
@@ -80,11 +84,28 @@ class FailedGate(Part):
     advice: str
 
 
+class Series(Part):
+    """Within one trial: the generator's windows, and the server's use, a column each.
+
+    Times are from the trial's beginning. A rate is the mean of the window that ends there; CPU
+    use that since the value before, 1 being one CPU.
+    """
+
+    rate_at_s: tuple[Finite, ...]
+    rate_per_s: tuple[Finite, ...]
+    usage_at_s: tuple[Finite, ...]
+    cpu_cores: tuple[Finite, ...]
+    memory_bytes: tuple[int, ...]
+
+
 class Trial(Part):
     """One load run against one contender at one level."""
 
     invocation: int
     block: int
+    at_s: Finite
+    """When it began, since the run's start."""
+    command: tuple[str, ...]
     heat: int
     """1, unless memory did not hold all contenders at once."""
     valid: bool
@@ -98,6 +119,7 @@ class Trial(Part):
     errors: dict[str, int]
     """Failed requests by class; they are in no rate."""
     gates_failed: tuple[FailedGate, ...]
+    series: Series | None
 
 
 class Cell(Part):
@@ -113,7 +135,9 @@ class Cell(Part):
     """No trial was valid: the figures are of trials that failed a gate."""
     trials_valid: int
     service: Latency
-    """Service time: from a request's sending, in a closed loop."""
+    """Service time: from a request's sending to its last byte, in a closed loop."""
+    first_byte: Latency
+    """Time to first byte: from a request's sending; nothing where the generator tells none."""
     server_cpu_us_per_request: Finite | None
     memory_peak_bytes: int | None
     errors: dict[str, int]
@@ -131,6 +155,8 @@ class Offered(Part):
     trials_valid: int
     response: Latency
     """Response time: from the intended send time."""
+    first_byte: Latency
+    """From the actual send time."""
     trials: tuple[Trial, ...]
 
 
@@ -144,6 +170,55 @@ class Start(Part):
     card: dict[str, Any] | None
     """Its behaviour card, where it was asked at this start."""
     fault: str | None
+    command: tuple[str, ...]
+    ended: dict[str, Any] | None
+    log_tail: str | None
+    """The end of what the server itself printed."""
+
+
+class Build(Part):
+    """How a server was built."""
+
+    key: str
+    """Content hash of its folder, recipe and toolchains."""
+    built_at: datetime.datetime
+    elapsed_s: Finite
+    toolchains: dict[str, str]
+    files: dict[str, str]
+    """Sources and lock files, with their SHA-256."""
+    log: str
+
+
+class RawOutput(Part):
+    """What the load generator printed in one trial: the one nearest the median rate."""
+
+    invocation: int
+    block: int
+    connections: int
+    command: tuple[str, ...]
+    stdout: str
+    """As printed, but for packed histograms and what is too long; it says what is left out."""
+    stderr: str
+
+
+class PublishedRate(Part):
+    """A published rate at one level, and its place among that level's rows."""
+
+    connections: int
+    rate_per_s: Finite
+    rank: int
+    rows: int
+
+
+class PublishedRow(Part):
+    """A row of a published comparison that the server stands for."""
+
+    comparison: str
+    row: str
+    setting: str
+    """The server's setting that repeats the row most closely."""
+    differs: tuple[str, ...]
+    rates: tuple[PublishedRate, ...]
 
 
 class Contender(Part):
@@ -164,6 +239,12 @@ class Contender(Part):
     threads: int
     fault: str | None
     """Why it could not take part."""
+    homepage: str | None
+    notes: tuple[str, ...]
+    published: tuple[PublishedRow, ...]
+    build: Build | None
+    """None for what needs no build."""
+    raw_output: RawOutput | None
     starts: tuple[Start, ...]
     levels: tuple[Cell, ...]
     offered: tuple[Offered, ...]
@@ -257,6 +338,10 @@ class Level(Part):
     """What is decided at one connection level."""
 
     connections: int
+    answer: str
+    """Which is fastest, in a sentence."""
+    trust: str
+    """How far that can be believed, in a sentence or two."""
     settled: bool
     """Every neighbouring pair is separated or equivalent."""
     confidence: Finite | None
@@ -320,7 +405,7 @@ class Calibration(Part):
 class Document(Part):
     """A report of one run, as `deadheat report --format json` writes it."""
 
-    schema_: Annotated[Literal["deadheat-report/2"], Field(alias="schema")] = SCHEMA
+    schema_: Annotated[Literal["deadheat-report/3"], Field(alias="schema")] = SCHEMA
     run: Run
     hosts: tuple[Host, ...]
     contenders: tuple[Contender, ...]
@@ -328,6 +413,8 @@ class Document(Part):
     capacities: tuple[Capacity, ...]
     doubts: tuple[Doubt, ...]
     conclusions: tuple[Statement, ...]
+    heading: tuple[str, ...]
+    """What was run, where and how, a line each."""
     calibration: Calibration | None
 
 

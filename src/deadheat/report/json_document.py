@@ -10,6 +10,8 @@ from deadheat.report.capacity import Found, capacities, objective
 from deadheat.report.conclusion import conclusions
 from deadheat.report.distribution import QUANTILES, Distribution
 from deadheat.report.doubts import doubts
+from deadheat.report.heading import heading
+from deadheat.report.headline import answer, trust
 from deadheat.report.json_scaling import scaling
 from deadheat.report.scaling import curves
 from deadheat.report.view import Cell, ContenderView, OfferedCell, RunView, StartView, TrialView
@@ -17,10 +19,10 @@ from deadheat.stats.ranking import Pair, Ranking
 from deadheat.stats.ratio import RatioInterval
 
 
-def write(view: RunView, analysis: Analysis) -> str:
+def write(view: RunView, analysis: Analysis, indent: int | None = 2) -> str:
     """The document, as `docs/schema-report.json` describes it; ASCII, for any output."""
     document = build(view, analysis).model_dump(mode="json", by_alias=True)
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return json.dumps(document, indent=indent, allow_nan=False) + "\n"
 
 
 def build(view: RunView, analysis: Analysis) -> to.Document:
@@ -30,10 +32,11 @@ def build(view: RunView, analysis: Analysis) -> to.Document:
             "run": _run(view, analysis),
             "hosts": [dataclasses.asdict(host) for host in view.hosts],
             "contenders": [_contender(view, one) for one in (*view.rivals, *view.canaries)],
-            "levels": [_level(view, level) for level in analysis.levels],
+            "levels": [_level(view, analysis, level) for level in analysis.levels],
             "capacities": [_capacity(view, found) for found in capacities(view)],
             "doubts": [dataclasses.asdict(doubt) for doubt in doubts(view)],
             "conclusions": [dataclasses.asdict(one) for one in conclusions(view, analysis)],
+            "heading": heading(view, analysis),
             "calibration": dataclasses.asdict(calibration) if calibration else None,
         }
     )
@@ -62,10 +65,13 @@ def _run(view: RunView, analysis: Analysis) -> to.Run:
 
 def _contender(view: RunView, one: ContenderView) -> to.Contender:
     own = ("name", "server", "setting", "label", "role", "language", "framework", "version")
-    more = ("kind", "workers", "threads", "fault")
+    more = ("kind", "workers", "threads", "fault", "homepage", "notes")
     return to.Contender.model_validate(
         {name: getattr(one, name) for name in (*own, *more)}
         | {
+            "published": [dataclasses.asdict(row) for row in one.published],
+            "build": dataclasses.asdict(one.build) if one.build else None,
+            "raw_output": dataclasses.asdict(one.raw_output) if one.raw_output else None,
             "starts": [_start(start) for start in one.starts],
             "levels": [_cell(view, cell) for cell in one.cells.values()],
             "offered": [_offered(cell) for cell in one.offered],
@@ -89,6 +95,7 @@ def _cell(view: RunView, cell: Cell) -> to.Cell:
         doubtful=cell.doubtful,
         trials_valid=len(cell.valid),
         service=_latency(cell.service),
+        first_byte=_latency(cell.first_byte),
         server_cpu_us_per_request=cell.server_cpu_us_per_request,
         memory_peak_bytes=cell.memory_peak_bytes,
         errors=dict(cell.errors),
@@ -104,6 +111,7 @@ def _offered(cell: OfferedCell) -> to.Offered:
         achieved_rate_per_s=cell.achieved_rate_per_s,
         trials_valid=cell.trials_valid,
         response=_latency(cell.response),
+        first_byte=_latency(cell.first_byte),
         trials=tuple(_trial(trial) for trial in cell.trials),
     )
 
@@ -124,6 +132,7 @@ def _latency(distribution: Distribution) -> to.Latency:
         merged=distribution.merged,
         mean_us=distribution.mean_us,
         max_us=distribution.max_us,
+        curve=distribution.curve,
         **quantiles,
     )
 
@@ -133,10 +142,12 @@ def _capacity(view: RunView, found: Found) -> to.Capacity:
     return to.Capacity.model_validate({**known, "slo": objective(view)})
 
 
-def _level(view: RunView, level: Level) -> to.Level:
+def _level(view: RunView, analysis: Analysis, level: Level) -> to.Level:
     ranking = level.ranking
     return to.Level(
         connections=level.connections,
+        answer=answer(view, level),
+        trust=trust(view, analysis, level),
         settled=ranking is not None and ranking.settled,
         confidence=ranking.level.confidence if ranking else None,
         margin=ranking.margin if ranking else None,

@@ -3,11 +3,13 @@
 import datetime
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from deadheat.host.machine import host_key
-from deadheat.report.distribution import Distribution, of_histograms, of_summaries
+from deadheat.report.evidence import build_of, raw_output
+from deadheat.report.facts import OF_TRIALS, Facts, Row, grouped
+from deadheat.report.published import published_rows
 from deadheat.report.runs import state_of
 from deadheat.report.view import (
     CalibrationView,
@@ -19,19 +21,13 @@ from deadheat.report.view import (
     StartView,
     TrialView,
 )
-from deadheat.store import Gate, Store, StoreError
-
-Row = Mapping[str, Any]
-Key = TypeVar("Key")
+from deadheat.store import Store, StoreError
 
 TRIALS = """
     SELECT id, contender_id, kind, invocation, block, heat, connections, offered_rate_per_s, at_s,
-           state, reason, rate_per_s, requests_ok, elapsed_s, server_cpu_us_per_request,
+           command, state, reason, rate_per_s, requests_ok, elapsed_s, server_cpu_us_per_request,
            memory_peak_bytes, json_extract(result, '$.service_us') AS service_us
     FROM trial WHERE run_id = ? ORDER BY id
-"""
-OF_TRIALS = """
-    SELECT {columns} FROM {table} WHERE trial_id IN (SELECT id FROM trial WHERE run_id = ?)
 """
 GATES = OF_TRIALS.format(columns="DISTINCT code", table="gate") + " ORDER BY code"
 STARTS = """
@@ -40,8 +36,12 @@ STARTS = """
 """
 
 
-def load_view(store: Store, run_id: str) -> RunView:
-    """The run of that id, in whatever state it is. Raises `StoreError` where there is none."""
+def load_view(store: Store, run_id: str, *, whole: bool = False) -> RunView:
+    """The run of that id, in whatever state it is. Raises `StoreError` where there is none.
+
+    `whole`: with what the page and JSON alone show, and what takes the longest to read: series,
+    time to first byte, builds and the tool's own output.
+    """
     found = store.rows("SELECT * FROM run WHERE id = ?", run_id)
     if not found:
         raise StoreError(f"the store {store.path} has no run {run_id}")
@@ -49,7 +49,7 @@ def load_view(store: Store, run_id: str) -> RunView:
     protocol = json.loads(run["protocol"])
     hosts = _hosts(store, run_id)
     trials = store.rows(TRIALS, run_id)
-    contenders = _contenders(store, run_id, trials)
+    contenders = _contenders(store, run_id, trials, whole)
     return RunView(
         run_id=run_id,
         started_at=datetime.datetime.fromisoformat(run["started_at"]),
@@ -85,71 +85,18 @@ def _hosts(store: Store, run_id: str) -> tuple[HostView, ...]:
     )
 
 
-def _contenders(store: Store, run_id: str, trials: Sequence[Row]) -> list[ContenderView]:
+def _contenders(
+    store: Store, run_id: str, trials: Sequence[Row], whole: bool
+) -> list[ContenderView]:
     rows = store.rows("SELECT * FROM contender WHERE run_id = ? ORDER BY position, id", run_id)
-    starts = _grouped(store.rows(STARTS, run_id), "contender_id")
-    trials_of = _grouped(trials, "contender_id")
-    facts = _Facts(store, run_id)
+    starts = grouped(store.rows(STARTS, run_id), "contender_id")
+    trials_of = grouped(trials, "contender_id")
+    facts = Facts(store, run_id, whole)
     return [_contender(row, starts[row["id"]], trials_of[row["id"]], facts) for row in rows]
 
 
-class _Facts:
-    """What hangs on the trials of one run, by the trial's id."""
-
-    def __init__(self, store: Store, run_id: str) -> None:
-        def of_trials(table: str, columns: str, condition: str = "") -> dict[Any, list[Row]]:
-            query = OF_TRIALS.format(table=table, columns=f"trial_id, {columns}") + condition
-            return _grouped(store.rows(query, run_id), "trial_id")
-
-        self._gates = of_trials(
-            "gate", "code, reading, threshold, unit, advice", " AND NOT passed ORDER BY code"
-        )
-        self._errors = of_trials("error", "class, requests", " ORDER BY class")
-        self._histograms = of_trials(
-            "histogram", "name, hdr_v2_base64", " AND name IN ('service_us', 'response_us')"
-        )
-
-    def trial(self, row: Row) -> TrialView:
-        return TrialView(
-            invocation=row["invocation"],
-            block=row["block"],
-            heat=row["heat"],
-            state=row["state"],
-            reason=row["reason"],
-            rate_per_s=row["rate_per_s"],
-            requests_ok=row["requests_ok"] or 0,
-            server_cpu_us_per_request=row["server_cpu_us_per_request"],
-            memory_peak_bytes=row["memory_peak_bytes"],
-            errors={error["class"]: error["requests"] for error in self._errors[row["id"]]},
-            gates_failed=tuple(
-                Gate(
-                    code=gate["code"],
-                    passed=False,
-                    reading=gate["reading"],
-                    threshold=gate["threshold"],
-                    unit=gate["unit"],
-                    advice=gate["advice"],
-                )
-                for gate in self._gates[row["id"]]
-            ),
-        )
-
-    def distribution(self, rows: Sequence[Row], name: str) -> Distribution:
-        """The merged histogram of that name; without one, what the generator printed."""
-        texts = [
-            histogram["hdr_v2_base64"]
-            for row in rows
-            for histogram in self._histograms[row["id"]]
-            if histogram["name"] == name
-        ]
-        if texts or name != "service_us":
-            return of_histograms(texts)
-        summaries = [json.loads(row["service_us"]) for row in rows if row["service_us"]]
-        return of_summaries(summaries, sum(row["requests_ok"] or 0 for row in rows))
-
-
 def _contender(
-    row: Row, starts: Sequence[Row], trials: Sequence[Row], facts: _Facts
+    row: Row, starts: Sequence[Row], trials: Sequence[Row], facts: Facts
 ) -> ContenderView:
     manifest = json.loads(row["manifest"])
     measured = [trial for trial in trials if trial["kind"] == "measure"]
@@ -169,15 +116,26 @@ def _contender(
         starts=tuple(_start(start) for start in starts),
         cells={
             level: _cell(level, rows, facts)
-            for level, rows in _grouped(measured, "connections").items()
+            for level, rows in grouped(measured, "connections").items()
         },
         offered=_offered([trial for trial in trials if trial["offered_rate_per_s"]], facts),
+        homepage=manifest.get("homepage"),
+        notes=tuple(manifest.get("notes", ())),
+        published=published_rows(manifest),
+        build=build_of(facts.store, row["build_id"]) if facts.whole else None,
+        raw_output=raw_output(facts.store, trials) if facts.whole else None,
     )
 
 
-def _cell(connections: int, rows: Sequence[Row], facts: _Facts) -> Cell:
+def _cell(connections: int, rows: Sequence[Row], facts: Facts) -> Cell:
     trials = tuple(facts.trial(row) for row in rows)
-    return Cell(connections, trials, facts.distribution(_counted(rows, trials), "service_us"))
+    counted = _counted(rows, trials)
+    return Cell(
+        connections=connections,
+        trials=trials,
+        service=facts.distribution(counted, "service_us"),
+        first_byte=facts.distribution(counted, "first_byte_us"),
+    )
 
 
 def _counted(rows: Sequence[Row], trials: Sequence[TrialView]) -> list[Row]:
@@ -187,7 +145,7 @@ def _counted(rows: Sequence[Row], trials: Sequence[TrialView]) -> list[Row]:
     return valid or [row for row, trial in pairs if trial.measured]
 
 
-def _offered(rows: Sequence[Row], facts: _Facts) -> tuple[OfferedCell, ...]:
+def _offered(rows: Sequence[Row], facts: Facts) -> tuple[OfferedCell, ...]:
     """The open-loop trials, by level and offered rate."""
     groups: defaultdict[tuple[str, int, float], list[Row]] = defaultdict(list)
     for row in rows:
@@ -206,6 +164,7 @@ def _offered(rows: Sequence[Row], facts: _Facts) -> tuple[OfferedCell, ...]:
                 achieved_rate_per_s=requests / elapsed_s if elapsed_s else None,
                 trials=trials,
                 response=facts.distribution(counted, "response_us"),
+                first_byte=facts.distribution(counted, "first_byte_us"),
             )
         )
     return tuple(cells)
@@ -219,6 +178,8 @@ def _start(row: Row) -> StartView:
         steady=_json(row["steady"]),
         fault=row["fault"],
         log_tail=row["log_tail"],
+        command=tuple(json.loads(row["command"])),
+        ended=_json(row["ended"]),
     )
 
 
@@ -230,13 +191,6 @@ def _calibration(store: Store, hosts: Sequence[HostView]) -> CalibrationView | N
             for row in store.rows(query, host_key(host.fingerprint)):
                 return CalibrationView(row["at"], json.loads(row["result"]))
     return None
-
-
-def _grouped(rows: Iterable[Row], key: str) -> defaultdict[Any, list[Row]]:
-    groups: defaultdict[Any, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[row[key]].append(row)
-    return groups
 
 
 def _json(text: str | None) -> Any:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from deadheat.report.distribution import Distribution
+from deadheat.report.evidence import Build, RawOutput
+from deadheat.report.published import PublishedRow
+from deadheat.report.series import Series
 from deadheat.store import Gate
 
 Aggregate = Literal["median", "mean", "best"]
@@ -37,6 +40,8 @@ class StartView:
     steady: Mapping[str, Any] | None
     fault: str | None
     log_tail: str | None
+    command: tuple[str, ...] = ()
+    ended: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,9 @@ class TrialView:
     memory_peak_bytes: int | None
     errors: Mapping[str, int]
     gates_failed: tuple[Gate, ...]
+    at_s: float = 0.0  # since the run's start
+    command: tuple[str, ...] = ()
+    series: Series | None = None
 
     @property
     def measured(self) -> bool:
@@ -74,6 +82,7 @@ class Cell:
     connections: int
     trials: tuple[TrialView, ...] = ()
     service: Distribution = field(default_factory=Distribution)
+    first_byte: Distribution = field(default_factory=Distribution)
 
     @property
     def valid(self) -> tuple[TrialView, ...]:
@@ -132,6 +141,7 @@ class OfferedCell:
     achieved_rate_per_s: float | None
     trials: tuple[TrialView, ...]
     response: Distribution
+    first_byte: Distribution = field(default_factory=Distribution)
 
     @property
     def trials_valid(self) -> int:
@@ -161,6 +171,11 @@ class ContenderView:
     starts: tuple[StartView, ...]
     cells: Mapping[int, Cell]
     offered: tuple[OfferedCell, ...] = ()
+    homepage: str | None = None
+    notes: tuple[str, ...] = ()
+    published: tuple[PublishedRow, ...] = ()
+    build: Build | None = None
+    raw_output: RawOutput | None = None
 
     @property
     def trials(self) -> tuple[TrialView, ...]:

@@ -1,0 +1,42 @@
+// A chart with its words: a caption, a label for those who cannot see it, and its table.
+
+import { plot } from "@observablehq/plot";
+import { h, scrolling, table } from "./dom.js";
+
+const HEIGHT = 240;
+
+/**
+ * `options` are Plot's; `label` says in a sentence what the chart shows; `headers` and `rows` are
+ * its figures as text.
+ */
+export function figure(caption, label, options, headers, rows) {
+  const chart = plot({
+    height: HEIGHT,
+    marginLeft: 56,
+    marginRight: 16,
+    marginBottom: 36,
+    className: "chart",
+    ...options,
+    width: Math.max(280, Math.min(options.width ?? 640, room())),
+  });
+  chart.setAttribute("role", "img");
+  chart.setAttribute("aria-label", label);
+  return h("figure", {},
+    h("figcaption", {}, caption),
+    chart,
+    h("details", { class: "as-table" },
+      h("summary", {}, "as a table"),
+      scrolling(`${caption}, as a table`, table(label, headers, rows))),
+  );
+}
+
+/** Where there is nothing to draw, the reason in its place. */
+export function missing(caption, why) {
+  return h("figure", { class: "missing" }, h("figcaption", {}, caption), h("p", {}, why));
+}
+
+/** Half of the page on a wide screen, all of it on a phone; in pixels. */
+function room() {
+  const width = document.getElementById("page").clientWidth;
+  return width < 800 ? width - 32 : Math.floor((width - 96) / 2);
+}
