@@ -1,0 +1,3 @@
+listen ENV.fetch("SOCKET"), backlog: Integer(ENV.fetch("BACKLOG"))
+worker_processes Integer(ENV.fetch("WORKERS"))
+preload_app true
