@@ -2,10 +2,13 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
 use crate::target::Address;
+
+/// The state of a socket without a connection (enum in linux/tcp.h).
+const TCP_CLOSE: u8 = 7;
 
 /// A socket address as the kernel reads it.
 #[derive(Clone, Copy)]
@@ -76,38 +79,16 @@ impl Endpoint {
     }
 }
 
-/// How a connection is opened, where it is TCP.
-#[derive(Clone, Copy)]
-pub struct Options {
-    pub no_delay: bool,
-    /// A request follows at once: it carries the last acknowledgement of the handshake.
-    pub speaks_first: bool,
-}
-
-/// Starts a connect. The descriptor is the caller's to close.
-pub fn connect(to: &Endpoint, from: Option<&Endpoint>, options: Options) -> Result<RawFd, i32> {
+/// A new socket for connections to `to`.
+pub fn open(to: &Endpoint, from: Option<&Endpoint>, no_delay: bool) -> Result<OwnedFd, i32> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: no pointers are passed.
-    let fd = check(unsafe { libc::socket(i32::from(to.storage.ss_family), kind, 0) })?;
-    let begun = begin_connect(fd, to, from, options);
-    if let Err(errno) = begun {
-        close(fd);
-        return Err(errno);
-    }
-    Ok(fd)
-}
-
-fn begin_connect(
-    fd: RawFd,
-    to: &Endpoint,
-    from: Option<&Endpoint>,
-    options: Options,
-) -> Result<(), i32> {
-    if to.is_tcp() && options.no_delay {
+    // SAFETY: no pointers are passed, and the new descriptor has no other owner.
+    let socket = unsafe {
+        OwnedFd::from_raw_fd(check(libc::socket(i32::from(to.storage.ss_family), kind, 0))?)
+    };
+    let fd = socket.as_raw_fd();
+    if to.is_tcp() && no_delay {
         set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
-    }
-    if to.is_tcp() && options.speaks_first {
-        set_option(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 0)?;
     }
     if let Some(from) = from {
         set_option(fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
@@ -115,12 +96,47 @@ fn begin_connect(
         // SAFETY: `address` points to `length` valid bytes.
         check(unsafe { libc::bind(fd, address, length) })?;
     }
+    Ok(socket)
+}
+
+/// Starts a connect. A client that `speaks_first` has its request carry the last acknowledgement
+/// of the handshake.
+pub fn connect(fd: RawFd, to: &Endpoint, speaks_first: bool) -> Result<(), i32> {
+    if to.is_tcp() && speaks_first {
+        set_option(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 0)?;
+    }
     let (address, length) = to.as_ptr();
-    // SAFETY: as above.
+    // SAFETY: `address` points to `length` valid bytes.
     match check(unsafe { libc::connect(fd, address, length) }) {
         Err(libc::EINPROGRESS) => Ok(()),
         other => other.map(drop),
     }
+}
+
+/// Ends a TCP connection as close() does, with a FIN, and frees its socket for another. False
+/// where that has to wait: the server has not closed first, or has not acknowledged yet.
+pub fn recycle(fd: RawFd) -> bool {
+    let unspecified: libc::sa_family_t = libc::AF_UNSPEC as libc::sa_family_t;
+    let family_bytes = size_of_val(&unspecified) as libc::socklen_t;
+    // SAFETY: no pointers are passed, and then one to a family alone, which is all that is read
+    // of an address of none.
+    unsafe {
+        libc::shutdown(fd, libc::SHUT_WR);
+        is_closed(fd)
+            && libc::connect(fd, std::ptr::from_ref(&unspecified).cast(), family_bytes) == 0
+    }
+}
+
+/// True when nothing of a TCP connection is left on this side: no reset would be sent.
+fn is_closed(fd: RawFd) -> bool {
+    let mut state = 0u8;
+    let mut length = size_of::<u8>() as libc::socklen_t;
+    let pointer = std::ptr::from_mut(&mut state).cast();
+    // SAFETY: `pointer` and `length` describe `state`, the first byte of a tcp_info.
+    let got = check(unsafe {
+        libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, pointer, &mut length)
+    });
+    got.is_ok() && state == TCP_CLOSE
 }
 
 pub fn set_option(fd: RawFd, level: i32, option: i32, value: i32) -> Result<(), i32> {

@@ -1,6 +1,8 @@
 //! The tests of whole runs once more, on io_uring (where the kernel refuses it, on epoll again).
 #![allow(clippy::duplicate_mod, reason = "each file brings the helpers that it uses")]
 
+#[path = "closing.rs"]
+mod closing;
 #[path = "faults.rs"]
 mod faults;
 #[path = "runs.rs"]

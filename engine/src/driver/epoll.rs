@@ -18,8 +18,13 @@ const WRITE: u32 = libc::EPOLLOUT as u32;
 const HANG_UP: u32 = (libc::EPOLLRDHUP | libc::EPOLLHUP) as u32;
 
 /// What a slot's descriptor is doing.
+#[derive(Default)]
 struct Link {
     fd: Option<OwnedFd>,
+    /// A socket whose connection is over, for the next one.
+    spare: Option<OwnedFd>,
+    /// What the socket is registered for; nothing where it is not.
+    interest: u32,
     connecting: bool,
     /// The parts of the request book that the socket has not taken yet.
     unsent: VecDeque<Range<usize>>,
@@ -34,11 +39,10 @@ pub struct Epoll {
 
 impl Epoll {
     pub fn new(route: Route, slots: usize) -> Result<Self, String> {
-        let link = |_| Link { fd: None, connecting: false, unsent: VecDeque::new() };
         Ok(Self {
             poll: Poll::new(slots.clamp(16, 1024))?,
             route,
-            links: (0..slots).map(link).collect(),
+            links: (0..slots).map(|_| Link::default()).collect(),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
         })
     }
@@ -48,19 +52,44 @@ impl Epoll {
     }
 
     fn open(&mut self, session: &mut Session, slot: usize) -> Result<(), String> {
-        let Some(opened) = self.route.open(session, slot) else { return Ok(()) };
-        let fd = opened.fd.as_raw_fd();
-        self.links[slot].fd = Some(opened.fd);
+        let spare = self.links[slot].spare.take();
+        let reused = spare.is_some();
+        let opened = self.route.open(session, slot, spare);
+        let link = &mut self.links[slot];
+        if !reused || opened.is_none() {
+            link.interest = 0;
+        }
+        let Some(opened) = opened else { return Ok(()) };
+        link.fd = Some(opened.fd);
         match opened.next {
             None => {
-                self.links[slot].connecting = true;
-                self.poll.add(fd, slot, READ | WRITE)
+                link.connecting = true;
+                self.watch(slot, READ | WRITE)
             }
             Some(action) => {
-                self.poll.add(fd, slot, READ)?;
+                self.watch(slot, READ)?;
                 self.carry_out(session, slot, action)
             }
         }
+    }
+
+    /// Registers a socket, where it is not registered for just that.
+    fn watch(&mut self, slot: usize, interest: u32) -> Result<(), String> {
+        let fd = self.fd(slot);
+        match std::mem::replace(&mut self.links[slot].interest, interest) {
+            0 => self.poll.add(fd, slot, interest),
+            same if same == interest => Ok(()),
+            _ => self.poll.modify(fd, slot, interest),
+        }
+    }
+
+    /// Lets a connection go; its socket is kept where the server closed first.
+    fn close(&mut self, slot: usize, hung_up: bool) {
+        let link = &mut self.links[slot];
+        link.connecting = false;
+        link.unsent.clear();
+        let free = |fd: &OwnedFd| hung_up && sockets::recycle(fd.as_raw_fd());
+        link.spare = link.fd.take().filter(free);
     }
 
     fn carry_out(
@@ -74,10 +103,7 @@ impl Epoll {
             Action::Send(range) => self.write(session, slot, range),
             Action::Open => self.open(session, slot),
             Action::Close => {
-                let link = &mut self.links[slot];
-                link.fd = None;
-                link.connecting = false;
-                link.unsent.clear();
+                self.close(slot, false);
                 Ok(())
             }
         }
@@ -102,7 +128,7 @@ impl Epoll {
             Ok(sent) if sent == range.len() => Ok(()),
             Ok(sent) => {
                 self.links[slot].unsent.push_back(range.start + sent..range.end);
-                self.poll.modify(fd, slot, READ | WRITE)
+                self.watch(slot, READ | WRITE)
             }
             Err(_) => {
                 let action = session.write_failed(slot, clock::now_ns());
@@ -119,7 +145,7 @@ impl Epoll {
             let now_ns = clock::now_ns();
             match sockets::take_error(fd) {
                 0 => {
-                    self.poll.modify(fd, slot, READ)?;
+                    self.watch(slot, READ)?;
                     let action = session.connected(slot, now_ns);
                     return self.carry_out(session, slot, action);
                 }
@@ -132,7 +158,7 @@ impl Epoll {
         }
         let mut waiting = std::mem::take(&mut self.links[slot].unsent);
         if !waiting.is_empty() {
-            self.poll.modify(fd, slot, READ)?;
+            self.watch(slot, READ)?;
         }
         while let Some(range) = waiting.pop_front() {
             self.write(session, slot, range)?;
@@ -159,7 +185,10 @@ impl Epoll {
                 Ok(Some(got)) => session.received(slot, &self.buffer[..got], now_ns, hung_up),
                 Err(_) => session.broke(slot, now_ns),
             };
-            self.carry_out(session, slot, action)?;
+            match action {
+                Action::Close => self.close(slot, hung_up),
+                action => self.carry_out(session, slot, action)?,
+            }
             if !full || self.fd(slot) != fd {
                 return Ok(());
             }
@@ -202,6 +231,8 @@ impl Driver for Epoll {
             if session.has_work() {
                 self.launch(session, clock::now_ns())?;
             }
+            // One that is not in use again by now would be reported for as long as it is there.
+            self.links[slot].spare = None;
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! Where connections lead, and how one is opened.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::clock;
 use crate::session::{Action, Session};
-use crate::sockets::{self, Endpoint, Options};
+use crate::sockets::{self, Endpoint};
 
 pub struct Route {
     pub to: Endpoint,
@@ -21,15 +21,19 @@ pub struct Opened {
 }
 
 impl Route {
-    /// Starts a connect. A loopback handshake is over when it returns, so the first request is
-    /// tried right away. `None` where it failed, which the session has been told.
-    pub fn open(&self, session: &mut Session, slot: usize) -> Option<Opened> {
+    /// Starts a connect, with a `spare` socket of the slot's where there is one. A loopback
+    /// handshake is over when it returns, so the first request is tried right away. `None` where
+    /// it failed, which the session has been told.
+    pub fn open(
+        &self,
+        session: &mut Session,
+        slot: usize,
+        spare: Option<OwnedFd>,
+    ) -> Option<Opened> {
         session.opening(slot, clock::now_ns());
         let greeting = session.greeting(slot);
-        let options = Options { no_delay: self.no_delay, speaks_first: greeting.is_some() };
-        let fd = match sockets::connect(&self.to, self.from.get(slot), options) {
-            // SAFETY: `connect` has just made `fd`, and nothing else owns it.
-            Ok(fd) => unsafe { OwnedFd::from_raw_fd(fd) },
+        let fd = match self.connect(slot, spare, greeting.is_some()) {
+            Ok(fd) => fd,
             Err(errno) => {
                 session.open_failed(slot, errno, clock::now_ns());
                 return None;
@@ -57,5 +61,19 @@ impl Route {
             }),
         };
         Some(Opened { fd, next })
+    }
+
+    fn connect(
+        &self,
+        slot: usize,
+        spare: Option<OwnedFd>,
+        speaks_first: bool,
+    ) -> Result<OwnedFd, i32> {
+        let socket = match spare {
+            Some(socket) => socket,
+            None => sockets::open(&self.to, self.from.get(slot), self.no_delay)?,
+        };
+        sockets::connect(socket.as_raw_fd(), &self.to, speaks_first)?;
+        Ok(socket)
     }
 }

@@ -65,7 +65,7 @@ impl Uring {
     }
 
     fn open(&mut self, session: &mut Session, slot: usize) -> Result<(), String> {
-        let Some(opened) = self.route.open(session, slot) else { return Ok(()) };
+        let Some(opened) = self.route.open(session, slot, None) else { return Ok(()) };
         self.links[slot].fd = Some(opened.fd);
         match opened.next {
             None => {
