@@ -77,7 +77,7 @@ function remarks(one, trials) {
     return h("li", {}, h("strong", {}, code), ` failed in ${words.plural(all.length, "trial")}`,
       worst.reading === null ? "" : `: worst ${words.reading(worst.reading, worst.unit)}`,
       worst.reading === null || worst.threshold === null ? "" : `, limit ${words.reading(worst.threshold, worst.unit)}`,
-      ". ", worst.advice);
+      worst.advice ? h("span", { class: "advice" }, worst.advice) : null);
   });
   const errors = new Map();
   for (const [name, requests] of trials.flatMap((trial) => Object.entries(trial.errors))) {

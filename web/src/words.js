@@ -53,7 +53,7 @@ export const plural = (number, noun) => `${whole(number)} ${noun}${number === 1 
 
 /** A command as a shell takes it. */
 export const shell = (command) =>
-  command.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`)).join(" ");
+  command.map((word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`)).join(" ");
 
 /** A rank or its interval; a dash for what is not ranked. */
 export function rank({ rank_low: low, rank_high: high }) {
