@@ -201,9 +201,11 @@ def test_a_server_that_dies_while_it_is_warmed(fake: FakeWorld) -> None:
 
 def test_without_any_server_nothing_is_measured(fake: FakeWorld) -> None:
     fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
-    fake.conduct(protocol())
+    with pytest.raises(DeadheatError, match="no contender could be started"):
+        fake.conduct(protocol())
     assert fake.trials() == []
     assert fake.rows("SELECT count(*) AS n FROM contender WHERE fault IS NULL") == [{"n": 0}]
+    assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
 
 
 def test_without_any_build_there_is_an_error_and_a_kept_run(fake: FakeWorld) -> None:

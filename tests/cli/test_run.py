@@ -5,13 +5,17 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
-from tests.servers.racers import CATALOG, PYTHON
+from tests.servers.racers import CATALOG, PYTHON, running
 
 HERE = Path(__file__).resolve().parents[2]
 BRIEF = ("--protocol", "brief")
@@ -122,3 +126,41 @@ def test_an_interrupt_keeps_what_was_measured_and_says_how_to_see_it(
     kept = rows(home, "SELECT count(*) AS n FROM trial WHERE state = 'ok'")
     assert kept[0]["n"] >= 2
     assert "hello" in deadheat("report", run["id"]).out
+
+
+@pytest.fixture
+def running_url(tmp_path: Path) -> Iterator[str]:
+    """A server that somebody else has started."""
+    with LocalHost() as host, running(host, "hello", tmp_path / "hello.log") as url:
+        yield url
+
+
+def test_a_server_that_runs_already_is_measured_and_left_alone(
+    deadheat: Deadheat, running_url: str
+) -> None:
+    ended = deadheat("run", "hello", *BRIEF, "--url", running_url, "--json")
+    assert ended.code == 0
+    (theirs,) = [one for one in json.loads(ended.out)["contenders"] if one["name"] in running_url]
+    assert theirs["fault"] is None
+    again = deadheat("run", *BRIEF, "--url", running_url)
+    assert again.code == 0, "it still runs"
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("https://127.0.0.1/", "expected an http address"),
+        ("http://127.0.0.1:x/", "expected an http address"),
+        ("127.0.0.1:80", "expected an http address"),
+    ],
+)
+def test_a_url_that_is_none_is_told(deadheat: Deadheat, url: str, told: str) -> None:
+    ended = deadheat("run", *BRIEF, "--url", url)
+    assert ended.code == 1
+    assert told in ended.err
+
+
+def test_a_url_where_nothing_answers_is_told(deadheat: Deadheat) -> None:
+    ended = deadheat("run", *BRIEF, "--url", "http://127.0.0.1:9/")
+    assert ended.code == 1
+    assert "nothing answers there" in ended.err

@@ -7,6 +7,7 @@ paired and no interval of a ratio follows.
 import random
 from collections.abc import Mapping, Sequence
 
+from deadheat.campaign import lifecycle
 from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
 from deadheat.campaign.progress import Doing, Happened, Listener
 from deadheat.campaign.racer import CANARY
@@ -64,7 +65,7 @@ class Alone:
                 if started is None:
                     starts += 1
                     started = self._grid.start(entrant, starts, self._now_s())
-                    self._world.server_host.thaw(started.resident.process)
+                    lifecycle.thaw(self._world, started.resident)
                 record = self._trial(started, step)
                 rates_per_s.append(record.rate_per_s or 0.0)
                 if self._protocol.recovery and not self._recovers(started, step, rates_per_s[0]):
@@ -123,7 +124,7 @@ class Alone:
         )
 
     def _lives(self, one: Started) -> bool:
-        return self._world.server_host.alive(one.resident.process) is None
+        return lifecycle.ended(self._world, one.resident) is None
 
     def _tell(self, name: str, step: Step) -> None:
         per_contender = len(self._protocol.connections) * self._protocol.stopping.repetitions

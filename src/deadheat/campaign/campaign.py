@@ -12,6 +12,7 @@ from deadheat.campaign.racer import Racer, companions
 from deadheat.campaign.run import Run, open_run
 from deadheat.campaign.world import World
 from deadheat.catalog import Contender
+from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
 from deadheat.store import Store
 
@@ -60,6 +61,10 @@ def _race(
         return
     race = Race(world, protocol, store, run.id, entrants, plan.seed, listen)
     look = race.run()
+    if not race.standings.rivals_left:
+        raise DeadheatError(
+            "no contender could be started", "the reasons stand above; `deadheat verify` tells more"
+        )
     ended = {"settle": "budget spent", "fixed": "all repetitions done"}
     why = "settled" if look.settled else ended[protocol.stopping.kind]
     run.conclusion |= {"why": why, "share": look.share, "look": look.number}

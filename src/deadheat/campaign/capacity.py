@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from deadheat.campaign import lifecycle
 from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
 from deadheat.campaign.progress import Doing, Listener
 from deadheat.campaign.trial import Slot, load_spec, measure
@@ -95,7 +96,7 @@ def find_capacities(
             found.append(Capacity(entrant.racer.name, 0.0, None, 0, str(unfit)))
             continue
         try:
-            world.server_host.thaw(started.resident.process)
+            lifecycle.thaw(world, started.resident)
             found.append(_search(world, protocol, store, run_id, started, objective, listen))
         finally:
             grid.stop(started)
@@ -144,7 +145,7 @@ def _search(
         store.add_trial(record)
         if (held := objective.holds(record)) is not None:
             seen.append(Observation(rate_per_s, held))
-        if world.server_host.alive(started.resident.process) is not None:
+        if lifecycle.ended(world, started.resident) is not None:
             trouble = record.reason
             break
         step = next_step(seen, bounds)

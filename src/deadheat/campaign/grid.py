@@ -72,7 +72,7 @@ class Grid:
         except BaseException:
             self._take_off(resident, start_id)
             raise
-        self._world.server_host.freeze(resident.process)
+        lifecycle.freeze(self._world, resident)
         return Started(entrant, resident, start_id, warmed)
 
     def stop(self, one: Started) -> None:
@@ -81,7 +81,9 @@ class Grid:
 
     def _verify(self, entrant: Entrant, resident: Resident, start_id: int) -> None:
         racer = entrant.racer
-        card = verify(self._world.server_host, resident.address, racer.media_type)
+        card = verify(
+            self._world.server_host, resident.address, racer.media_type, path=resident.path
+        )
         fault = None if racer.any_body else card.fault
         self._store.update_start(start_id, card=card.to_json(), fault=fault)
         if fault is not None:
@@ -99,7 +101,7 @@ class Grid:
 
     def _require_alive(self, entrant: Entrant, resident: Resident, start_id: int) -> None:
         """Loading the dead gives an even rate, of nothing."""
-        ended = self._world.server_host.alive(resident.process)
+        ended = lifecycle.ended(self._world, resident)
         if ended is not None:
             fault = f"{resident.racer.name} died while it was warmed ({ended.how})"
             words = lifecycle.log_tail(self._world, resident).strip().splitlines()[-5:]

@@ -62,7 +62,7 @@ class Inspection:
 def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> Inspection:
     """Start, verify, load at each of `levels`, stop. What goes wrong is in the result."""
     contender = candidate.contender
-    known = {
+    known: dict[str, Any] = {
         "name": contender.name,
         "server": contender.server.name,
         "setting": contender.setting,
@@ -110,7 +110,7 @@ def _serve(world: World, resident: Resident, connections: int) -> tuple[int, str
             result = _load(world, resident, connections, SERVE_PATIENTLY_S)
     except DeadheatError as error:
         return 0, f"at {connections} connections: {error}"
-    if world.server_host.alive(resident.process) is not None:
+    if lifecycle.ended(world, resident) is not None:
         return 0, f"it died at {connections} connections"
     served = result.connections_served or 0
     if served < connections:

@@ -1,16 +1,18 @@
 """Starting and stopping a racer: ready means the right answer, never just an open port."""
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from deadheat.campaign.racer import HOST, Racer
 from deadheat.campaign.response import Response
 from deadheat.campaign.verify import BODY, fault_of, first_answer
 from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
-from deadheat.host import Exited, Host, HostError, ProcessSpec
+from deadheat.host import Exited, Host, HostError, ProcessSpec, Usage
 
 ASK_INTERVAL_S = 0.02
 LOG_TAIL_BYTES = 2000
+LEFT_RUNNING = Exited(exit_code=0, elapsed_s=0.0, survivors=0, killed=False)
 
 
 class StartFailed(DeadheatError):
@@ -25,7 +27,7 @@ class StartFailed(DeadheatError):
 
 @dataclass(frozen=True, slots=True)
 class Resident:
-    """A racer that runs (or is frozen) and has answered."""
+    """A racer that runs (or is frozen) and has answered; without a process it is not ours."""
 
     racer: Racer
     process: str
@@ -35,11 +37,15 @@ class Resident:
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self.port}/"
+        return self.racer.url or f"http://{HOST}:{self.port}/"
 
     @property
     def address(self) -> tuple[str, int]:
-        return (HOST, self.port)
+        return (urlsplit(self.url).hostname or HOST, self.port)
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.url).path or "/"
 
 
 def start(world: World, racer: Racer) -> Resident:
@@ -48,6 +54,8 @@ def start(world: World, racer: Racer) -> Resident:
     Raises `StartFailed`; nothing of it is left running then.
     """
     host = world.server_host
+    if racer.url is not None:
+        return _join(world, racer, racer.url)
     port = host.free_port()
     log_path = str(world.logs / f"{racer.name.replace(':', '-')}-{port}.log")
     spec = ProcessSpec(
@@ -72,12 +80,38 @@ def start(world: World, racer: Racer) -> Resident:
 def stop(world: World, resident: Resident) -> Exited:
     """Thaw, ask to stop, and after the deadline kill; nothing of its tree survives."""
     racer = resident.racer
+    if not resident.process:
+        return LEFT_RUNNING
     world.server_host.thaw(resident.process)
     return world.server_host.stop(resident.process, racer.stop_signal, racer.stop_s)
 
 
+def freeze(world: World, resident: Resident) -> None:
+    """Let nothing of it run while others are measured."""
+    if resident.process:
+        world.server_host.freeze(resident.process)
+
+
+def thaw(world: World, resident: Resident) -> None:
+    """Let it run again."""
+    if resident.process:
+        world.server_host.thaw(resident.process)
+
+
+def ended(world: World, resident: Resident) -> Exited | None:
+    """How it ended; None while it lives, as far as can be seen."""
+    return world.server_host.alive(resident.process) if resident.process else None
+
+
+def usage(world: World, resident: Resident) -> Usage | None:
+    """What it has used since its start; None of a server that is not ours."""
+    return world.server_host.usage(resident.process) if resident.process else None
+
+
 def log_tail(world: World, resident: Resident) -> str:
     """The server's last words."""
+    if not resident.process:
+        return ""
     return world.server_host.read_tail(resident.log_path, LOG_TAIL_BYTES)
 
 
@@ -90,13 +124,23 @@ def is_taken(host: Host, port: int) -> bool:
     return True
 
 
+def _join(world: World, racer: Racer, url: str) -> Resident:
+    """A server that runs already: it has to answer at once."""
+    resident = Resident(racer, "", urlsplit(url).port or 80, "", 0.0)
+    answer = first_answer(world.server_host, resident.address, resident.path)
+    fault = _fault(racer, answer) if answer is not None else "nothing answers there"
+    if fault is not None:
+        raise StartFailed(f"{url}: {fault}", "")
+    return resident
+
+
 def _await_ready(world: World, resident: Resident, begun_s: float) -> None:
     host, racer = world.server_host, resident.racer
     answer: Response | None = None
     while host.now_s() - begun_s < racer.ready_s:
         answer = first_answer(host, resident.address)
-        if (ended := host.alive(resident.process)) is not None:
-            raise StartFailed(_how_it_ended(host, resident, ended), log_tail(world, resident))
+        if (end := ended(world, resident)) is not None:
+            raise StartFailed(_how_it_ended(host, resident, end), log_tail(world, resident))
         if answer is not None and _fault(racer, answer) is None:
             return
         host.sleep(ASK_INTERVAL_S)

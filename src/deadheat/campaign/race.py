@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from deadheat.campaign import lifecycle
 from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
 from deadheat.campaign.pace import Moment, pace_of
 from deadheat.campaign.progress import Doing, Happened, Listener
@@ -218,7 +219,6 @@ class Race:
     ) -> TrialRecord:
         """Thaw, load, keep, freeze. A racer that died leaves `started`."""
         self._tell(f"invocation {self._invocation}, block {block}: {one.name}", spec.connections)
-        host = self._world.server_host
         slot = Slot(
             run_id=self._run_id,
             contender_id=one.entrant.contender_id,
@@ -230,15 +230,15 @@ class Race:
             at_s=self._now_s(),
             steady=one.warmed.kind,
         )
-        host.thaw(one.resident.process)
+        lifecycle.thaw(self._world, one.resident)
         ceiling_per_s = self.standings.ceiling_per_s(spec.connections)
         clock_khz_max = self.standings.clock_khz_max(one.name, spec.connections)
         record = measure(self._world, one.resident, spec, slot, ceiling_per_s, clock_khz_max)
         self._store.add_trial(record)
         self._trials += 1
         self._tell_trouble(one.name, record)
-        if host.alive(one.resident.process) is None:
-            host.freeze(one.resident.process)
+        if lifecycle.ended(self._world, one.resident) is None:
+            lifecycle.freeze(self._world, one.resident)
         else:
             started.remove(one)
             self._grid.stop(one)

@@ -31,6 +31,7 @@ class Racer:
     media_type: str = "text/plain"
     slow_start: bool = False
     any_body: bool = False  # a command line or URL of the user's: its own first answer is the rule
+    url: str | None = None  # where it runs already, and is not ours to start, freeze or stop
 
     def command_at(self, port: int) -> tuple[str, ...]:
         return fill(self.command, {"port": str(port), "host": HOST})

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from deadheat.campaign import lifecycle
 from deadheat.campaign.evidence import Evidence
 from deadheat.campaign.gates import judge, steady_gate
 from deadheat.campaign.lifecycle import Resident, log_tail
@@ -61,8 +62,9 @@ def measure(
     """Run one load against a thawed resident. A trial that went wrong is a record too."""
     host = world.server_host
     command = world.generator.command(spec)
-    before = host.usage(resident.process)
-    watch = host.watch([resident.process], SAMPLE_INTERVAL_S)
+    before = lifecycle.usage(world, resident)
+    watched = [resident.process] if resident.process else []
+    watch = host.watch(watched, SAMPLE_INTERVAL_S)
     done: Completed | None = None
     fault: str | None = None
     result: LoadResult | None = None
@@ -72,8 +74,8 @@ def measure(
     except DeadheatError as error:
         fault = f"{error} ({error.hint})" if error.hint else str(error)
     samples = host.unwatch(watch)
-    after = host.usage(resident.process)
-    if (ended := host.alive(resident.process)) is not None:
+    after = lifecycle.usage(world, resident)
+    if (ended := lifecycle.ended(world, resident)) is not None:
         fault = _death(world, resident, ended)
     if done is not None and done.exit_code is None:
         fault = f"{world.generator.name} did not end within {spec.limit_s:.0f} s"
@@ -105,9 +107,9 @@ def measure(
         requests_ok=result.requests_ok if result else None,
         elapsed_s=result.elapsed_s if result else None,
         server_cpu_us_per_request=_cpu_us_per_request(before, after, result),
-        memory_peak_bytes=after.memory_peak_bytes or None,  # of the dead nothing is known
-        processes=after.processes,
-        threads=after.threads,
+        memory_peak_bytes=after.memory_peak_bytes or None if after else None,  # 0 of the dead
+        processes=after.processes if after else None,
+        threads=after.threads if after else None,
         result=_other_figures(result),
         stdout=done.stdout if done else "",
         stderr=done.stderr if done else "",
@@ -123,9 +125,11 @@ def _death(world: World, resident: Resident, ended: Exited) -> str:
     return "\n".join([f"{resident.racer.name} died under load ({ended.how})", *words])
 
 
-def _cpu_us_per_request(before: Usage, after: Usage, result: LoadResult | None) -> float | None:
+def _cpu_us_per_request(
+    before: Usage | None, after: Usage | None, result: LoadResult | None
+) -> float | None:
     """Server CPU over every request it answered, the discarded ones included."""
-    if result is None:
+    if result is None or before is None or after is None:
         return None
     answered = result.requests_sent_in_all or result.requests_ok
     return (after.cpu_s - before.cpu_s) * 1e6 / answered if answered else None

@@ -35,19 +35,23 @@ class Card:
 
 
 def verify(
-    host: Host, address: tuple[str, int], media_type: str = "text/plain", body: bytes = BODY
+    host: Host,
+    address: tuple[str, int],
+    media_type: str = "text/plain",
+    body: bytes = BODY,
+    path: str = "/",
 ) -> Card:
     """Ask the server what a client could, each time on a fresh connection.
 
     The status, the media type and the body decide (`Card.fault`); nothing else does.
     """
-    plain = _ask(host, address, _request())
+    plain = _ask(host, address, _request(path=path))
     if plain.first is None:
-        plain = _ask(host, address, _request(), silence_s=PATIENCE_S)
-    close = _ask(host, address, _request("Connection: close\r\n"))
-    old = _ask(host, address, _request(version="HTTP/1.0"))
-    head = _ask(host, address, _request(method="HEAD"), "HEAD")
-    pair = _ask(host, address, _request() * 2)
+        plain = _ask(host, address, _request(path=path), silence_s=PATIENCE_S)
+    close = _ask(host, address, _request("Connection: close\r\n", path=path))
+    old = _ask(host, address, _request(path=path, version="HTTP/1.0"))
+    head = _ask(host, address, _request(method="HEAD", path=path), "HEAD")
+    pair = _ask(host, address, _request(path=path) * 2)
     lost = _ask(host, address, _request(path="/deadheat-no-such-path"))
     first = plain.first
     return Card(
@@ -83,9 +87,9 @@ def fault_of(response: Response | None, media_type: str, body: bytes) -> str | N
     return None
 
 
-def first_answer(host: Host, address: tuple[str, int]) -> Response | None:
-    """One `GET /`; None while nothing answers."""
-    return _ask(host, address, _request("Connection: close\r\n")).first
+def first_answer(host: Host, address: tuple[str, int], path: str = "/") -> Response | None:
+    """One `GET`; None while nothing answers."""
+    return _ask(host, address, _request("Connection: close\r\n", path=path)).first
 
 
 @dataclass(frozen=True, slots=True)

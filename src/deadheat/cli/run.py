@@ -1,16 +1,14 @@
 """`deadheat run`: the main job."""
 
 import random
-import shutil
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from deadheat import report
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.campaign.racer import CANARY_WORKS, Racer
 from deadheat.catalog import Catalog, Contender, contender
 from deadheat.cli.install import install_missing
 from deadheat.cli.options import (
@@ -20,6 +18,7 @@ from deadheat.cli.options import (
     protocol_options,
     store_option,
 )
+from deadheat.cli.own import own_racers
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.replay import on_one_host, replay_lineup
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
@@ -49,6 +48,7 @@ class _WithCommand(click.Command):
 @protocol_options
 @click.option("--workers", type=Levels(), help="Workers of each server, e.g. 1,2,4.")
 @click.option("--setting", default="default", help="A named setting of the manifests.")
+@click.option("--url", "urls", multiple=True, help="A server that runs already.")
 @click.option("--latency", is_flag=True, help="Latency apart: open loop at 50, 70, 90 % load.")
 @click.option("--seed", type=int, help="Of the random order; stored with the run.")
 @click.option("--install", is_flag=True, help="First run what `deadheat list` says is missing.")
@@ -66,6 +66,7 @@ def command(
     protocol: Protocol,
     workers: tuple[int, ...] | None,
     setting: str,
+    urls: tuple[str, ...],
     latency: bool,
     seed: int | None,
     install: bool,
@@ -83,6 +84,7 @@ def command(
       deadheat run 'python-*' --connections 10,100 --budget 3m
       deadheat run --language go --duration 2s --repetitions 3
       deadheat run go-gin -- ./my-server --port {port}
+      deadheat run go-gin --url http://127.0.0.1:8080/
     """
     if latency and protocol.generator != "engine":
         raise DeadheatError(
@@ -96,8 +98,8 @@ def command(
     if lineup is not None:
         chosen = list(lineup.contenders)
     else:
-        chosen = _contenders(found, servers, languages, setting, workers, alone=bool(own))
-    extra = [_own_racer(own, {one.name for one in chosen})] if own else []
+        chosen = _contenders(found, servers, languages, setting, workers, alone=bool(own or urls))
+    extra = own_racers(own, urls, {one.name for one in chosen}, protocol)
     if len(chosen) + len(extra) == 0:
         raise DeadheatError("there is nothing to run", "`deadheat list` shows what there is")
     make_room(store_path.parent, home(), *([output.parent] if output else []))
@@ -139,22 +141,6 @@ def _contenders(
         for server in chosen_servers(catalog, patterns, languages)
         for count in (workers or (None,))
     ]
-
-
-def _own_racer(own: list[str], taken: Collection[str]) -> Racer:
-    if not any("{port}" in part for part in own):
-        raise DeadheatError(
-            f"the command `{' '.join(own)}` does not say where its port goes",
-            "write {port} in its place: deadheat run -- ./my-server --port {port}",
-        )
-    program = shutil.which(own[0])
-    if program is None:
-        raise DeadheatError(f"no program {own[0]!r} is here to run", "give its path")
-    name = Path(own[0]).name
-    if name in {*taken, *CANARY_WORKS}:
-        name = f"{name}:own"
-    command = (str(Path(program).resolve()), *own[1:])
-    return Racer(name=name, role="rival", command=command, cwd=str(Path.cwd()), any_body=True)
 
 
 def _tell(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> str:
