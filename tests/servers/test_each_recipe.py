@@ -1,0 +1,72 @@
+"""One server of each recipe, built from its lock file, verified and loaded on this machine.
+
+What this machine lacks is skipped with the command that installs it; `make verify-all` does them
+all.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deadheat.campaign.build import Builder
+from deadheat.campaign.inspection import inspect
+from deadheat.campaign.prepare import prepare
+from deadheat.campaign.world import World
+from deadheat.catalog import Catalog, contender, load_catalog
+from deadheat.cli.workbench import local_world
+
+ROOT = Path(__file__).resolve().parents[2]
+QUICKEST = {
+    "apache": "apache-static",
+    "asdf-program": "lisp-hunchentoot",
+    "cargo": "rust-hyper",
+    "erlc": "erlang-mochiweb",
+    "go-module": "go-net-http",
+    "maven-javac": "java-netty",
+    "nginx": "nginx-static",
+    "npm": "node-koa",
+    "python-compiled": "python-bjoern-bottle",
+    "python-venv": "python-bottle",
+    "ruby-debian": "ruby-puma",
+}
+TOO_SLOW = {
+    "maven-scalac": "the Scala compiler takes a minute or two",
+    "mix": "its registry cannot be reached from where this is built",
+}
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return load_catalog(ROOT)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEADHEAT_HOME", str(tmp_path_factory.mktemp("home")))
+        with local_world("engine", 1) as world:
+            yield world
+
+
+def test_every_recipe_is_known_here(catalog: Catalog) -> None:
+    recipes = {path.stem for path in (ROOT / "recipes").glob("*.toml")}
+    assert recipes == set(QUICKEST) | set(TOO_SLOW)
+    for recipe, name in QUICKEST.items():
+        assert catalog.servers[name].manifest.recipe == recipe
+
+
+@pytest.mark.parametrize("recipe", QUICKEST)
+def test_a_server_of_it_builds_verifies_serves_and_stops(
+    recipe: str, catalog: Catalog, world: World, tmp_path: Path
+) -> None:
+    one = contender(catalog.servers[QUICKEST[recipe]])
+    builder = Builder(world.server_host, tmp_path)
+    (candidate,) = prepare([one], world.server_host, builder, lambda _: None)
+    if candidate.lacks:
+        pytest.skip(f"{candidate.fault}: {' && '.join(candidate.lacks)}")
+    found = inspect(world, candidate, [10, 100])
+    assert found.fault is None
+    assert found.doubts == ()
+    assert found.served == {"10": 10, "100": 100}
+    assert found.version
