@@ -4,8 +4,7 @@ import sys
 
 import click
 
-from deadheat.campaign.prepare import prepare
-from deadheat.catalog import contender
+from deadheat.campaign.build_ahead import build_ahead, jobs_that_fit
 from deadheat.cli.install import install_missing
 from deadheat.cli.options import catalog_option
 from deadheat.cli.progress_view import progress_view
@@ -17,11 +16,21 @@ from deadheat.host.local import LocalHost
 @click.argument("servers", nargs=-1)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @click.option("--install", is_flag=True, help="First run what `deadheat list` says is missing.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Builds at once.  [default: one a CPU, of 2 GiB each]",
+)
 @catalog_option
 def command(
-    servers: tuple[str, ...], languages: tuple[str, ...], install: bool, catalog: str | None
+    servers: tuple[str, ...],
+    languages: tuple[str, ...],
+    install: bool,
+    jobs: int | None,
+    catalog: str | None,
 ) -> None:
-    """Build servers from their lock files; what is built already stays.
+    """Build servers from their lock files, several at once; what is built already stays.
 
     \b
     Example:  deadheat build go-gin 'node-*'
@@ -30,14 +39,17 @@ def command(
     with LocalHost() as host, progress_view() as listen:
         if install:
             install_missing(host, chosen)
-        contenders = [contender(server) for server in chosen]
-        candidates = prepare(contenders, host, builder_on(host), listen)
+        candidates = build_ahead(
+            chosen, host, builder_on(host), listen, jobs or jobs_that_fit(host)
+        )
     for candidate in candidates:
+        name = candidate.contender.name
         if candidate.built is not None:
-            name = candidate.contender.name
             click.echo(
                 f"{name:24} {candidate.version or 'version unknown'}  {candidate.built.path}"
             )
+        else:
+            click.echo(f"{name:24} not built, as told above")
     failed = sum(candidate.fault is not None for candidate in candidates)
     click.echo(f"{len(candidates) - failed} built, {failed} not")
     sys.exit(1 if failed else 0)
