@@ -122,22 +122,23 @@ class DiesAfterItsAnswer(FakeHost):
         self._successor = successor
 
     def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
-        if not self.processes:
-            raise HostError("refused")
-        (fake,) = self.processes.values()
-        if fake.exited is None:
-            fake.exited = Exited(7, 0.1, survivors=0, killed=False)
-            return Exchange(RIGHT, closed=True)
-        if self._successor is None:
-            raise HostError("refused")
-        return Exchange(self._successor, closed=True)
+        for fake in self.processes.values():
+            if not fake.listens_on(address[1]):
+                continue
+            if fake.exited is None:
+                fake.exited = Exited(7, 0.1, survivors=0, killed=False)
+                return Exchange(RIGHT, closed=True)
+            if self._successor is not None:
+                return Exchange(self._successor, closed=True)
+        raise HostError("refused")
 
 
 @pytest.mark.parametrize(
-    ("successor", "told"), [(None, ""), (RIGHT, ": port 20000 is taken by another process")]
+    ("successor", "told", "starts"),
+    [(None, "", 1), (RIGHT, ": port 20002 is taken by another process", 3)],
 )
 def test_a_server_that_ends_with_its_first_answer(
-    world: World, successor: bytes | None, told: str
+    world: World, successor: bytes | None, told: str, starts: int
 ) -> None:
     """Regression: its own answer was taken for one of another process on its port."""
     host = DiesAfterItsAnswer(successor)
@@ -145,6 +146,37 @@ def test_a_server_that_ends_with_its_first_answer(
     failed = failure(replace(world, server_host=host), racer("dies-mid-trial", "at-once"))
     assert failed.reason == f"dies-mid-trial:at-once ended before it was ready (exit 7){told}"
     assert failed.log_tail == "out of memory"
+    assert len(host.processes) == starts
+
+
+def test_a_port_lost_to_another_process_is_given_up_for_another(world: World) -> None:
+    """Regression: a race lost for a port took the server out of the run."""
+
+    class Racing(FakeHost):
+        def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+            if address[1] == 20000:
+                return Exchange(b"", closed=True)
+            return super().exchange(address, payload, silence_s)
+
+    host = Racing()
+    host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: RIGHT))
+    assert lifecycle.start(replace(world, server_host=host), racer("hello")).port == 20001
+
+
+def test_a_server_that_takes_long_for_its_first_answer_is_ready_in_the_end(world: World) -> None:
+    """Regression: no server was ready that needed more than 0.3 s to answer."""
+
+    class Slow(FakeHost):
+        def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+            if self.processes and silence_s < 2:
+                self.sleep(silence_s)
+                return Exchange(b"", closed=False)
+            return super().exchange(address, payload, silence_s)
+
+    host = Slow()
+    host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: RIGHT))
+    resident = lifecycle.start(replace(world, server_host=host), racer("hello"))
+    assert resident.ready_s > 2
 
 
 def test_a_good_server_starts_answers_and_stops(world: World) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from deadheat.errors import DeadheatError
-from deadheat.host import Completed, Sample
-from deadheat.host.fake import FakeServer
+from deadheat.host import Completed, Exited, HostError, Sample
+from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.protocol import Protocol
 from deadheat.store import Store, StoreError, TrialRecord
 from tests.campaign.fake_world import GREETING, FakeWorld, greet
@@ -412,3 +412,21 @@ def test_the_machine_and_the_command_are_kept(fake: FakeWorld) -> None:
     assert build["server"] == "fast"
     assert "main.c" in json.loads(build["files"])
     assert json.loads(build["toolchains"]) == {"maker": "1.0"}
+
+
+def test_a_stop_that_fails_leaves_none_of_the_others_running(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: the first stop that raised kept all that were to follow from being stopped."""
+    stop, stops = FakeHost.stop, itertools.count(1)
+
+    def failing_once(host: FakeHost, process: str, signal: str, deadline_s: float) -> Exited:
+        ended = stop(host, process, signal, deadline_s)
+        if next(stops) == 1:
+            raise HostError("the agent lost it")
+        return ended
+
+    monkeypatch.setattr(FakeHost, "stop", failing_once)
+    with pytest.raises(HostError, match="the agent lost it"):
+        fake.conduct(protocol())
+    assert fake.left_running() == []

@@ -5,13 +5,14 @@ from urllib.parse import urlsplit
 
 from deadheat.campaign.racer import HOST, Racer
 from deadheat.campaign.response import Response
-from deadheat.campaign.verify import BODY, fault_of, first_answer
+from deadheat.campaign.verify import BODY, PATIENCE_S, SILENCE_S, fault_of, first_answer
 from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
 from deadheat.host import Exited, Host, HostError, ProcessSpec, Usage
 
 ASK_INTERVAL_S = 0.02
 LOG_TAIL_BYTES = 2000
+PORTS_TRIED = 3
 LEFT_RUNNING = Exited(exit_code=0, elapsed_s=0.0, survivors=0, killed=False)
 
 
@@ -23,6 +24,10 @@ class StartFailed(DeadheatError):
         super().__init__(f"{message}\n{shown}" if shown else message)
         self.reason = message
         self.log_tail = log_tail
+
+
+class PortTaken(StartFailed):
+    """Another process listens on the port that was free a moment ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +56,28 @@ class Resident:
 def start(world: World, racer: Racer) -> Resident:
     """Start a racer on a free port and wait for its first right answer.
 
-    Raises `StartFailed`; nothing of it is left running then.
+    A port that another process takes first is given up for another. Raises `StartFailed`; nothing
+    of it is left running then.
     """
-    host = world.server_host
     if racer.url is not None:
         return _join(world, racer, racer.url)
+    for _ in range(PORTS_TRIED - 1):
+        try:
+            return _start(world, racer)
+        except PortTaken:
+            continue
+    return _start(world, racer)
+
+
+def _start(world: World, racer: Racer) -> Resident:
+    host = world.server_host
     port = host.free_port()
     log_path = str(world.logs / f"{racer.name.replace(':', '-')}-{port}.log")
     spec = ProcessSpec(
         racer.command_at(port), cwd=racer.cwd, env=racer.env_at(port), cpus=world.server_cpus
     )
     if is_taken(host, port):
-        raise StartFailed(f"{racer.name}: port {port} is taken by another process", "")
+        raise PortTaken(f"{racer.name}: port {port} is taken by another process", "")
     begun_s = host.now_s()
     try:
         process = host.start(spec, log_path)
@@ -137,12 +152,16 @@ def _join(world: World, racer: Racer, url: str) -> Resident:
 def _await_ready(world: World, resident: Resident, begun_s: float) -> None:
     host, racer = world.server_host, resident.racer
     answer: Response | None = None
+    silence_s = SILENCE_S
     while host.now_s() - begun_s < racer.ready_s:
-        answer = first_answer(host, resident.address)
+        asked_s = host.now_s()
+        answer = first_answer(host, resident.address, silence_s=silence_s)
         if (end := ended(world, resident)) is not None:
-            raise StartFailed(_how_it_ended(host, resident, end), log_tail(world, resident))
+            raise _early_end(world, resident, end)
         if answer is not None and _fault(racer, answer) is None:
             return
+        if answer is None and host.now_s() - asked_s >= silence_s:
+            silence_s = min(2 * silence_s, PATIENCE_S)  # it listens, and takes its time
         host.sleep(ASK_INTERVAL_S)
     fault = _fault(racer, answer) if answer is not None else "it never answered"
     raise StartFailed(
@@ -156,10 +175,11 @@ def _fault(racer: Racer, answer: Response) -> str | None:
     return fault_of(answer, racer.media_type, BODY)
 
 
-def _how_it_ended(host: Host, resident: Resident, ended: Exited) -> str:
-    told = f"{resident.racer.name} ended before it was ready ({ended.how})"
-    if ended.exit_code == 0:
-        return f"{told}: its command has to stay in the foreground"
-    if is_taken(host, resident.port):
-        return f"{told}: port {resident.port} is taken by another process"
-    return told
+def _early_end(world: World, resident: Resident, end: Exited) -> StartFailed:
+    told = f"{resident.racer.name} ended before it was ready ({end.how})"
+    words = log_tail(world, resident)
+    if end.exit_code == 0:
+        return StartFailed(f"{told}: its command has to stay in the foreground", words)
+    if is_taken(world.server_host, resident.port):
+        return PortTaken(f"{told}: port {resident.port} is taken by another process", words)
+    return StartFailed(told, words)

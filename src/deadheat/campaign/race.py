@@ -14,6 +14,7 @@ from deadheat.campaign.racer import CANARY
 from deadheat.campaign.standings import Look, Standings
 from deadheat.campaign.trial import Slot, load_spec, measure
 from deadheat.campaign.world import World
+from deadheat.errors import DeadheatError
 from deadheat.load import LoadSpec
 from deadheat.protocol import Protocol
 from deadheat.store import Store, TrialRecord
@@ -153,8 +154,15 @@ class Race:
             self.standings.set_ceiling(level, one.warmed.rate_per_s)
 
     def _stop_all(self, started: list[Started]) -> None:
+        """Stop each, whatever happens at another; what happened first is raised in the end."""
+        faults: list[DeadheatError] = []
         for one in started:
-            self._grid.stop(one)
+            try:
+                self._grid.stop(one)
+            except DeadheatError as error:
+                faults.append(error)
+        if faults:
+            raise faults[0]
 
     def _rivals_in_order(self) -> list[Entrant]:
         return self._shuffled(e for e in self._entrants if e.racer.role == "rival")

@@ -87,9 +87,12 @@ def fault_of(response: Response | None, media_type: str, body: bytes) -> str | N
     return None
 
 
-def first_answer(host: Host, address: tuple[str, int], path: str = "/") -> Response | None:
+def first_answer(
+    host: Host, address: tuple[str, int], path: str = "/", silence_s: float = SILENCE_S
+) -> Response | None:
     """One `GET`; None while nothing answers."""
-    return _ask(host, address, _request("Connection: close\r\n", path=path)).first
+    request = _request("Connection: close\r\n", path=path)
+    return _ask(host, address, request, silence_s=silence_s).first
 
 
 @dataclass(frozen=True, slots=True)
