@@ -17,6 +17,7 @@ COMMANDS = (
     "new",
     "report",
     "compare",
+    "audit",
     "plan",
     "protocols",
     "doctor",

@@ -6,7 +6,7 @@ from pathlib import Path
 from deadheat.catalog import file_fault, read_toml
 from deadheat.errors import DeadheatError
 from deadheat.protocol.amend import amend
-from deadheat.protocol.model import Entry, Protocol, Restart, Stopping, Warmup
+from deadheat.protocol.model import Entry, Protocol, Restart, Stopping, Warmup, label_of
 from deadheat.protocol.origin import Origin
 from deadheat.protocol.recovery import Recovery
 
@@ -19,6 +19,7 @@ __all__ = [
     "Stopping",
     "Warmup",
     "amend",
+    "label_of",
     "load_protocol",
     "protocol_names",
 ]

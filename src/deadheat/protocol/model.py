@@ -1,6 +1,7 @@
 """What `protocols/NAME.toml` may say: what to measure, as data."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -75,16 +76,8 @@ class Protocol(Strict):
 
     @property
     def label(self) -> str:
-        """The name with all that a reader must not overlook: `kzmake-2018, best of 5, scaled 0.1`.
-
-        A protocol that replays nothing is its name.
-        """
-        parts = [self.name]
-        if self.origin is not None:
-            parts = [f"replay of {self.name}", f"{self.aggregate} of {self.stopping.repetitions}"]
-        if self.duration_scale != 1:
-            parts.append(f"scaled {self.duration_scale:g}")
-        return ", ".join([*parts, *self.deviations])
+        """The name with all that a reader must not overlook."""
+        return label_of(self.model_dump())
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
@@ -109,3 +102,17 @@ class Protocol(Strict):
         if self.recovery is not None and (self.restart != "never" or len(self.connections) > 1):
             raise ValueError("recovery needs restart = 'never' and a single connection level")
         return self
+
+
+def label_of(values: Mapping[str, Any]) -> str:
+    """A stored protocol's label: `replay of kzmake-2018, best of 5, scaled 0.1`.
+
+    A protocol that replays nothing is its name.
+    """
+    parts = [str(values.get("name", "?"))]
+    if values.get("origin"):
+        repetitions = values["stopping"]["repetitions"]
+        parts = [f"replay of {parts[0]}", f"{values['aggregate']} of {repetitions}"]
+    if (scale := values.get("duration_scale", 1)) != 1:
+        parts.append(f"scaled {scale:g}")
+    return ", ".join([*parts, *values.get("deviations", ())])

@@ -2,6 +2,7 @@
 
 import shlex
 
+from deadheat.protocol import label_of
 from deadheat.report import words
 from deadheat.report.analysis import Analysis
 from deadheat.report.view import RunView
@@ -11,7 +12,7 @@ def heading(view: RunView, analysis: Analysis) -> list[str]:
     """A title, then what was measured, when, on what and with what."""
     contenders = words.count(len(view.rivals), "contender")
     lines = [
-        f"{contenders} under protocol {view.protocol.get('name', '?')}: {_state(view)}",
+        f"{contenders} under protocol {label_of(view.protocol)}: {_state(view)}",
         f"run {view.run_id}, {words.moment(view.started_at)}",
         _measured(view, analysis),
         *_machines(view),

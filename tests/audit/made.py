@@ -1,0 +1,108 @@
+"""Replays and figures made for a test: pure values, no store."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from deadheat.audit.case import Case
+from deadheat.audit.replay import Contender, Replay, Trial
+from deadheat.protocol import Protocol
+from deadheat.protocol.figures import Figure, Figures
+
+Rates = Mapping[str, Sequence[float]]
+
+
+def protocol(**values: Any) -> Protocol:
+    origin = {
+        "figures": "paper",
+        "command": "wrk -c 100",
+        "body": "Hello",
+        "client_host": "another",
+        "server": "a machine",
+        "sources": ["a page"],
+        **values.pop("origin", {}),
+    }
+    return Protocol.model_validate(
+        {
+            "name": "paper",
+            "about": "For a test.",
+            "generator": "wrk",
+            "connections": [100],
+            "duration_s": 10.0,
+            "residency": "alone",
+            "aggregate": "best",
+            "warmup": {"kind": "none"},
+            "stopping": {"kind": "fixed", "repetitions": 3},
+            "origin": origin,
+            **values,
+        }
+    )
+
+
+def trial(rate: float | None, repetition: int = 1, connections: int = 100, **values: Any) -> Trial:
+    made: dict[str, Any] = {
+        "id": repetition,
+        "connections": connections,
+        "repetition": repetition,
+        "reason": None if rate else "it died",
+        "rate_per_s": rate,
+        "requests": round((rate or 0) * 10),
+        "elapsed_s": 10.0,
+        "cpus_used": 1.0,
+        "memory_peak_bytes": 1 << 20,
+        "errors": {},
+        "gates_failed": {},
+        "bytes_in": None,
+        "served": None,
+    }
+    return Trial(**made | values)
+
+
+def contender(row: str, rates: Sequence[float], **values: Any) -> Contender:
+    trials = tuple(trial(rate, number) for number, rate in enumerate(rates, start=1))
+    made: dict[str, Any] = {
+        "name": row.lower(),
+        "row": row,
+        "role": "rival",
+        "workers": 1,
+        "version": "1.0",
+        "fault": None,
+        "card": {"keep_alive": True, "head_bytes": 100},
+        "trials": trials,
+    }
+    return Contender(**made | values)
+
+
+def replay(rivals: Sequence[Contender], **values: Any) -> Replay:
+    made: dict[str, Any] = {
+        "run_id": "20261120-130405-a1b2",
+        "started_at": "2026-11-20T13:04:05+00:00",
+        "state": "complete",
+        "protocol": protocol(),
+        "command": ("deadheat", "run", "--protocol", "paper"),
+        "deadheat_version": "0",
+        "generator_version": "wrk 4",
+        "hosts": {},
+        "cpus": {},
+        "rivals": tuple(rivals),
+        "null_server": None,
+        "missing": {},
+    }
+    return Replay(**made | values)
+
+
+def figure(row: str, rate: float | None, connections: int = 100, **values: Any) -> Figure:
+    return Figure(row, connections, rate, 1.0, "a page", **values)
+
+
+def figures(*ones: Figure) -> Figures:
+    return Figures("paper", ones)
+
+
+def case(
+    rivals: Sequence[Contender],
+    published: Sequence[Figure],
+    repetitions: Sequence[Figure] = (),
+    **values: Any,
+) -> Case:
+    single = figures(*repetitions) if repetitions else None
+    return Case.of(replay(rivals, **values), figures(*published), single)

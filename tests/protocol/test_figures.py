@@ -1,0 +1,81 @@
+from pathlib import Path
+
+import pytest
+
+from deadheat.errors import DeadheatError
+from deadheat.protocol.figures import Figures, read_figures, shipped_figures
+
+HERE = Path(__file__).resolve().parents[2]
+TABLE = """\
+row,connections,rate_per_s,precision,source
+Alpha,10,1234.50,0.01,a page
+Alpha,100,nan,0.01,a page
+Beta,10,99,1,another page
+"""
+
+
+def read(folder: Path, text: str) -> Figures:
+    path = folder / "blog.csv"
+    path.write_text(text)
+    return read_figures(path)
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "published").glob("*.csv")), ids=lambda p: p.stem)
+def test_every_shipped_figure_has_its_source_and_its_printed_precision(path: Path) -> None:
+    for one in read_figures(path).figures:
+        assert one.source
+        if one.rate_per_s is not None:
+            digits = one.rate_per_s / one.precision
+            assert digits == pytest.approx(round(digits), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "levels"),
+    [
+        ("kzmake-2018", 33, (10, 100, 1000)),
+        ("woo-2016", 13, (10, 100)),
+        ("landshark-2009", 10, (100, 1000, 10_000, 20_000)),
+        ("costajob-2020", 9, (100,)),
+    ],
+)
+def test_the_published_tables_are_whole(name: str, rows: int, levels: tuple[int, ...]) -> None:
+    found = shipped_figures(HERE, name)
+    assert (len(found.rows), found.levels) == (rows, levels)
+    assert len(found.figures) == rows * len(levels)
+
+
+def test_a_table_is_read(tmp_path: Path) -> None:
+    found = read(tmp_path, TABLE)
+    assert (found.name, found.rows, found.levels) == ("blog", ("Alpha", "Beta"), (10, 100))
+    assert found.sources == ("a page", "another page")
+    assert found.at(10)["Alpha"].rate_per_s == 1234.5
+    assert found.at(100)["Alpha"].rate_per_s is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        ("precision,", "precise,", r":1: missing column precision, unknown column 'precise'"),
+        (",10,1234", ",ten,1234", r":2: connections: expected a number from 1, got 'ten'"),
+        (",10,1234", ",1.5,1234", r":2: connections: expected a whole number, got 1\.5"),
+        ("1234.50", "fast", r":2: rate_per_s: expected a number from 0, got 'fast'"),
+        ("99,1,", "-99,1,", r":4: rate_per_s: expected a number from 0, got '-99'"),
+        ("0.01,a page\nAlpha", ",a page\nAlpha", r":2: precision: expected a number"),
+        (",another page", ",", r":4: source: expected a text"),
+        (",another page", "", r":4: expected 5 columns"),
+        (",another page", ",a, b", r":4: expected 5 columns"),
+        ("Beta,10", "Alpha,10", r":4: 'Alpha' at 10 stands in line 2 too"),
+        (TABLE.partition("\n")[2], "", r":2: expected a figure, found the end"),
+    ],
+)
+def test_a_fault_has_its_line(tmp_path: Path, before: str, after: str, fault: str) -> None:
+    with pytest.raises(DeadheatError, match=r"blog\.csv" + fault):
+        read(tmp_path, TABLE.replace(before, after, 1))
+
+
+def test_a_table_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DeadheatError, match="cannot be read: No such file") as caught:
+        read_figures(tmp_path / "blog.csv")
+    assert caught.value.hint is None
+    with pytest.raises(DeadheatError, match=r"no published figures .*none\.csv"):
+        shipped_figures(HERE, "none")

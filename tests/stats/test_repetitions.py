@@ -1,0 +1,46 @@
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from deadheat.stats.repetitions import best_of_bias, differ, typical
+
+RATES = [100.0, 108.0, 97.0, 103.0, 101.0]
+
+
+def test_typical_is_the_t_interval_of_the_logarithms() -> None:
+    found = typical(RATES)
+    assert found is not None
+    logs = np.log(RATES)
+    low, high = stats.t.interval(0.95, 4, loc=logs.mean(), scale=stats.sem(logs))
+    assert found.mean == pytest.approx(stats.gmean(RATES))
+    assert (found.low, found.high) == (pytest.approx(math.exp(low)), pytest.approx(math.exp(high)))
+
+
+def test_one_repetition_says_nothing_of_its_scatter() -> None:
+    assert typical([100.0]) is None
+    assert typical([100.0, 0.0]) is None
+    assert differ([1.0], RATES) is None
+
+
+@pytest.mark.parametrize("shift", [1.0, 1.02, 1.05, 1.1, 1.5])
+def test_differ_is_welchs_test(shift: float) -> None:
+    other = [rate * shift for rate in [99.0, 104.0, 95.0]]
+    p = stats.ttest_ind(RATES, other, equal_var=False).pvalue
+    assert differ(RATES, other) is bool(p < 0.05)
+
+
+def test_repetitions_without_scatter() -> None:
+    assert differ([1.0, 1.0], [2.0, 2.0]) is True
+    assert differ([1.0, 1.0], [1.0, 1.0]) is False
+
+
+@pytest.mark.parametrize(("n", "bias"), [(1, 0.0), (2, 1 / math.sqrt(math.pi)), (5, 1.16296)])
+def test_the_best_of_n_flatters_by_a_known_amount(n: int, bias: float) -> None:
+    assert best_of_bias(n) == pytest.approx(bias, abs=1e-5)
+
+
+def test_the_best_of_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="best of 0"):
+        best_of_bias(0)
