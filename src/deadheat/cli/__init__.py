@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import keyword
 import sys
 
 import click
@@ -16,6 +17,8 @@ COMMANDS = (
     "verify",
     "new",
     "report",
+    "export",
+    "import",
     "compare",
     "audit",
     "plan",
@@ -35,7 +38,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"deadheat.cli.{name}").command
+        module = f"{name}_" if keyword.iskeyword(name) else name
+        command: click.Command = importlib.import_module(f"deadheat.cli.{module}").command
         return command
 
     def resolve_command(

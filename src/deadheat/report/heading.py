@@ -15,6 +15,7 @@ def heading(view: RunView, analysis: Analysis) -> list[str]:
         f"{contenders} under protocol {label_of(view.protocol)}: {_state(view)}",
         f"run {view.run_id}, {words.moment(view.started_at)}",
         _measured(view, analysis),
+        *_foreign(view),
         *_machines(view),
         f"{view.generator_version}, deadheat {view.deadheat_version}, seed {view.seed}",
     ]
@@ -33,6 +34,12 @@ def _state(view: RunView) -> str:
     why = str(view.conclusion.get("why") or view.state)
     text = why if view.state in ("complete", why) else f"{view.state}: {why}"
     return f"{text} after {words.duration(view.elapsed_s)}"
+
+
+def _foreign(view: RunView) -> list[str]:
+    """Where the run came from, if it was measured elsewhere."""
+    imported = view.conclusion.get("imported")
+    return [f"imported from {imported['from']}: measured elsewhere"] if imported else []
 
 
 def _measured(view: RunView, analysis: Analysis) -> str:

@@ -1,6 +1,7 @@
 """The store's schema, as numbered steps. A step that has been released is never changed."""
 
 import sqlite3
+from contextlib import closing
 
 MIGRATIONS: tuple[str, ...] = (
     # 1: runs and what they hold
@@ -152,3 +153,12 @@ def schema_version(connection: sqlite3.Connection) -> int:
     if (tables or version) and "trial" not in tables:
         raise ValueError("it is the database of another program")
     return int(version)
+
+
+def new_schema() -> set[tuple[str, str, str]]:
+    """Type, name and SQL of all that a new store holds."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        migrate(connection)
+        return set(
+            connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+        )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from deadheat.errors import DeadheatError
+from deadheat.store.copying import copy_run
 from deadheat.store.migrations import MIGRATIONS, migrate, schema_version
 from deadheat.store.records import TrialRecord
 from deadheat.store.writer import Writer
@@ -153,6 +154,15 @@ class Store:
             fingerprint=json.dumps(fingerprint),
             result=json.dumps(result),
         )
+
+    def take(self, other: "Store", run_id: str, mark: Mapping[str, Any] | None = None) -> None:
+        """Copy a run of another store, whole, with `mark` among what its conclusion says."""
+        with self._commit() as connection:
+            copy_run(other._connection, connection, run_id, mark or {})
+
+    def settle(self) -> None:
+        """Fold the log into the file, which then is all there is of the store."""
+        self._connection.execute("PRAGMA journal_mode = DELETE")
 
     def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
         """Rows of a query, as dictionaries."""

@@ -1,0 +1,107 @@
+"""Bundles: a run with all its raw data in one file, which is a store of its own, compressed.
+
+A bundle is read where it lies, or taken into another store. It may come from anybody, so nothing
+in it is believed before it is checked: its schema has to be ours to the letter, its pages and
+references sound, and its runs new to the store that takes them.
+"""
+
+import datetime
+import lzma
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from deadheat.store.migrations import new_schema
+from deadheat.store.store import Store, StoreError
+
+SIZE_BYTES_MAX = 4 * 1024**3
+CHUNK_BYTES = 1 << 20
+
+SCHEMA = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
+
+
+def export_run(store: Store, run_id: str, path: Path) -> None:
+    """Write the run to a bundle. Raises `StoreError` where it cannot be written."""
+    try:
+        with tempfile.TemporaryDirectory(dir=path.absolute().parent) as folder:
+            plain, packed = Path(folder) / "run.sqlite", Path(folder) / "run.xz"
+            with Store(plain) as single:
+                single.take(store, run_id)
+                single.settle()
+            with plain.open("rb") as source, lzma.open(packed, "wb") as target:
+                shutil.copyfileobj(source, target, CHUNK_BYTES)
+            packed.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"the bundle {path} cannot be written: {error.strerror}", "name another file"
+        ) from error
+
+
+@contextmanager
+def open_bundle(path: Path) -> Iterator[Store]:
+    """The bundle as a store to read from.
+
+    Raises `StoreError` for what is no sound bundle.
+    """
+    with tempfile.TemporaryDirectory(prefix="deadheat-") as folder:
+        plain = Path(folder) / "bundle.sqlite"
+        try:
+            with lzma.open(path) as source, plain.open("wb") as target:
+                _copy(source, target)
+            opened = Store(plain, read_only=True)
+        except (OSError, EOFError, lzma.LZMAError) as error:
+            raise _unsound(path, error.strerror if isinstance(error, OSError) else error) from error
+        except StoreError as error:
+            raise _unsound(path, error.__cause__) from error
+        with closing(opened) as store:
+            _check(store, path)
+            yield store
+
+
+def import_runs(store: Store, bundle: Store, name: str) -> list[str]:
+    """Take every run of a bundle into `store`, marked as foreign; returns their ids.
+
+    Raises `StoreError` where one of them is there already; then none is taken.
+    """
+    ids = [row["id"] for row in bundle.rows("SELECT id FROM run ORDER BY started_at, id")]
+    for run_id in ids:
+        if store.rows("SELECT 1 FROM run WHERE id = ?", run_id):
+            raise StoreError(
+                f"the store {store.path} has a run {run_id} already",
+                "there is nothing to import, or name another store with --store FILE",
+            )
+    at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    for run_id in ids:
+        store.take(bundle, run_id, {"imported": {"at": at, "from": name}})
+    return ids
+
+
+def _copy(source: lzma.LZMAFile, target: BinaryIO) -> None:
+    left_bytes = SIZE_BYTES_MAX
+    while chunk := source.read(CHUNK_BYTES):
+        left_bytes -= len(chunk)
+        if left_bytes < 0:
+            raise EOFError(f"it unpacks to more than {SIZE_BYTES_MAX // 1024**3} GiB")
+        target.write(chunk)
+
+
+def _check(store: Store, path: Path) -> None:
+    """A view or trigger under a table's name would run at every read: none may be there."""
+    if {(row["type"], row["name"], row["sql"]) for row in store.rows(SCHEMA)} != new_schema():
+        raise _unsound(path, "its tables are not those of a store")
+    faults = [row["integrity_check"] for row in store.rows("PRAGMA integrity_check(1)")]
+    if faults != ["ok"]:
+        raise _unsound(path, faults[0])
+    if broken := store.rows("PRAGMA foreign_key_check"):
+        raise _unsound(path, f"a row of {broken[0]['table']} refers to none")
+    if not store.rows("SELECT 1 FROM run"):
+        raise _unsound(path, "it holds no run")
+
+
+def _unsound(path: Path, reason: object) -> StoreError:
+    return StoreError(
+        f"{path} is no bundle that can be read: {reason}", "make one: deadheat export RUN"
+    )
