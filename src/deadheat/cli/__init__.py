@@ -20,6 +20,7 @@ COMMANDS = (
     "export",
     "import",
     "compare",
+    "regress",
     "audit",
     "plan",
     "protocols",

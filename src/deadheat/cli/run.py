@@ -30,7 +30,7 @@ INTERRUPTED = 130  # as a shell says it
 LATENCY_S = 5.0
 
 
-class _WithCommand(click.Command):
+class WithCommand(click.Command):
     """What stands behind `--` is a command line of the user's, not a server's name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -42,7 +42,7 @@ class _WithCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command("run", cls=_WithCommand)
+@click.command("run", cls=WithCommand)
 @click.argument("servers", nargs=-1)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @protocol_options

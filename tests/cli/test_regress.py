@@ -1,0 +1,97 @@
+"""`deadheat regress` on a real repository of two revisions."""
+
+import json
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from deadheat.report.regression import EXIT_CODES, Outcome
+from tests.cli.conftest import Deadheat
+from tests.servers.racers import CATALOG, PYTHON
+
+HELLO = (CATALOG / "servers/hello/hello.py").read_text()
+SLOWER = HELLO.replace("import sys\n", "import sys\nimport time\n").replace(
+    "        self.end_headers()\n", "        self.end_headers()\n        time.sleep(0.02)\n"
+)
+RACE = ("--protocol", "brief", "--invocations", "3", "--repetitions", "9", "--duration", "100ms")
+START = ("--", *PYTHON, "made.py", "127.0.0.1", "{port}")
+BUILD = "cp server.py made.py"
+
+
+def git(repository: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=somebody", "-c", "user.email=nobody@localhost")
+    subprocess.run(["git", "-C", repository, *who, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three commits: good, the same again under the tag `same`, and slower."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    for text, tag in ((HELLO, "good"), (HELLO + "# same\n", "same"), (SLOWER, "slower")):
+        (folder / "server.py").write_text(text)
+        git(folder, "add", ".")
+        git(folder, "commit", "-q", "-m", tag)
+        git(folder, "tag", tag)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_a_slowdown_never_passes_and_every_output_says_the_same(
+    deadheat: Deadheat, repository: Path, tmp_path: Path
+) -> None:
+    """On a busy machine the gates may make it inconclusive."""
+    comment, junit = tmp_path / "comment.md", tmp_path / "junit.xml"
+    files = ("--comment", str(comment), "--junit", str(junit))
+    ended = deadheat("regress", "--base", "good", "--build", BUILD, *RACE, *files, "--json", *START)
+    told = json.loads(ended.out)
+    assert told["outcome"] in ("FAIL", "INCONCLUSIVE")
+    assert ended.code == EXIT_CODES[Outcome[told["outcome"]]]
+    assert comment.read_text().startswith(f"### deadheat: {told['outcome']}\n")
+    suite = ElementTree.parse(junit).getroot()
+    fails, skips = int(suite.get("failures", "")), int(suite.get("skipped", ""))
+    assert (fails, skips) == ((1, 0) if told["outcome"] == "FAIL" else (0, 1))
+
+
+def test_a_revision_is_built_once(deadheat: Deadheat, repository: Path, home: Path) -> None:
+    options = ("--base", "good", "--head", "same", "--build", BUILD)
+    first = deadheat("regress", *options, *RACE, *START)
+    again = deadheat("regress", *options, *RACE, *START)
+    assert first.err.count("building") == 2
+    assert again.err.count("building") == 0
+    assert "deadheat report 2" in again.out
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--base", "nothing"), "--base nothing: no such revision"),
+        (("--base", "good", "--head", "none"), "--head none: no such revision"),
+        (("--base", "good", "--build", "echo broken; exit 7"), "  | broken"),
+    ],
+)
+def test_what_cannot_be_raced_is_told(
+    deadheat: Deadheat, repository: Path, options: tuple[str, ...], told: str
+) -> None:
+    ended = deadheat("regress", *options, *RACE, *START)
+    assert ended.code == 1
+    assert told in ended.err
+
+
+def test_a_start_command_is_asked_for(deadheat: Deadheat, repository: Path) -> None:
+    ended = deadheat("regress", "--base", "good", *RACE)
+    assert ended.code == 1
+    assert "no command that starts the server" in ended.err
+
+
+def test_outside_of_a_repository_it_says_so(
+    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    ended = deadheat("regress", "--base", "good", *RACE, *START)
+    assert ended.code == 1
+    assert "is not in a git repository" in ended.err

@@ -1,0 +1,86 @@
+"""Verdicts on a change, read off made runs whose truth is known."""
+
+import math
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from deadheat.report.analysis import analyse
+from deadheat.report.load import load_view
+from deadheat.report.regression import (
+    Outcome,
+    Regression,
+    comment,
+    judge,
+    junit,
+    regressions,
+    sentence,
+    worst,
+)
+from deadheat.report.view import RunView
+from tests.report.made import made_run
+
+
+def raced(folder: Path, base: float, head: float, blocks: int = 12) -> RunView:
+    run = made_run(folder / "runs.sqlite")
+    run.race({"base-1": base, "head-2": head}, blocks=blocks)
+    run.end()
+    return load_view(run.store, run.run_id)
+
+
+def found_in(view: RunView) -> list[Regression]:
+    return regressions(view, analyse(view), "base-1", "head-2")
+
+
+def test_a_slower_head_fails(tmp_path: Path) -> None:
+    view = raced(tmp_path, 9000, 6000)
+    (one,) = found_in(view)
+    assert one.outcome is Outcome.FAIL
+    assert one.low < 6 / 9 < one.high < 1
+    assert "slower [" in sentence(one)
+    assert comment(view, [one]).startswith("### deadheat: FAIL\n")
+    suite = ElementTree.fromstring(junit(view, [one]))
+    (failure,) = suite.findall("testcase/failure")
+    assert failure.get("message") == one.why
+
+
+def test_a_faster_head_passes(tmp_path: Path) -> None:
+    view = raced(tmp_path, 6000, 9000)
+    (one,) = found_in(view)
+    assert one.outcome is Outcome.PASS
+    assert 1 < one.low < 9 / 6 < one.high
+    suite = ElementTree.fromstring(junit(view, [one]))
+    assert (suite.get("failures"), suite.get("skipped"), suite.get("tests")) == ("0", "0", "1")
+
+
+def test_too_little_data_is_inconclusive_and_never_a_pass(tmp_path: Path) -> None:
+    view = raced(tmp_path, 9000, 9000, blocks=1)
+    (one,) = found_in(view)
+    assert one.outcome is Outcome.INCONCLUSIVE
+    assert ElementTree.fromstring(junit(view, [one])).get("skipped") == "1"
+    assert one.to_json()["minimum_detectable_effect"] is None
+    assert "| – |" in comment(view, [one])
+
+
+def test_the_worst_level_decides(tmp_path: Path) -> None:
+    (good,) = found_in(raced(tmp_path / "a", 6000, 9000))
+    (bad,) = found_in(raced(tmp_path / "b", 9000, 6000))
+    assert worst([good, bad]) is Outcome.FAIL
+    assert worst([good]) is Outcome.PASS
+    assert worst([]) is Outcome.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"),
+    [
+        (0.98, 1.05, Outcome.PASS),
+        (1.01, 1.05, Outcome.PASS),
+        (0.975, 0.99, Outcome.PASS),  # slower, and by less than the margin
+        (0.90, 0.99, Outcome.FAIL),
+        (0.90, 1.01, Outcome.INCONCLUSIVE),
+        (0.0, math.inf, Outcome.INCONCLUSIVE),
+    ],
+)
+def test_a_verdict_is_read_off_the_interval(low: float, high: float, outcome: Outcome) -> None:
+    assert judge(low, high, margin=0.03) is outcome
