@@ -79,7 +79,7 @@ function server(row) {
   const { contender, standing, panel } = row;
   const told = [contender.language, contender.version].filter(Boolean).join(" · ");
   return [
-    h("a", { href: `#${panel}`, dir: "auto" }, row.name),
+    h("a", { class: "clamp", href: `#${panel}`, dir: "auto" }, row.name),
     told ? h("span", { class: "told", dir: "auto", title: told }, told) : null,
     row.ranked ? null : h("span", { class: "why" }, `not ranked: ${standing.reason ?? "no reason kept"}`),
   ];
@@ -125,10 +125,11 @@ function thenAndNow(comparison, connections) {
   if (!comparison) return [];
   const then = (row) => published(row.contender, comparison, connections);
   const times = (row) => (then(row) && row.rate ? row.rate / then(row).rate_per_s : null);
-  const column = (key, label, title, sort, cell) => ({ key, group: "published", label, title, sort, cell, number: true });
+  const column = (key, label, title, sort, cell, fastFirst = false) =>
+    ({ key, group: "published", label, title, sort, cell, fastFirst, number: true });
   return [
     column("then", "then\nrequests/s", `As ${comparison} printed it at this many connections.`,
-      (row) => then(row)?.rate_per_s ?? null, (row) => words.rate(then(row)?.rate_per_s ?? null)),
+      (row) => then(row)?.rate_per_s ?? null, (row) => words.rate(then(row)?.rate_per_s ?? null), true),
     column("then-rank", "place\nthen", "By the printed rate, among all rows of that table.",
       (row) => then(row)?.rank ?? null,
       (row) => (then(row) ? `${then(row).rank} of ${then(row).rows}` : words.NONE)),

@@ -26,7 +26,7 @@ export function table(caption, headers, rows) {
     h("thead", {}, h("tr", {}, headers.map((text) => h("th", { scope: "col" }, text)))),
     h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, i) =>
       i === 0
-        ? h("th", { scope: "row" }, cell)
+        ? h("th", { scope: "row" }, h("span", { class: "clamp", dir: "auto" }, cell))
         : h("td", { class: numeric(cell) ? "number" : null }, cell))))),
   );
 }
@@ -47,6 +47,14 @@ function fill(element, { on = {}, ...attributes }, children) {
     }
   }
   for (const [event, listener] of Object.entries(on)) element.addEventListener(event, listener);
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  const known = children.flat(Infinity).filter((child) => child !== null && child !== undefined);
+  element.append(...known.map((child) => (child instanceof Node ? child : plain(String(child)))));
   return element;
+}
+
+/** Control and direction characters, which would rearrange what stands around them, escaped. */
+function plain(text) {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, (char) => (/[\n\t]/.test(char)
+    ? char
+    : `\\u${char.codePointAt(0).toString(16).padStart(4, "0")}`));
 }

@@ -19,6 +19,11 @@ export function figure(caption, label, options, headers, rows) {
     ...options,
     width: Math.max(280, Math.min(options.width ?? 640, room())),
   });
+  // The chart is one image to a screen reader; Plot's labels of its parts would be noise.
+  for (const part of chart.querySelectorAll("[aria-label]")) {
+    part.setAttribute("data-part", part.getAttribute("aria-label"));
+    part.removeAttribute("aria-label");
+  }
   chart.setAttribute("role", "img");
   chart.setAttribute("aria-label", label);
   return h("figure", {},

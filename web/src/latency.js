@@ -22,11 +22,12 @@ export function latencyFigure(caption, curves) {
   const [low, high] = [Math.min(...points.map((p) => p.ms)), Math.max(...points.map((p) => p.ms))];
   const ends = drawn.map(({ name, latency }) => ({ name, rarity: 1 / (1 - latency.curve.at(-1)[0]), ms: latency.curve.at(-1)[1] / 1000 }));
   const ticks = logTicks(low, high);
+  const rarities = TICKS.map((q) => 1 / (1 - q)).filter((rarity) => rarity <= most * 1.001);
   return figure(caption, `Time in milliseconds by quantile, ${drawn.map((one) => one.name).join(" and ")}.`, {
-    x: { type: "log", domain: [1 / (1 - FIRST), most], ticks: TICKS.map((q) => 1 / (1 - q)).filter((x) => x <= most * 1.001), tickFormat: share, label: "share of requests that took at most this, %" },
+    x: { type: "log", domain: [1 / (1 - FIRST), most], ticks: rarities, tickFormat: share, label: "share of requests that took at most this, %" },
     y: { type: "log", domain: [ticks[0], ticks.at(-1)], ticks, tickFormat: String, label: "ms" },
     marks: [
-      gridX({ ticks: TICKS.map((q) => 1 / (1 - q)) }), gridY({ ticks }),
+      gridX({ ticks: rarities }), gridY({ ticks }),
       line(points, { x: "rarity", y: "ms", z: "name", stroke: (point) => colour(drawn, point.name), strokeWidth: 2 }),
       dot(ends, { x: "rarity", y: "ms", r: 3, fill: (point) => colour(drawn, point.name) }),
       drawn.length > 1 ? text(ends, { x: "rarity", y: "ms", text: "name", textAnchor: "end", dy: -10, fill: (point) => colour(drawn, point.name), stroke: "var(--ground)", strokeWidth: 4 }) : null,

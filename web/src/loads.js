@@ -18,7 +18,7 @@ function scaling(report, connections) {
   if (!curves.length) return [];
   return [section("scaling", "Scaling with workers", curves.map((curve) => {
     const points = curve.points.filter((point) => point.rate_per_s);
-    const name = curve.setting === "default" ? curve.server : `${curve.server}:${curve.setting}`;
+    const name = words.short(curve.setting === "default" ? curve.server : `${curve.server}:${curve.setting}`);
     const most = Math.max(...points.map((point) => point.workers));
     const first = points[0];
     const gain = (point) => point.ratio_to_fewest ?? { ratio: point.rate_per_s / first.rate_per_s, low: null, high: null };
@@ -54,7 +54,7 @@ function law({ fit }, most, first) {
 
 /** The rate from trial to trial of one start, as a share of that start's first. */
 function decay(report, connections) {
-  const series = rowsAt(report, connections).map((row) => ({ name: row.name, shares: shares(row.trials) }))
+  const series = rowsAt(report, connections).map((row) => ({ name: words.short(row.name), shares: shares(row.trials) }))
     .filter(({ shares: list }) => list.length >= FEWEST_TRIALS);
   if (!series.length) return [];
   const points = series.flatMap(({ name, shares: list }) =>
@@ -69,7 +69,7 @@ function decay(report, connections) {
     h("p", { dir: "auto" }, told),
     figure("Rate by trial since the start", `Each server's rate by trial since its start, in percent of that start's first trial, the mean over starts. ${told}`, {
       width: 960, marginRight: 140,
-      x: { label: "trial since the start", ticks: Math.min(most, 10), tickFormat: "d" },
+      x: { label: "trial since the start", ticks: most > 12 ? 10 : Array.from({ length: most }, (_, i) => i + 1), tickFormat: "d" },
       y: { label: "% of the first", zero: true, nice: true, ticks: 5 },
       marks: [
         gridY({ ticks: 5 }), ruleY([100], { stroke: "var(--muted)" }),

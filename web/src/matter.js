@@ -2,7 +2,7 @@
 
 import { h, scrolling, table } from "./dom.js";
 import { rowsAt } from "./rows.js";
-import { microseconds, percent, span } from "./words.js";
+import { microseconds, percent, short, span } from "./words.js";
 
 const MOST_US = 100_000;
 const STEPS = 500;
@@ -47,7 +47,7 @@ function sentence(own, compared) {
   const last = compared.at(-1);
   return [
     "With ", h("strong", {}, span(own)), ` of your own, ${close} of ${compared.length} servers are within 3 % of the best; the slowest, `,
-    h("span", { dir: "auto" }, last.name), ", gets through ", h("strong", {}, percent(last.capacity)), " of what the best does on the same CPU.",
+    h("span", { dir: "auto" }, short(last.name)), ", gets through ", h("strong", {}, percent(last.capacity)), " of what the best does on the same CPU.",
   ];
 }
 

@@ -25,7 +25,7 @@ function panel(one, standing, id, connections, open) {
   const details = h("details", { class: "panel", id },
     h("summary", {},
       h("span", { class: "rank" }, standing ? words.rank(standing) : words.NONE),
-      h("span", { class: "name", dir: "auto" }, one.label ?? one.name),
+      h("span", { class: "name clamp", dir: "auto" }, one.label ?? one.name),
       h("span", { class: "told" }, one.role === "canary" ? "canary: shows what the machine does" : one.fault ? "did not take part" : cell?.doubtful === false || !cell ? "" : "no valid trial"),
       h("span", { class: "number" }, cell ? `${words.rate(cell.rate_per_s)} requests/s` : "")));
   // Made when first opened: sixty servers' charts at once would keep a phone busy.

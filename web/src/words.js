@@ -51,6 +51,9 @@ export function reading(value, unit) {
 
 export const plural = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
 
+/** A name in a sentence or a chart. */
+export const short = (name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name);
+
 /** A command as a shell takes it. */
 export const shell = (command) =>
   command.map((word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`)).join(" ");

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from deadheat.errors import DeadheatError
-from deadheat.report import json_document, terminal
+from deadheat.report import json_document, terminal, words
 from deadheat.report.analysis import Analysis
 from deadheat.report.view import RunView
 
@@ -26,7 +26,7 @@ def write(view: RunView, analysis: Analysis) -> str:
     """The page with this run in it. The same run makes the same bytes."""
     packed = gzip.compress(json_document.write(view, analysis, indent=None).encode(), mtime=0)
     return fill(
-        title=f"{view.protocol.get('name', '?')} {view.run_id} – deadheat",
+        title=words.plain(f"{view.protocol.get('name', '?')} {view.run_id} – deadheat"),
         plain=_plain(view, analysis),
         document=base64.b64encode(packed).decode(),
     )

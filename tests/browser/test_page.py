@@ -1,0 +1,84 @@
+"""The page in headless Chromium; the checks themselves are in web/test/checks.js."""
+
+import json
+import lzma
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from deadheat.report import load_view, write
+from deadheat.report.page import PAGE
+from deadheat.report.runs import find_run
+from deadheat.store import Store
+from tests.browser.made_page import hostile_run
+
+ROOT = Path(__file__).parents[2]
+WEB = ROOT / "web"
+STORED = ROOT / "docs" / "results" / "2026-11-20-make-run.sqlite.xz"
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
+TIMEOUT_S = 120
+CHECKS = (
+    "answers_first",
+    "sorts",
+    "filters",
+    "chooses_columns_and_level",
+    "opens_panels",
+    "obeys_the_keyboard",
+    "asks_nothing_of_the_network",
+    "passes_axe",
+    "is_readable_in_light_and_dark",
+    "fits_a_phone",
+    "keeps_labels_apart",
+    "shows_hostile_text_as_text",
+)
+
+
+def chromium() -> str | None:
+    given = os.environ.get("CHROMIUM")
+    return given or next(filter(None, map(shutil.which, CHROMIUMS)), None)
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
+    """What each check found, all of them in one browser."""
+    browser, node = chromium(), shutil.which("node")
+    if browser is None:
+        pytest.skip("no Chromium: apt-get install chromium, or set CHROMIUM to one")
+    if node is None:
+        pytest.skip("no Node.js: apt-get install nodejs npm")
+    if not (WEB / "node_modules" / "playwright-core").is_dir() or not PAGE.is_file():
+        pytest.skip("the page is not built: make page")
+    folder = tmp_path_factory.mktemp("page")
+    store = folder / "stored.sqlite"
+    store.write_bytes(lzma.decompress(STORED.read_bytes()))
+    made = folder / "made.sqlite"
+    hostile_run(made)
+    done = subprocess.run(
+        [node, WEB / "test" / "run.js", browser, _page(store), _page(made), folder],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, str | None] = json.loads(done.stdout)
+    return found
+
+
+def _page(path: Path) -> Path:
+    with Store(path, read_only=True) as store:
+        view = load_view(store, find_run(store, None), whole=True)
+    page = path.with_suffix(".html")
+    page.write_text(write(view, "html"), encoding="utf-8")
+    return page
+
+
+def test_no_check_is_left_out(outcomes: dict[str, str | None]) -> None:
+    assert tuple(outcomes) == CHECKS
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_page(outcomes: dict[str, str | None], check: str) -> None:
+    assert outcomes[check] is None, outcomes[check]

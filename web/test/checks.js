@@ -1,0 +1,182 @@
+// What the page has to do, in a real browser: each check throws where it does not.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { visit } from "./browser.js";
+
+const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SCHEMES = ["light", "dark"];
+
+const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) => one.textContent));
+const servers = (page) => texts(page, ".ranking tbody th a");
+
+async function openAll(page) {
+  for (const summary of await page.$$(".panel > summary")) await summary.click();
+  await page.waitForFunction(() => [...document.querySelectorAll(".panel")].every((one) => one.children.length > 1));
+}
+
+/** `real`: a stored run of eight servers; `made`: two levels, workers, rates, hostile text. */
+export const checks = {
+  async answers_first({ context, real }) {
+    const { page } = await visit(context, real);
+    const [heading, table] = await page.$$eval("h1, .ranking tbody", (all) => all.map((one) => one.getBoundingClientRect().top));
+    assert.match(await page.textContent("h1"), /fastest/);
+    assert.ok(heading < table && table < 600, `the table begins at ${table} px`);
+  },
+
+  async sorts({ context, real }) {
+    const { page } = await visit(context, real);
+    const first = await servers(page);
+    assert.equal(await page.getAttribute("th:has(#sort-rank)", "aria-sort"), "ascending");
+    await page.click("#sort-rate");
+    assert.equal(await page.getAttribute("th:has(#sort-rate)", "aria-sort"), "descending");
+    assert.equal(await page.getAttribute("th:has(#sort-rank)", "aria-sort"), "none");
+    const rates = (await texts(page, ".ranking tbody td:nth-child(3)")).map((text) => Number(text.replace(/[(),]/g, "")));
+    assert.deepEqual(rates, [...rates].sort((a, b) => b - a));
+    await page.click("#sort-server");
+    const named = await servers(page);
+    assert.deepEqual(named, [...first].sort((a, b) => a.localeCompare(b)));
+    await page.click("#sort-server");
+    assert.deepEqual(await servers(page), named.reverse());
+    await page.click("#sort-rank");
+    assert.deepEqual(await servers(page), first);
+  },
+
+  async filters({ context, real }) {
+    const { page } = await visit(context, real);
+    await page.fill("#filter-name", "GIN");
+    assert.deepEqual(await servers(page), ["go-gin"]);
+    assert.match(await page.textContent(".status"), /1 of 8 servers/);
+    await page.fill("#filter-name", "");
+    await page.selectOption("#filter-language", "Python");
+    assert.ok((await servers(page)).every((name) => name.startsWith("python-")));
+    await page.selectOption("#filter-language", "");
+    await page.selectOption("#filter-kind", { index: 1 });
+    const kept = (await servers(page)).length;
+    assert.ok(kept > 0 && kept < 8, `${kept} servers of the first kind`);
+  },
+
+  async chooses_columns_and_level({ context, made }) {
+    const { page } = await visit(context, made);
+    const columns = (await texts(page, ".ranking thead th")).length;
+    await page.uncheck("#show-cost");
+    assert.equal((await texts(page, ".ranking thead th")).length, columns - 4);
+    await page.check("#show-published");
+    assert.ok((await texts(page, ".ranking tbody td")).includes("9 of 33"));
+    const before = await texts(page, ".ranking tbody tr");
+    await page.check("#level-10");
+    assert.notDeepEqual(await texts(page, ".ranking tbody tr"), before);
+    assert.match(await page.textContent(".ranking caption"), /at 10 connections/);
+    assert.equal(await page.isChecked("#show-cost"), false);
+  },
+
+  async opens_panels({ context, real }) {
+    const { page, complaints } = await visit(context, real);
+    await openAll(page);
+    for (const panel of await page.$$(".panel")) {
+      assert.ok(await panel.$$eval("svg.chart", (all) => all.length) >= 4);
+      const untold = await panel.$$eval("figure", (all) => all.filter((one) => !one.querySelector("table, p")).length);
+      assert.equal(untold, 0, "a chart without its table");
+      assert.match(await panel.textContent(), /deadheat-load/);
+    }
+    await page.click(".ranking tbody tr:nth-child(2) th a");
+    assert.match(await page.evaluate(() => document.activeElement.textContent), /go-net-http/);
+    assert.deepEqual(complaints, []);
+  },
+
+  async obeys_the_keyboard({ context, real }) {
+    const { page } = await visit(context, real);
+    await page.focus("#sort-rate");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.getAttribute("th:has(#sort-rate)", "aria-sort"), "descending");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "sort-rate");
+    await page.focus("#server-0 > summary");
+    await page.keyboard.press("Space");
+    assert.equal(await page.getAttribute("#server-0", "open"), "");
+    const said = await page.textContent(".said");
+    await page.focus("#own-work");
+    await page.keyboard.press("Home");
+    assert.notEqual(await page.textContent(".said"), said);
+    assert.ok(await page.getAttribute("#own-work", "aria-valuetext"));
+  },
+
+  async asks_nothing_of_the_network({ context, real, made }) {
+    for (const address of [real, made]) {
+      const { page, requests, complaints } = await visit(context, address);
+      await openAll(page);
+      assert.deepEqual(requests.filter((url) => url !== address && !url.startsWith("data:")), []);
+      assert.deepEqual(complaints, []);
+      const refused = await page.evaluate(() => new Promise((resolve) => {
+        document.addEventListener("securitypolicyviolation", (event) => resolve(event.violatedDirective));
+        fetch("http://127.0.0.1:9/").catch(() => {});
+      }));
+      assert.equal(refused, "connect-src");
+    }
+  },
+
+  async passes_axe({ context, real, made }) {
+    for (const address of [real, made]) {
+      for (const scheme of SCHEMES) {
+        const { page } = await visit(context, address, { scheme });
+        await page.click("#server-0 > summary");
+        for (const summary of await page.$$("#server-0 details > summary")) await summary.click();
+        await page.evaluate(AXE);
+        const { violations } = await page.evaluate("axe.run()");
+        const serious = violations.filter(({ impact }) => ["serious", "critical"].includes(impact))
+          .map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 200)}`);
+        assert.deepEqual(serious, [], scheme);
+      }
+    }
+  },
+
+  async is_readable_in_light_and_dark({ context, real, folder }) {
+    const grounds = [];
+    for (const scheme of SCHEMES) {
+      const { page } = await visit(context, real, { scheme });
+      await page.click("#server-0 > summary");
+      await page.screenshot({ path: join(folder, `${scheme}.png`), fullPage: true });
+      grounds.push(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
+    }
+    assert.notEqual(grounds[0], grounds[1]);
+  },
+
+  async fits_a_phone({ context, real, made, folder }) {
+    for (const [name, address] of Object.entries({ real, made })) {
+      const { page } = await visit(context, address, { width: 390 });
+      await openAll(page);
+      await page.screenshot({ path: join(folder, `phone-${name}.png`) });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= 390, `${name} is ${wide} px wide`);
+    }
+  },
+
+  async keeps_labels_apart({ context, real, made }) {
+    for (const [address, width] of [[real, 390], [real, 1280], [made, 390]]) {
+      const { page } = await visit(context, address, { width });
+      await openAll(page);
+      const touching = await page.$$eval("svg.chart g[data-part*='tick label']", (axes) => axes.flatMap((axis) => {
+        const boxes = [...axis.querySelectorAll("text")].map((one) => one.getBoundingClientRect());
+        const apart = (a, b) => a.right < b.left || b.right < a.left || a.bottom <= b.top + 2 || b.bottom <= a.top + 2;
+        return boxes.slice(1).every((box, i) => apart(box, boxes[i])) ? [] : [axis.textContent];
+      }));
+      assert.deepEqual(touching, [], `at ${width} px`);
+    }
+  },
+
+  async shows_hostile_text_as_text({ context, made }) {
+    const { page, complaints } = await visit(context, made);
+    await openAll(page);
+    assert.equal(await page.evaluate(() => window.taken), undefined);
+    assert.equal(await page.$$eval("img, iframe, object, embed, b, marquee", (all) => all.length), 0);
+    assert.equal(await page.$$eval("script", (all) => all.length), 2);
+    const text = await page.textContent("main");
+    for (const shown of ["<img src=x onerror=\"window.taken=1\">", "'\"><script>window.taken=2</script>", "\\u202egnp.exe"]) {
+      assert.ok(text.includes(shown), `${shown} is not shown`);
+    }
+    assert.ok((await servers(page)).some((name) => name.length >= 10_000));
+    assert.equal(await page.$$eval("a[href^='javascript']", (all) => all.length), 0);
+    assert.deepEqual(complaints, []);
+  },
+};
