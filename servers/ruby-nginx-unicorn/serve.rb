@@ -1,21 +1,18 @@
-# nginx in front of unicorn, over a socket in a folder that goes when they do: a TERM, or the end of
-# either, ends both.
-require "erb"
+# unicorn and nginx, side by side: a TERM, or the end of either, ends both.
+# Their socket is in a folder of its own: a build's path may be too long for one.
 require "tmpdir"
 
-def serve(folder)
-  ENV["SOCKET"] = "#{folder}/unicorn.sock"
-  File.chmod(0o755, folder) # started by root, nginx's workers are somebody else
-  File.write("#{folder}/nginx.conf", ERB.new(File.read("nginx.conf.erb")).result)
+def serve(socket)
   children = []
-  children << spawn("unicorn", "--config-file", "unicorn.rb", "config.ru")
-  children << spawn("/usr/sbin/nginx", "-p", folder, "-c", "nginx.conf", "-e", "stderr")
+  File.write("run/upstream.conf", "server unix:#{socket} fail_timeout=0;\n")
+  children << spawn({ "SOCKET" => socket }, "unicorn", "--config-file", "unicorn.rb", "config.ru")
+  children << spawn("./nginx")
   children.delete(Process.wait)
+  abort "unicorn or nginx ended by itself"
 ensure
   children.each { |child| Process.kill("TERM", child) }
   Process.waitall
 end
 
 trap("TERM") { exit }
-Dir.mktmpdir { |folder| serve(folder) }
-abort "nginx or unicorn ended by itself"
+Dir.mktmpdir { |folder| serve("#{folder}/unicorn.sock") }

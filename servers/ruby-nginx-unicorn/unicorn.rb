@@ -1,3 +1,3 @@
-listen ENV.fetch("SOCKET"), backlog: Integer(ENV.fetch("BACKLOG"))
+listen ENV.fetch("SOCKET"), backlog: 4096
 worker_processes Integer(ENV.fetch("WORKERS"))
 preload_app true
