@@ -1,14 +1,14 @@
-"""`deadheat compare`: do two runs tell the same order?"""
+"""`deadheat compare`: two runs, or two contenders of one run."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from deadheat import report
 from deadheat.cli.options import json_option, store_option
-from deadheat.report.agreement import agreements, lines
+from deadheat.report.analysis import analyse
+from deadheat.report.comparison import two_contenders, two_runs
 from deadheat.report.runs import find_run
 from deadheat.store import Store
 
@@ -16,21 +16,28 @@ from deadheat.store import Store
 @click.command("compare")
 @click.argument("first")
 @click.argument("second")
+@click.option("--in", "run", metavar="RUN", help="Compare two contenders of this run.")
 @store_option
 @json_option
-def command(first: str, second: str, store_path: Path, as_json: bool) -> None:
-    """Compare two stored runs: rank agreement, inversions, and the rates side by side.
+def command(first: str, second: str, run: str | None, store_path: Path, as_json: bool) -> None:
+    """Compare two stored runs, or with --in two contenders of one run.
+
+    Of runs: rank agreement, inversions, the change of each contender with its interval, and what
+    was not the same. Of contenders: verdict, ratio with its interval, P(one faster), costs.
 
     \b
-    Example:  deadheat compare 20261120-1435 20261120-1502
+    Examples:
+      deadheat compare 20261120-1435 20261120-1502
+      deadheat compare go-gin go-echo --in 20261120-1435
     """
     with Store(store_path, read_only=True) as store:
-        views = [report.load_view(store, find_run(store, run)) for run in (first, second)]
-    if as_json:
-        told = {
-            str(connections): asdict(one) if one is not None else None
-            for connections, one in agreements(*views).items()
-        }
-        click.echo(json.dumps(told, indent=2))
-        return
-    click.echo("\n".join(lines(*views)))
+        views = [
+            report.load_view(store, find_run(store, one))
+            for one in ([run] if run is not None else [first, second])
+        ]
+    if run is not None:
+        (view,) = views
+        text, told = two_contenders(view, analyse(view), first, second)
+    else:
+        text, told = two_runs(*views)
+    click.echo(json.dumps(told, indent=2) if as_json else "\n".join(text))

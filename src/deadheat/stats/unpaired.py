@@ -1,0 +1,53 @@
+"""The same contender in two runs: nothing is paired, and the start is the unit."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deadheat.stats.quantile import Floats, t_critical
+
+
+@dataclass(frozen=True)
+class Change:
+    """Ratio of the second's geometric mean to the first's; without an interval 0 and infinite."""
+
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def known(self) -> bool:
+        """Whether there is an interval, and 1 lies outside of it."""
+        return self.low > 1 or self.high < 1
+
+
+def change(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Change:
+    """Welch's t-interval (1947) of the log-ratio of two samples of rates, at 1 - `alpha`.
+
+    `first` and `second` are rates[invocation, block]; NaN is no trial. The mean over each
+    invocation's blocks is one observation, since starts scatter more than their slices do. Below
+    two invocations on either side there is no interval. ValueError where a side has no rate.
+    """
+    sides = [_means(first), _means(second)]
+    difference = float(sides[1].mean() - sides[0].mean())
+    if min(len(side) for side in sides) < 2:
+        return Change(math.exp(difference), 0.0, math.inf)
+    parts = [float(side.var(ddof=1)) / len(side) for side in sides]
+    variance = sum(parts)
+    if variance == 0:
+        return Change(math.exp(difference), math.exp(difference), math.exp(difference))
+    degrees = variance**2 / sum(
+        part**2 / (len(side) - 1) for part, side in zip(parts, sides, strict=True)
+    )
+    reach = float(t_critical(alpha / 2, degrees)) * math.sqrt(variance)
+    return Change(*(math.exp(difference + step) for step in (0.0, -reach, reach)))
+
+
+def _means(rates: npt.ArrayLike) -> Floats:
+    logs = np.log(np.asarray(rates, dtype=float))
+    seen = logs[np.isfinite(logs).any(axis=1)]
+    if not len(seen):
+        raise ValueError("no rate at all: there is nothing to compare")
+    return np.asarray(np.nanmean(seen, axis=1))
