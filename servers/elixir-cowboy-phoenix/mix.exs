@@ -1,0 +1,20 @@
+defmodule Hello.MixProject do
+  use Mix.Project
+
+  def project do
+    [app: :hello, version: "1.0.0", deps: deps()]
+  end
+
+  def application do
+    [mod: {Hello, []}]
+  end
+
+  defp deps do
+    [
+      {:phoenix, "== 1.3.4"},
+      {:plug, "== 1.7.2"},
+      {:plug_cowboy, "== 1.0.0"},
+      {:cowboy, "== 1.1.2"}
+    ]
+  end
+end
