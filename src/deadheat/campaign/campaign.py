@@ -1,11 +1,12 @@
 """A campaign: build every contender, race them, keep the run, say why it ended."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from deadheat.campaign.alone import Alone
 from deadheat.campaign.build import Builder
 from deadheat.campaign.enter import enter_contenders, enter_racers, require_rivals
+from deadheat.campaign.limits import fit_to
 from deadheat.campaign.progress import Happened, Listener
 from deadheat.campaign.race import Race
 from deadheat.campaign.racer import Racer, companions
@@ -13,6 +14,7 @@ from deadheat.campaign.run import Run, open_run
 from deadheat.campaign.world import World
 from deadheat.catalog import Contender
 from deadheat.errors import DeadheatError
+from deadheat.load.several import Several
 from deadheat.protocol import Protocol
 from deadheat.store import Store
 
@@ -34,14 +36,33 @@ class Plan:
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
     """Build, race and keep; returns the run's id. An interrupt ends the run and keeps it."""
     run: Run | None = None
+    remarks: tuple[str, ...] = ()
+    if plan.protocol.residency == "alone":
+        plan, world, remarks = _fit(plan, world, listen)
     try:
         with open_run(store, world, plan.protocol, plan.command, plan.seed) as run:
+            if remarks:
+                run.conclusion["remarks"] = list(remarks)
             _race(plan, world, store, builder, run, listen)
     except KeyboardInterrupt:
         if run is None:
             raise
         listen(Happened("interrupted: what was measured is kept", trouble=True))
     return run.id
+
+
+def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple[str, ...]]:
+    """The plan and the world as the limits of the machines allow; what that means is told."""
+    load, server = world.load_host.fingerprint(), world.server_host.fingerprint()
+    fitted = fit_to(plan.protocol, load, server, len(world.load_cpus))
+    for remark in fitted.remarks:
+        listen(Happened(remark))
+    generator = Several(world.generator, fitted.connections_each)
+    return (
+        replace(plan, protocol=fitted.protocol),
+        replace(world, generator=generator),
+        fitted.remarks,
+    )
 
 
 def _race(

@@ -7,7 +7,7 @@ import click
 from deadheat.campaign.estimate import Estimate, estimate
 from deadheat.campaign.outline import Outline, outline
 from deadheat.cli.options import catalog_option, json_option, protocol_options
-from deadheat.cli.replay import on_one_host, replay_lineup
+from deadheat.cli.replay import fit_here, on_one_host, replay_lineup
 from deadheat.cli.workbench import chosen_servers, open_catalog
 from deadheat.protocol import Protocol
 
@@ -42,7 +42,9 @@ def command(
     told: Outline | Estimate
     if protocol.residency == "alone":
         labels, missing = (lineup.labels, lineup.missing) if lineup else ({}, {})
-        told = outline(protocol, names, labels, missing)
+        fitted = fit_here(protocol)
+        protocol = fitted.protocol
+        told = outline(protocol, names, labels, missing, fitted.remarks)
     else:
         told = estimate(protocol, names)
     if as_json:

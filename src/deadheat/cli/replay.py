@@ -4,9 +4,12 @@ from collections.abc import Sequence
 
 import click
 
+from deadheat.campaign.limits import Fitted, fit_to
 from deadheat.campaign.lineup import Lineup, line_up
+from deadheat.campaign.world import split_cpus
 from deadheat.catalog import Catalog
 from deadheat.cli.workbench import chosen_servers
+from deadheat.host.local import LocalHost
 from deadheat.protocol import Protocol
 from deadheat.protocol.figures import shipped_figures
 
@@ -27,6 +30,15 @@ def replay_lineup(
     for stray in found.strays:
         click.secho(f"left out: {stray}", fg="yellow", err=True)
     return found
+
+
+def fit_here(protocol: Protocol) -> Fitted:
+    """The protocol as this machine's limits allow, before anything runs."""
+    with LocalHost() as host:
+        fingerprint = host.fingerprint()
+    crowded = protocol.origin is not None
+    _, load_cpus = split_cpus(fingerprint, protocol.threads, crowded)
+    return fit_to(protocol, fingerprint, fingerprint, len(load_cpus))
 
 
 def on_one_host(protocol: Protocol) -> Protocol:

@@ -9,7 +9,8 @@ from pathlib import Path
 from deadheat.errors import DeadheatError
 
 REQUIRED = ("row", "connections", "rate_per_s", "precision", "source")
-COUNTS = (
+OPTIONAL = (
+    "repetition",
     "requests",
     "errors_connect",
     "errors_read",
@@ -17,11 +18,12 @@ COUNTS = (
     "errors_timeout",
     "requests_failed",
     "exceptions",
+    "bytes_read",
     "body_bytes",
     "bodies_bytes",
+    "time_ms",
+    "duration_s",
 )
-REALS = ("bytes_read", "time_ms", "duration_s")
-OPTIONAL = ("repetition", *COUNTS, *REALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,16 @@ def _figure(place: str, values: Mapping[str, str]) -> Figure:
         precision=precision or 0.0,
         source=values["source"].strip(),
         repetition=whole("repetition", 1),
-        **{name: number(name, 0) for name in REALS},
-        **{name: whole(name, 0) for name in COUNTS},
+        requests=whole("requests", 0),
+        errors_connect=whole("errors_connect", 0),
+        errors_read=whole("errors_read", 0),
+        errors_write=whole("errors_write", 0),
+        errors_timeout=whole("errors_timeout", 0),
+        requests_failed=whole("requests_failed", 0),
+        exceptions=whole("exceptions", 0),
+        body_bytes=whole("body_bytes", 0),
+        bodies_bytes=whole("bodies_bytes", 0),
+        bytes_read=number("bytes_read", 0),
+        time_ms=number("time_ms", 0),
+        duration_s=number("duration_s", 0),
     )

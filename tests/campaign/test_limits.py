@@ -1,0 +1,73 @@
+from typing import Any
+
+import pytest
+
+from deadheat.campaign.limits import fit_to
+from deadheat.errors import DeadheatError
+from deadheat.protocol import Protocol
+from tests.audit.made import protocol
+
+SYSCTL = {
+    "net.core.somaxconn": "65535",
+    "net.ipv4.tcp_max_syn_backlog": "65535",
+    "net.ipv4.ip_local_port_range": "1024\t65535",
+}
+
+
+def machine(open_files: int = 65_536, **sysctl: str) -> dict[str, Any]:
+    return {"open_files_hard": open_files, "sysctl": SYSCTL | sysctl}
+
+
+def landshark(**values: Any) -> Protocol:
+    return protocol(connections=[100, 20_000], generator="ab", aggregate="mean", **values)
+
+
+def test_a_wide_machine_has_nothing_to_say() -> None:
+    found = fit_to(landshark(), machine(), machine(), 1)
+    assert (found.protocol, found.remarks) == (landshark(), ())
+
+
+def test_more_connections_than_a_process_may_hold_come_from_several() -> None:
+    """A process that may hold 20,000 descriptors in all cannot hold 20,000 connections."""
+    found = fit_to(landshark(), machine(20_000), machine(20_000), 1)
+    assert found.connections_each == 19_936
+    assert found.protocol.connections == (100, 20_000)
+    assert "20,000 connections come from 2 client processes" in found.remarks[0]
+    assert "a server of one process holds at most 20,000" in found.remarks[1]
+
+
+def test_a_level_that_cannot_be_had_is_left_out_with_the_reason() -> None:
+    found = fit_to(landshark(), machine(1024), machine(), 1)
+    assert found.protocol.connections == (100,)
+    assert "20,000 connections are left out: a process may hold 1,024" in found.remarks[0]
+    assert "ulimit -n 65536" in found.remarks[0]
+    assert found.protocol.deviations == ("without 20,000 connections",)
+    few = machine(**{"net.ipv4.ip_local_port_range": "50000 60000"})
+    found = fit_to(landshark(), few, few, 1)
+    assert "one address, which has 10,001 ports; to widen them: sudo sysctl" in found.remarks[0]
+
+
+def test_where_no_level_can_be_had_it_ends_there() -> None:
+    with pytest.raises(DeadheatError, match="no level of paper can be had here: 100 conn"):
+        fit_to(landshark(), machine(70), machine(), 1)
+
+
+def test_short_queues_and_shared_cpus_are_told() -> None:
+    short = machine(**{"net.core.somaxconn": "4096"})
+    found = fit_to(landshark(threads=4), short, short, 1)
+    assert (
+        "20,000 connections that come at once are more than net.core.somaxconn"
+        in (found.remarks[0])
+    )
+    assert found.remarks[1] == "the load generator's 4 threads share 1 CPU"
+
+
+def test_settings_are_set_beside_the_published_and_not_changed() -> None:
+    origin = {"sysctl": {"net.core.somaxconn": "4096", "net.x": "1"}, "open_files": 100_000}
+    found = fit_to(protocol(origin=origin), machine(), machine(), 1)
+    assert found.remarks == (
+        "net.core.somaxconn is 65535, published 4096; to set it: "
+        'sudo sysctl -w net.core.somaxconn="4096"',
+        "net.x was published as 1 and is not read here",
+        "a process may hold 65,536 descriptors, published 100,000; to widen it: ulimit -n 100000",
+    )
