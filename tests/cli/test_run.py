@@ -164,3 +164,24 @@ def test_a_url_where_nothing_answers_is_told(deadheat: Deadheat) -> None:
     ended = deadheat("run", *BRIEF, "--url", "http://127.0.0.1:9/")
     assert ended.code == 1
     assert "nothing answers there" in ended.err
+
+
+def test_heats_run_on_real_servers_with_the_canaries_in_each(
+    deadheat: Deadheat, home: Path, tmp_path: Path
+) -> None:
+    protocol = (CATALOG / "protocols" / "brief.toml").read_text()
+    protocol = protocol.replace('name = "brief"', 'name = "heats"').replace(
+        "canary = false", "canary = true\nat_once = 1"
+    )
+    path = tmp_path / "heats.toml"
+    path.write_text(protocol)
+    ended = deadheat("run", "hello", "--workers", "1,2", "--protocol", str(path))
+    assert ended.code == 0
+    assert rows(home, "SELECT DISTINCT state FROM trial") == [{"state": "ok"}]
+    query = """
+        SELECT name, group_concat(DISTINCT heat) AS heats FROM trial
+        JOIN contender ON contender.id = contender_id GROUP BY name ORDER BY name
+    """
+    heats = {row["name"]: row["heats"] for row in rows(home, query)}
+    assert sorted([heats["hello"], heats["hello:w2"]]) == ["1", "2"]
+    assert heats["null-server"] == heats["reference"] == "1,2"
