@@ -4,6 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
@@ -125,6 +126,7 @@ class MadeRun:
         blocks: int = 8,
         levels: Sequence[int] = (100,),
         noise: float = 0.01,
+        gates_of: Mapping[str, Sequence[Gate]] = MappingProxyType({}),
         **values: Any,
     ) -> None:
         """Every contender in every block, around its true rate; a machine that drifts for all."""
@@ -149,6 +151,7 @@ class MadeRun:
                             connections=level,
                             at_s=at_s,
                             **values,
+                            **({"gates": gates_of[name]} if name in gates_of else {}),
                         )
 
     def end(self, state: str = "complete", why: str = "settled") -> str:

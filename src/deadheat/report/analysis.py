@@ -72,7 +72,7 @@ def analyse(view: RunView) -> Analysis:
         for cell in contender.cells.values()
         for trial in cell.trials
     ]
-    seen = {_place(trial) for trial in trials}
+    seen = {place_of(trial) for trial in trials}
     blocks = len(seen)
     return Analysis(
         levels=tuple(_level(view, connections) for connections in view.levels),
@@ -88,11 +88,11 @@ def _level(view: RunView, connections: int) -> Level:
         one.name: one.cells.get(connections, Cell(connections))
         for one in (*view.rivals, *view.canaries)
     }
-    places = {_place(trial) for cell in cells.values() for trial in cell.trials}
+    places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
     heats = max((trial.heat for cell in cells.values() for trial in cell.trials), default=1)
     rates = {name: _valid_rates(cell) for name, cell in cells.items()}
     fit = rankable({one.name: [*rates[one.name]] for one in view.rivals}, len(places) / heats)
-    ranking = _ranking(view, {name: rates[name] for name in fit}, rates, places) if fit else None
+    ranking = ranking_of(view, {name: rates[name] for name in fit}, rates, places) if fit else None
     rows = {row.name: row for row in ranking.rows} if ranking else {}
     standings = [
         Standing(
@@ -115,7 +115,7 @@ def _level(view: RunView, connections: int) -> Level:
     return Level(connections, tuple(standings), ranking if _has_intervals(ranking) else None)
 
 
-def _ranking(
+def ranking_of(
     view: RunView,
     rivals: Mapping[str, Mapping[Place, float]],
     rates: Mapping[str, Mapping[Place, float]],
@@ -149,15 +149,15 @@ def rates_of(view: RunView, names: Sequence[str], connections: int) -> Floats:
     """
     contenders = {one.name: one for one in (*view.rivals, *view.canaries)}
     cells = {name: contenders[name].cells.get(connections, Cell(connections)) for name in names}
-    places = {_place(trial) for cell in cells.values() for trial in cell.trials}
+    places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
     return tableau({name: _valid_rates(cell) for name, cell in cells.items()}, places)
 
 
 def _valid_rates(cell: Cell) -> dict[Place, float]:
-    return {_place(t): t.rate_per_s for t in cell.valid if t.rate_per_s is not None}
+    return {place_of(t): t.rate_per_s for t in cell.valid if t.rate_per_s is not None}
 
 
-def _place(trial: TrialView) -> Place:
+def place_of(trial: TrialView) -> Place:
     return trial.invocation, trial.heat, trial.block
 
 

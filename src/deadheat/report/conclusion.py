@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from deadheat.report import words
 from deadheat.report.analysis import Analysis, Level
+from deadheat.report.bounds import AtLeast, at_least
 from deadheat.report.capacity import capacity_statements
 from deadheat.report.instrument import instrument
 from deadheat.report.statement import Statement
@@ -54,6 +55,16 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
     for standing in level.standings:
         if not standing.ranked:
             yield Statement("not ranked", f"{standing.name}: {standing.reason}")
+    yield from (Statement("at least", _bound(view, one)) for one in at_least(view, level))
+
+
+def _bound(view: RunView, one: AtLeast) -> str:
+    name, first = one.contender.label or one.contender.name, _shown(view, one.beaten[0])
+    rest = f" and the {len(one.beaten) - 1} below" if len(one.beaten) > 1 else ""
+    return (
+        f"{name} is faster than {first}{rest}, by {100 * (one.ratio_low - 1):.1f} % or more: "
+        "the client was its limit"
+    )
 
 
 def _why_no_order(view: RunView, analysis: Analysis) -> str:

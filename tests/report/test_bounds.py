@@ -1,0 +1,39 @@
+"""A contender that outran the client is not ranked, and is known to be faster all the same."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from deadheat.report.analysis import analyse
+from deadheat.report.bounds import AtLeast, at_least
+from deadheat.report.conclusion import conclusions
+from deadheat.report.load import load_view
+from deadheat.store import Gate
+from tests.report.made import failed, made_run
+
+
+def found(folder: Path, rate: float, gates: Sequence[Gate]) -> tuple[AtLeast, ...]:
+    run = made_run(folder / "runs.sqlite")
+    run.race({"fast": rate, "middle": 9000, "slow": 3000}, blocks=12, gates_of={"fast": gates})
+    run.end()
+    view = load_view(run.store, run.run_id)
+    analysis = analyse(view)
+    assert "fast" not in [one.name for one in analysis.main.ranked]
+    bounds = at_least(view, analysis.main)
+    told = [one.text for one in conclusions(view, analysis) if one.topic == "at least"]
+    assert len(told) == len(bounds)
+    return bounds
+
+
+def test_its_rate_is_a_lower_bound_that_beats_those_below(tmp_path: Path) -> None:
+    (one,) = found(tmp_path, 15000, (*failed("client_cpu"), *failed("ceiling")))
+    assert (one.contender.name, one.beaten) == ("fast", ("middle", "slow"))
+    assert 1 < one.ratio_low < 15000 / 9000
+
+
+def test_a_bound_below_another_says_nothing_of_that_one(tmp_path: Path) -> None:
+    (one,) = found(tmp_path, 6000, failed("client_cpu"))
+    assert one.beaten == ("slow",)
+
+
+def test_any_other_doubt_makes_it_no_bound(tmp_path: Path) -> None:
+    assert found(tmp_path, 15000, (*failed("client_cpu"), *failed("steal"))) == ()
