@@ -1,0 +1,8 @@
+(pushnew :wookie-no-ssl *features*) ; plain HTTP: no OpenSSL is needed
+
+(defsystem "hello"
+  :depends-on ("wookie")
+  :components ((:file "hello"))
+  :build-operation "program-op"
+  :build-pathname "server"
+  :entry-point "hello:main")
