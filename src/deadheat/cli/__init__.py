@@ -17,6 +17,7 @@ COMMANDS = (
     "verify",
     "new",
     "report",
+    "serve",
     "export",
     "import",
     "compare",

@@ -1,0 +1,37 @@
+"""`deadheat serve`: all runs in a browser, and the one that is under way."""
+
+import os
+from pathlib import Path
+
+import click
+import uvicorn
+
+from deadheat.cli.options import store_option
+from deadheat.errors import DeadheatError
+from deadheat.serve.app import LOOPBACK, make_app
+
+NICE = 19  # whoever measures on this machine comes first
+
+
+@click.command("serve")
+@click.option("--port", type=click.IntRange(1, 65535), default=8008, show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@store_option
+def command(port: int, host: str, store_path: Path) -> None:
+    """Show the stored runs, and a run while it goes on, as pages on this machine.
+
+    The store is only read. Making a page takes CPU of this machine: a page that follows a run says
+    how much. Beyond loopback there is no password: whoever reaches the port reads every run.
+
+    \b
+    Example:  deadheat serve --port 8008
+    """
+    if not store_path.exists():
+        raise DeadheatError(
+            f"there is no store {store_path} yet",
+            "measure something with deadheat run, or name another store with --store FILE",
+        )
+    os.nice(NICE)
+    names = LOOPBACK if host in LOOPBACK else ("*",)
+    click.echo(f"http://{host}:{port}/   (Ctrl+C ends it)", err=True)
+    uvicorn.run(make_app(store_path, names), host=host, port=port, log_level="warning")

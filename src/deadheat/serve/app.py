@@ -1,0 +1,102 @@
+"""The web application: all runs, one run, what changes in it, and a server's timeline."""
+
+from collections.abc import Callable
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import TypeVar
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from deadheat.errors import DeadheatError
+from deadheat.report.runs import find_run
+from deadheat.serve import listing, live, timeline
+from deadheat.serve.markup import message
+from deadheat.store import Store
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+ASSETS = {"live.js": "text/javascript", "site.css": "text/css"}
+
+Made = TypeVar("Made")
+
+
+def make_app(store_path: Path, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
+    """The application over one store; `hosts` are the names it answers to, `*` for any.
+
+    A page elsewhere that has its name lead to this machine still asks by that name, and is refused.
+    """
+    site = _Site(store_path)
+    return Starlette(
+        routes=[
+            Route("/", site.index),
+            Route("/runs/{run}", site.run),
+            Route("/runs/{run}/document", site.document),
+            Route("/runs/{run}/events", site.events),
+            Route("/servers/{name:path}", site.server),
+            Route("/assets/{name}", _asset),
+        ],
+        middleware=[
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
+            Middleware(GZipMiddleware, minimum_size=2000),
+        ],
+        exception_handlers={DeadheatError: _told},
+    )
+
+
+class _Site:
+    """The pages. Each request opens the store anew, and closes it: no writer waits for one."""
+
+    def __init__(self, store_path: Path) -> None:
+        self._store_path = store_path
+        self._documents = live.Documents()
+
+    async def index(self, request: Request) -> Response:
+        wanted = request.query_params.get("q", "")
+        return HTMLResponse(await self._read(partial(listing.page, wanted=wanted)))
+
+    async def run(self, request: Request) -> Response:
+        return HTMLResponse(await self._of_run(request, live.page))
+
+    async def document(self, request: Request) -> Response:
+        text = await self._of_run(request, self._documents.of)
+        return Response(text, media_type="application/json")
+
+    async def events(self, request: Request) -> Response:
+        run_id = await self._of_run(request, lambda _, run_id: run_id)
+        told = live.events(self._store_path, run_id, self._documents)
+        return StreamingResponse(told, media_type="text/event-stream")
+
+    async def server(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        return HTMLResponse(await self._read(partial(timeline.page, name=name)))
+
+    async def _of_run(self, request: Request, make: Callable[[Store, str], Made]) -> Made:
+        wanted = request.path_params["run"]
+        return await self._read(lambda store: make(store, find_run(store, wanted)))
+
+    async def _read(self, make: Callable[[Store], Made]) -> Made:
+        def opened() -> Made:
+            with Store(self._store_path, read_only=True) as store:
+                return make(store)
+
+        return await run_in_threadpool(opened)
+
+
+async def _asset(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in ASSETS:
+        return PlainTextResponse("no such file\n", 404)
+    text = files("deadheat.serve").joinpath(name).read_text(encoding="utf-8")
+    return Response(text, media_type=ASSETS[name])
+
+
+def _told(_: Request, error: Exception) -> Response:
+    hint = error.hint if isinstance(error, DeadheatError) else None
+    return HTMLResponse(message(str(error), hint), 404)

@@ -1,0 +1,64 @@
+"""HTML of our own pages: foreign text is escaped here and nowhere else."""
+
+import html
+from collections.abc import Iterable, Sequence
+
+SHELL = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'self'; \
+img-src data:; base-uri 'none'; form-action 'self'">
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/assets/site.css">
+<title>{title}</title>
+</head>
+<body>
+<header><a class="brand" href="/">deadheat</a></header>
+<main>
+<h1 dir="auto">{title}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+class Html(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+
+def text(value: object) -> Html:
+    """Anything as HTML: what is no markup yet is escaped."""
+    return value if isinstance(value, Html) else Html(html.escape(str(value)))
+
+
+def link(path: str, words: object) -> Html:
+    return Html(f'<a href="{html.escape(path)}">{text(words)}</a>')
+
+
+def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
+    head = "".join(f'<th scope="col">{text(cell)}</th>' for cell in header)
+    body = "".join(
+        "<tr>" + "".join(f'<td dir="auto">{text(cell)}</td>' for cell in row) + "</tr>\n"
+        for row in rows
+    )
+    return Html(
+        f'<div class="wide"><table><caption>{text(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
+    )
+
+
+def page(title: str, *parts: Html) -> str:
+    """A whole page."""
+    return SHELL.format(title=text(title), body="\n".join(parts))
+
+
+def message(told: str, way_out: str | None) -> str:
+    """An error as a page."""
+    hint = Html(f"<p>{text(way_out)}</p>") if way_out else Html("")
+    return page("There is nothing here", Html(f"<p>{text(told)}</p>"), hint)

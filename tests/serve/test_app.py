@@ -1,0 +1,115 @@
+"""The served pages, over made runs."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from deadheat import report
+from deadheat.serve import live
+from deadheat.serve.app import make_app
+from deadheat.serve.timeline import points
+from tests.report.made import MadeRun, failed, made_run
+
+HOSTILE = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> MadeRun:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, HOSTILE: 3000}, blocks=4)
+    run.end()
+    return run
+
+
+@pytest.fixture
+def client(run: MadeRun) -> Iterator[TestClient]:
+    with TestClient(make_app(run.store.path), base_url="http://localhost") as client:
+        yield client
+
+
+def test_all_runs_are_listed_and_found_by_what_is_in_them(client: TestClient, run: MadeRun) -> None:
+    second = MadeRun(run.store)
+    second.race({"gamma": 100}, blocks=2)
+    second.end()
+    assert all(one in client.get("/").text for one in (run.run_id, second.run_id))
+    found = client.get("/?q=GAMMA settle").text
+    assert second.run_id in found
+    assert run.run_id not in found
+    assert "0 runs that match" in client.get("/?q=nothing").text
+
+
+@pytest.mark.parametrize("path", ["/", "/servers/alpha", f"/?q={HOSTILE}", "/runs/%3Cb%3E"])
+def test_foreign_text_is_never_markup(client: TestClient, path: str) -> None:
+    assert "<img" not in client.get(path).text
+    assert "<b>" not in client.get(path).text
+
+
+def test_a_runs_document_is_its_report(client: TestClient, run: MadeRun) -> None:
+    document = client.get(f"/runs/{run.run_id}/document")
+    assert document.headers["content-type"] == "application/json"
+    view = report.load_view(run.store, run.run_id, whole=True)
+    assert document.text == report.write(view, "json")
+    assert client.get(f"/runs/{run.run_id[:-1]}/document").text == document.text
+
+
+def test_events_end_with_the_run(client: TestClient, run: MadeRun) -> None:
+    told = client.get(f"/runs/{run.run_id}/events").text
+    assert json.loads(told.removeprefix("data: "))["state"] == "complete"
+
+
+def test_events_follow_a_run_under_way(run: MadeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "INTERVAL_S", 0.01)
+    second = MadeRun(run.store)
+    second.contender("alpha")
+
+    async def follow() -> list[dict[str, object]]:
+        seen = []
+        async for event in live.events(run.store.path, second.run_id, live.Documents()):
+            seen.append(json.loads(event.removeprefix("data: ")))
+            if len(seen) == 1:
+                second.trial("alpha", 5.0)
+            elif len(seen) == 2:
+                second.end()
+        return seen
+
+    states = [(one["state"], one["trials"]) for one in asyncio.run(follow())]
+    assert states == [("running", 0), ("running", 1), ("complete", 1)]
+
+
+def test_only_the_document_of_a_run_under_way_is_made_again(run: MadeRun) -> None:
+    documents = live.Documents()
+    second = MadeRun(run.store)
+    second.contender("alpha")
+    before = documents.of(run.store, second.run_id)
+    second.trial("alpha", 5.0)
+    assert documents.of(run.store, second.run_id) != before
+    ended = documents.of(run.store, run.run_id)
+    assert documents.of(run.store, run.run_id) is ended
+
+
+def test_a_timeline_holds_the_valid_trials_of_every_run(client: TestClient, run: MadeRun) -> None:
+    second = MadeRun(run.store)
+    second.race({"alpha": 4000, "reference": 8000}, blocks=3)
+    second.trial("alpha", 1.0, gates=failed(), block=9)
+    second.end()
+    first, last = points(run.store, "alpha")
+    assert first.median_per_s == pytest.approx(9000, rel=0.1)
+    assert last.median_per_s == pytest.approx(4000, rel=0.1)
+    assert (last.trials, first.of_reference) == (9, None)
+    assert last.of_reference == pytest.approx(0.5, rel=0.05)
+    page = client.get("/servers/alpha").text
+    assert page.index(second.run_id) < page.rindex(run.run_id)
+
+
+@pytest.mark.parametrize("path", ["/runs/nothing", "/servers/nobody", "/assets/app.py"])
+def test_what_is_not_there_is_404(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_another_sites_name_for_this_machine_is_refused(client: TestClient) -> None:
+    assert client.get("/", headers={"host": "evil.example"}).status_code == 400
+    assert client.get("/", headers={"host": "127.0.0.1:8008"}).status_code == 200
