@@ -115,7 +115,7 @@ class Builder:
                 )
                 tail = "\n".join(f"  | {line}" for line in log.splitlines()[-LOG_LINES_SHOWN:])
                 raise BuildFailed(
-                    f"{server.name}: build step `{' '.join(command)}` {how}\n{tail}",
+                    f"{server.name}: build step `{' '.join(step)}` {how}\n{tail}",
                     f"the whole log: {log_path}",
                 )
         return log

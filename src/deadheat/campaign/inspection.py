@@ -22,8 +22,9 @@ SERVE_PATIENTLY_S = 10.0  # a slow server needs longer to get round all its conn
 class Inspection:
     """What came of one contender.
 
-    `fault` is what stands in the way: a missing tool, a failed build, a wrong answer. `doubts` are
-    what it fell short in while it ran. `served` maps a connection level to how many connections
+    `fault` is what stands in the way: a missing tool, a failed build, a wrong answer; `words` are
+    what was said last, and are told but not kept: they are full of the machine's own paths. `doubts`
+    are what it fell short in while it ran. `served` maps a connection level to how many connections
     got an answer.
     """
 
@@ -33,6 +34,7 @@ class Inspection:
     version: str | None = None
     build_key: str | None = None
     fault: str | None = None
+    words: str = ""
     lacks: tuple[str, ...] = ()
     ready_s: float | None = None
     idle_memory_bytes: int | None = None
@@ -50,7 +52,9 @@ class Inspection:
         return "works, with a note" if self.doubts else "works"
 
     def to_json(self) -> dict[str, Any]:
-        return {"state": self.state, **asdict(self)}
+        told = {"state": self.state, **asdict(self)}
+        del told["words"]
+        return told
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Inspection":
@@ -69,13 +73,15 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
         "version": candidate.version,
     }
     if candidate.built is None:
-        return Inspection(**known, fault=candidate.fault, lacks=candidate.lacks)
+        fault, *lines = (candidate.fault or "").splitlines()
+        words = "\n".join(line.removeprefix("  | ") for line in lines)
+        return Inspection(**known, fault=fault, words=words, lacks=candidate.lacks)
     known["build_key"] = candidate.built.key
     racer = from_contender(contender, candidate.built)
     try:
         resident = lifecycle.start(world, racer)
     except StartFailed as error:
-        return Inspection(**known, fault=str(error))
+        return Inspection(**known, fault=error.reason, words=error.log_tail)
     served: dict[str, int] = {}
     doubts: list[str] = []
     try:

@@ -72,6 +72,8 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
         table.add_column(name, overflow="fold")
     for row in rows:
         state = "built" if row["built"] else "ready" if row["ready"] else "; ".join(row["missing"])
+        if row["verified"] and not row["built"]:
+            state += "; a recipe, verified against upstream sources"
         style = "green" if row["ready"] else "yellow"
         cells = [Text(row[name]) for name in ("name", "language", "framework", "kind")]
         table.add_row(*cells, Text(state, style=style))

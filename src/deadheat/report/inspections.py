@@ -25,7 +25,8 @@ def line(one: Inspection) -> str:
     """One contender on one line."""
     if one.fault is not None or one.card is None:
         install = f" ({' && '.join(one.lacks)})" if one.lacks else ""
-        return f"{'lack' if one.lacks else 'FAIL'} {one.name}: {one.fault}{install}"
+        told = f"{'lack' if one.lacks else 'FAIL'} {one.name}: {one.fault}{install}"
+        return "\n  | ".join([told, *one.words.splitlines()])
     card = one.card
     traits = [
         f"ready {one.ready_s:.2f} s",
@@ -95,7 +96,7 @@ def _states(found: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[
             one.name,
             manifest.language,
             one.version or words.NONE,
-            one.state,
+            _state(one, catalog),
             _served(one),
             " ".join(map(_sentence, notes)),
         )
@@ -115,7 +116,7 @@ def _published(found: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequen
                     comparison,
                     row,
                     one.name if one else server.name,
-                    one.state if one else "not inspected",
+                    _state(one, catalog) if one else "not inspected",
                     "; ".join(differs),
                 )
 
@@ -144,6 +145,13 @@ def _behaviour(found: Sequence[Inspection]) -> Iterator[Sequence[str]]:
             answer(one.card.get("date")),
             one.stop or words.NONE,
         )
+
+
+def _state(one: Inspection, catalog: Catalog) -> str:
+    """What was seen here; of what no registry here can install, how else it was tried."""
+    if one.card is None and catalog.servers[one.server].manifest.verified:
+        return "recipe, verified against upstream"
+    return one.state
 
 
 def _served(one: Inspection) -> str:

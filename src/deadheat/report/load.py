@@ -120,11 +120,18 @@ def _contender(
         },
         offered=_offered([trial for trial in trials if trial["offered_rate_per_s"]], facts),
         homepage=manifest.get("homepage"),
-        notes=tuple(manifest.get("notes", ())),
+        notes=_notes(manifest),
         published=published_rows(manifest),
         build=build_of(facts.store, row["build_id"]) if facts.whole else None,
         raw_output=raw_output(facts.store, trials) if facts.whole else None,
     )
+
+
+def _notes(manifest: Row) -> tuple[str, ...]:
+    """The manifest's own, and whether its recipe was only ever tried in another way."""
+    verified = manifest.get("verified")
+    tried = [f"a recipe, verified against {verified}"] if verified else []
+    return (*manifest.get("notes", ()), *tried)
 
 
 def _cell(connections: int, rows: Sequence[Row], facts: Facts) -> Cell:
