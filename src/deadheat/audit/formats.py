@@ -3,31 +3,29 @@
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from deadheat.audit.audit import Audit
-from deadheat.audit.sections import Section, heading, sections, title
+from deadheat.audit.page import Page, Section
 from deadheat.report.markdown import code, escape
 from deadheat.report.tables import Column
 
 GAP = "  "
 
 
-def write(audit: Audit, format: str, regenerate: Sequence[str] = ()) -> str:
-    """The audit in one of `FORMATS`, ending with a newline.
+def write(page: Page, format: str, regenerate: Sequence[str] = ()) -> str:
+    """A page in one of `FORMATS`, ending with a newline.
 
     `regenerate` are command lines that would make it again; Markdown shows them.
     """
-    return _WRITERS[format](audit, regenerate) + "\n"
+    return _WRITERS[format](page, regenerate) + "\n"
 
 
-def _markdown(audit: Audit, regenerate: Sequence[str]) -> str:
-    lines = [f"# {escape(title(audit))}", "", *(f"- {escape(line)}" for line in heading(audit))]
-    lines += [f"- {code(line)}" for line in (_ran(audit), *regenerate)]
-    for section in sections(audit):
+def _markdown(page: Page, regenerate: Sequence[str]) -> str:
+    lines = [f"# {escape(page.title)}", "", *(f"- {escape(line)}" for line in page.heading)]
+    lines += [f"- {code(line)}" for line in (shlex.join(page.command), *regenerate)]
+    for section in page.sections:
         lines += ["", f"## {escape(section.title)}"]
         lines += _listed(section.lines)
         if section.table:
@@ -48,9 +46,10 @@ def _markdown_table(columns: Sequence[Column]) -> Iterator[str]:
         yield "| " + " | ".join(map(escape, cells)) + " |"
 
 
-def _text(audit: Audit, _: Sequence[str]) -> str:
-    lines = [title(audit), *(f"  {line}" for line in heading(audit)), f"  $ {_ran(audit)}"]
-    for section in sections(audit):
+def _text(page: Page, _: Sequence[str]) -> str:
+    lines = [page.title, *(f"  {line}" for line in page.heading)]
+    lines.append(f"  $ {shlex.join(page.command)}")
+    for section in page.sections:
         lines += ["", section.title, *(f"- {text}" for text in section.lines)]
         lines += _text_table(section)
         lines += [f"  {text}" for text in section.notes]
@@ -76,36 +75,11 @@ def _text_table(section: Section) -> Iterator[str]:
         yield GAP.join(padded).rstrip()
 
 
-def _json(audit: Audit, _: Sequence[str]) -> str:
-    case = audit.case
-    replay = case.replay
-    return json.dumps(
-        {
-            "schema": "deadheat-audit/1",
-            "run": replay.run_id,
-            "label": replay.protocol.label,
-            "protocol": replay.protocol.model_dump(),
-            "command": replay.command,
-            "hosts": replay.hosts,
-            "figures": case.figures.name,
-            "levels": [asdict(level) for level in case.levels],
-            "against": audit.against,
-            "replays_agree": {
-                str(at): asdict(one) if one else None for at, one in audit.replays_agree.items()
-            },
-            "defects": [asdict(defect) for defect in audit.defects],
-            "machine": [asdict(one) for one in audit.watched],
-            "missing": dict(replay.missing),
-        },
-        indent=2,
-    )
+def _json(page: Page, _: Sequence[str]) -> str:
+    return json.dumps(page.document, indent=2)
 
 
-def _ran(audit: Audit) -> str:
-    return shlex.join(audit.case.replay.command)
-
-
-_WRITERS: Mapping[str, Callable[[Audit, Sequence[str]], str]] = {
+_WRITERS: Mapping[str, Callable[[Page, Sequence[str]], str]] = {
     "text": _text,
     "md": _markdown,
     "json": _json,

@@ -89,6 +89,7 @@ class Replay:
     rivals: tuple[Contender, ...]
     null_server: Contender | None
     missing: Mapping[str, str]
+    remarks: tuple[str, ...] = ()  # where the machine could not do as the protocol says
 
     def rate(self, one: Contender, connections: int) -> float | None:
         """The protocol's aggregate of the repetitions: the best, the mean or the median."""
@@ -119,6 +120,7 @@ def load_replay(store: Store, run_id: str) -> Replay:
         rivals=tuple(one for one in contenders if one.role == "rival"),
         null_server=next((one for one in contenders if one.name == CANARY), None),
         missing=conclusion.get("missing", {}),
+        remarks=tuple(conclusion.get("remarks", ())),
     )
 
 

@@ -1,52 +1,51 @@
-"""An audit as sections of text and tables, which the terminal and Markdown share."""
+"""An audit as a page."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict
+from typing import Any
 
 from deadheat.audit.audit import Audit
 from deadheat.audit.beside import Level, Line
 from deadheat.audit.case import told_agreement
 from deadheat.audit.dstat import mean_busy
+from deadheat.audit.page import Page, Section
+from deadheat.audit.replay import Replay
 from deadheat.report import words
 from deadheat.report.tables import Column
 
 MOVED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A title, sentences, one table at most, and then further sentences."""
-
-    title: str
-    lines: tuple[str, ...] = ()
-    table: tuple[Column, ...] = ()
-    notes: tuple[str, ...] = field(default=())
-
-
-def title(audit: Audit) -> str:
-    return f"{audit.case.figures.name}, then and now"
-
-
-def heading(audit: Audit) -> list[str]:
-    """What was replayed, where, and what is not as published."""
+def audit_page(audit: Audit) -> Page:
+    """From the conclusion to the evidence."""
     replay = audit.case.replay
-    protocol = replay.protocol
+    lines = heading(replay)
     running, rows = len(audit.case.running), len(audit.case.figures.rows)
+    lines.insert(1, f"{running} of {words.count(rows, 'published row')} ran here")
+    if (origin := replay.protocol.origin) is not None:
+        lines.append(f"then: {origin.command}; {origin.server}")
+    return Page(
+        title=f"{audit.case.figures.name}, then and now",
+        heading=tuple(lines),
+        command=replay.command,
+        sections=tuple(_sections(audit)),
+        document=_document(audit),
+    )
+
+
+def heading(replay: Replay) -> list[str]:
+    """What was run, when and where."""
     lines = [
-        f"{protocol.label}: {running} of {words.count(rows, 'published row')} ran here",
+        replay.protocol.label,
         f"run {replay.run_id}, {replay.started_at}, {replay.state}",
     ]
     for role, fingerprint in replay.hosts.items():
         cpus = words.ranges(replay.cpus[role])
         lines.append(f"{role}: {words.machine(fingerprint)}, on CPU {cpus}")
-    lines.append(f"{replay.generator_version}, deadheat {replay.deadheat_version}")
-    if (origin := protocol.origin) is not None:
-        lines.append(f"then: {origin.command}; {origin.server}")
-    return lines
+    return [*lines, f"{replay.generator_version}, deadheat {replay.deadheat_version}"]
 
 
-def sections(audit: Audit) -> Iterator[Section]:
-    """From the conclusion to the evidence."""
+def _sections(audit: Audit) -> Iterator[Section]:
     yield _agreement(audit)
     yield _defects(audit)
     for level in audit.case.levels:
@@ -162,6 +161,9 @@ def _missing(audit: Audit) -> Iterator[Section]:
 
 def _facts(audit: Audit) -> Iterator[Section]:
     protocol = audit.case.replay.protocol
+    if audit.case.replay.remarks:
+        lines = tuple(_upper(remark) for remark in audit.case.replay.remarks)
+        yield Section("Not as published, by this machine's limits and settings", lines)
     sources = audit.case.figures.sources
     stated = protocol.origin.sources if protocol.origin else sources
     told = [f"Source: {source}" for source in stated]
@@ -184,3 +186,26 @@ def _place(rank: int | None) -> str:
 
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _document(audit: Audit) -> dict[str, Any]:
+    """For machines: everything that the sections are made of, and the seconds."""
+    case, replay = audit.case, audit.case.replay
+    return {
+        "schema": "deadheat-audit/1",
+        "run": replay.run_id,
+        "label": replay.protocol.label,
+        "protocol": replay.protocol.model_dump(),
+        "command": replay.command,
+        "hosts": replay.hosts,
+        "figures": case.figures.name,
+        "levels": [asdict(level) for level in case.levels],
+        "against": audit.against,
+        "replays_agree": {
+            str(at): asdict(one) if one else None for at, one in audit.replays_agree.items()
+        },
+        "defects": [asdict(defect) for defect in audit.defects],
+        "machine": [asdict(one) for one in audit.watched],
+        "missing": dict(replay.missing),
+        "remarks": list(replay.remarks),
+    }

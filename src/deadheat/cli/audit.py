@@ -7,8 +7,11 @@ from pathlib import Path
 import click
 
 from deadheat.audit.audit import audit
+from deadheat.audit.decay import decay_page, load_series
 from deadheat.audit.formats import FORMATS, write
+from deadheat.audit.page import Page
 from deadheat.audit.replay import Replay, load_replay
+from deadheat.audit.sections import audit_page
 from deadheat.catalog import find_root
 from deadheat.cli.options import catalog_option, store_option
 from deadheat.errors import DeadheatError
@@ -16,6 +19,8 @@ from deadheat.protocol.figures import Figures, read_figures, shipped_figures
 from deadheat.report.encoding import fit
 from deadheat.report.runs import find_run
 from deadheat.store import Store
+
+DECAY = "landshark-2009-decay"  # the one published series
 
 
 @click.command("audit")
@@ -61,6 +66,7 @@ def command(
       deadheat audit kzmake-2018
       deadheat audit kzmake-2018 --format md -o docs/results/kzmake-2018.md
       deadheat audit --import blog.csv 20261120
+      deadheat audit decay
     """
     if table is None and name is None:
         raise DeadheatError("audit what?", "name a replay: `deadheat protocols` lists them")
@@ -70,15 +76,11 @@ def command(
             f"replay it first: deadheat run --protocol {name or 'NAME'}",
         )
     with Store(store_path, read_only=True) as store:
-        if table is not None:
-            figures, repetitions = read_figures(table), None
-            replay = load_replay(store, find_run(store, name))
-        else:
-            replay = load_replay(store, _run_of(store, name or "", run))
-            figures, repetitions = _published(find_root(catalog), replay)
+        wanted = find_run(store, name) if table is not None else _run_of(store, name or "", run)
+        replay = load_replay(store, wanted)
         other = load_replay(store, find_run(store, against)) if against else None
-        found = audit(store, replay, figures, repetitions, other)
-    text = write(found, format_, [" ".join(["deadheat", *sys.argv[1:]])])
+        page = _page(store, replay, table, other, find_root(catalog))
+    text = write(page, format_, [" ".join(["deadheat", *sys.argv[1:]])])
     if output is not None:
         try:
             output.write_text(text, encoding="utf-8")
@@ -86,6 +88,17 @@ def command(
             raise DeadheatError(f"--output {output}: {error.strerror}", "another file") from error
         return
     click.echo(fit(text, sys.stdout.encoding) if format_ == "text" else text.encode(), nl=False)
+
+
+def _page(
+    store: Store, replay: Replay, table: Path | None, other: Replay | None, root: Path
+) -> Page:
+    if table is not None:
+        return audit_page(audit(store, replay, read_figures(table), None, other))
+    if replay.protocol.recovery is not None:
+        return decay_page(replay, load_series(store, replay), shipped_figures(root, DECAY))
+    figures, repetitions = _published(root, replay)
+    return audit_page(audit(store, replay, figures, repetitions, other))
 
 
 def _run_of(store: Store, protocol: str, wanted: str | None) -> str:

@@ -1,0 +1,39 @@
+"""The trend of a short series, with its interval."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from deadheat.stats.quantile import t_critical
+
+_FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Change per step, in units of the first value; `low` and `high` are its interval."""
+
+    per_step: float
+    low: float
+    high: float
+
+
+def trend(values: Sequence[float], confidence: float = 0.95) -> Trend | None:
+    """Least-squares slope with Student's interval, over the first value.
+
+    Linear rather than of logarithms, so that a value of 0 has its place. None for fewer than three
+    values, or where the first is not positive. The interval takes deviations from the line for
+    independent: a series that falls off a cliff has a wide one, which is meant.
+    """
+    if len(values) < _FEWEST or values[0] <= 0:
+        return None
+    y = np.asarray(values, dtype=float) / values[0]
+    x = np.arange(len(y)) - (len(y) - 1) / 2
+    spread = float(x @ x)
+    slope = float(x @ y) / spread
+    residuals = y - y.mean() - slope * x
+    error = math.sqrt(float(residuals @ residuals) / (len(y) - 2) / spread)
+    reach = float(t_critical((1 - confidence) / 2, len(y) - 2)) * error
+    return Trend(slope, slope - reach, slope + reach)
