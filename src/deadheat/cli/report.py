@@ -9,9 +9,12 @@ from deadheat import report
 from deadheat.cli.options import store_option
 from deadheat.errors import DeadheatError
 from deadheat.report.encoding import fit
+from deadheat.report.picture import PICTURES, draw, png
 from deadheat.report.runs import find_run, lines, list_runs
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
+
+PICTURE_FORMATS = ("svg", "png")
 
 
 @click.command("report")
@@ -19,10 +22,17 @@ from deadheat.store.bundle import open_bundle
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(report.FORMATS),
+    type=click.Choice([*report.FORMATS, *PICTURE_FORMATS]),
     default="terminal",
     show_default=True,
     help="How to show it.",
+)
+@click.option(
+    "--picture",
+    type=click.Choice(PICTURES),
+    default=PICTURES[0],
+    show_default=True,
+    help="What svg and png show: bars (by workers), bars by language, latency curves, decay.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."
@@ -38,6 +48,7 @@ from deadheat.store.bundle import open_bundle
 def command(
     run: str | None,
     format_: str,
+    picture: str,
     output: Path | None,
     bundle: Path | None,
     listing: bool,
@@ -49,19 +60,24 @@ def command(
     Examples:
       deadheat report                              the last run, finished or not
       deadheat report 20261120 --format md -o results.md
+      deadheat report --format html -o page.html   one file, to look at and to keep
+      deadheat report --format svg --picture latency -o latency.svg
       deadheat report --list
       deadheat report --from theirs.deadheat       a bundle of deadheat export
     """
     with open_bundle(bundle) if bundle else _opened(store_path) as store:
-        text = (
-            lines(list_runs(store)) if listing else _written(store, find_run(store, run), format_)
+        written = (
+            lines(list_runs(store))
+            if listing
+            else _written(store, find_run(store, run), format_, picture)
         )
     if output is None:
-        in_utf_8 = not listing and format_ != "terminal"
-        click.echo(text.encode() if in_utf_8 else fit(text, sys.stdout.encoding), nl=False)
+        _print(written, as_it_is=not listing and format_ != "terminal")
         return
     try:
-        output.write_text(click.unstyle(text), encoding="utf-8")
+        output.write_bytes(
+            written if isinstance(written, bytes) else click.unstyle(written).encode()
+        )
     except OSError as error:
         raise DeadheatError(f"--output {output}: {error.strerror}", "name another file") from error
 
@@ -75,6 +91,18 @@ def _opened(store_path: Path) -> Store:
     return Store(store_path, read_only=True)
 
 
-def _written(store: Store, run_id: str, format_: str) -> str:
+def _written(store: Store, run_id: str, format_: str, picture: str) -> str | bytes:
     view = report.load_view(store, run_id, whole=format_ in report.WHOLE)
-    return report.write(view, format_)
+    if format_ not in PICTURE_FORMATS:
+        return report.write(view, format_)
+    svg = draw(view, picture)
+    return png(svg) if format_ == "png" else svg
+
+
+def _print(written: str | bytes, as_it_is: bool) -> None:
+    """`as_it_is`: in UTF-8 whatever the output's encoding, for a file or a pipe."""
+    if isinstance(written, bytes) and sys.stdout.isatty():
+        raise DeadheatError("--format png is nothing for a terminal", "name a file with -o FILE")
+    if isinstance(written, str):
+        written = written.encode() if as_it_is else fit(written, sys.stdout.encoding)
+    click.echo(written, nl=False)

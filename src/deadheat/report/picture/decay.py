@@ -1,0 +1,74 @@
+"""Decay: the rate from trial to trial of one start, in percent of that start's first."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+from deadheat.report import words
+from deadheat.report.analysis import Analysis
+from deadheat.report.picture import lines, svg
+from deadheat.report.picture.footer import footer
+from deadheat.report.picture.lines import Axis, Line
+from deadheat.report.view import Cell, RunView
+
+CURVES_MAX = 12
+DECAYED = 0.9
+TICKS = 8
+
+
+def draw(view: RunView, analysis: Analysis) -> str | None:
+    """Of the twelve that fell furthest; None where no start has two trials."""
+    if not analysis.levels:
+        return None
+    known = [(one.name, shares(one.cell)) for one in analysis.main.standings]
+    fell = sorted((pair for pair in known if len(pair[1]) > 1), key=lambda pair: pair[1][-1])
+    if not fell:
+        return None
+    shown = [
+        Line(
+            name=f"{100 * share[-1]:.0f} % {name}",
+            points=tuple((float(trial), 100 * each) for trial, each in enumerate(share, start=1)),
+            colour=svg.PALETTE[1] if share[-1] < DECAYED else svg.MUTED,
+        )
+        for name, share in fell[:CURVES_MAX]
+    ]
+    decayed = sum(share[-1] < DECAYED for _, share in fell)
+    of = words.count(len(fell), "server")
+    title = f"{decayed or 'None'} of {of} ended a start more than 10 % below its first trial"
+    parts = lines.plane(title, _across(shown), _up(shown), shown)
+    below = lines.HEIGHT + 16
+    foot = footer(view, analysis, below, whiskers=False)
+    return svg.document(below + svg.STEP * len(foot), title, [*parts, *foot])
+
+
+def shares(cell: Cell) -> tuple[float, ...]:
+    """Geometric mean over starts of rate over the start's first, while all starts have a trial."""
+    starts: defaultdict[int, list[float]] = defaultdict(list)
+    for trial in cell.trials:
+        if trial.measured and trial.rate_per_s is not None:
+            starts[trial.invocation].append(math.log(trial.rate_per_s))
+    trials = zip(*starts.values(), strict=False)
+    first = [logs[0] for logs in starts.values()]
+    return tuple(
+        math.exp(sum(x - x0 for x, x0 in zip(logs, first, strict=True)) / len(first))
+        for logs in trials
+    )
+
+
+def _across(shown: Sequence[Line]) -> Axis:
+    most = max(len(line.points) for line in shown)
+    every = max(1, round(most / TICKS))
+    return Axis(
+        label="trial since the start",
+        scale=lambda trial: (trial - 1) / (most - 1 or 1),
+        ticks=[(float(trial), str(trial)) for trial in range(1, most + 1, every)],
+    )
+
+
+def _up(shown: Sequence[Line]) -> Axis:
+    most = max(100.0, *(share for line in shown for _, share in line.points))
+    return Axis(
+        label="% of the first trial",
+        scale=lambda share: share / most,
+        ticks=[(float(share), str(share)) for share in range(0, int(most) + 1, 20)],
+    )

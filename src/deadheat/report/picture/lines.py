@@ -1,0 +1,71 @@
+"""Lines on a plane, each with its name at its end."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from deadheat.report.picture import svg
+
+LEFT, RIGHT, TOP, BOTTOM = 64, 210, 60, 52
+HEIGHT = 400
+APART = 15
+
+Scale = Callable[[float], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    name: str
+    points: tuple[tuple[float, float], ...]
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """`scale` maps a value to 0..1 of the plane; `ticks` are values with their words."""
+
+    label: str
+    scale: Scale
+    ticks: Sequence[tuple[float, str]]
+
+
+def plane(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> list[str]:
+    """The parts of a picture that is `HEIGHT` high, without its footer."""
+    right, bottom = svg.WIDTH - RIGHT, HEIGHT - BOTTOM
+
+    def at(point: tuple[float, float]) -> tuple[float, float]:
+        across, up = x.scale(point[0]), y.scale(point[1])
+        return LEFT + across * (right - LEFT), bottom - up * (bottom - TOP)
+
+    across = [(LEFT + x.scale(value) * (right - LEFT), words) for value, words in x.ticks]
+    up = [(bottom - y.scale(value) * (bottom - TOP), words) for value, words in y.ticks]
+    return [
+        *svg.title(title),
+        svg.text(LEFT, TOP - 10, y.label, fill=svg.MUTED, size=11),
+        svg.text(right, bottom + 36, x.label, anchor="end", fill=svg.MUTED, size=11),
+        *(svg.line(place, TOP, place, bottom, svg.LINE) for place, _ in across),
+        *(svg.line(LEFT, place, right, place, svg.LINE) for place, _ in up),
+        *(
+            svg.text(place, bottom + 18, words, anchor="middle", fill=svg.MUTED, size=11)
+            for place, words in across
+        ),
+        *(
+            svg.text(LEFT - 8, place + 4, words, anchor="end", fill=svg.MUTED, size=11)
+            for place, words in up
+        ),
+        *(svg.path([at(point) for point in line.points], line.colour) for line in lines),
+        *(svg.dot(*at(line.points[-1]), line.colour) for line in lines),
+        *_names(lines, [at(line.points[-1]) for line in lines], right),
+    ]
+
+
+def _names(lines: Sequence[Line], ends: Sequence[tuple[float, float]], right: float) -> list[str]:
+    """Each name beside the plane, joined to its line's end; pushed down until none touches."""
+    parts = []
+    above = 0.0
+    for (x, y), line in sorted(zip(ends, lines, strict=True), key=lambda pair: pair[0][1]):
+        above = max(y, above + APART)
+        parts += [
+            svg.line(x, y, right + 8, above, line.colour, 0.6),
+            svg.text(right + 12, above + 4, line.name, fill=line.colour, size=12, longest=26),
+        ]
+    return parts
