@@ -23,9 +23,9 @@ class Inspection:
     """What came of one contender.
 
     `fault` is what stands in the way: a missing tool, a failed build, a wrong answer; `words` are
-    what was said last, and are told but not kept: they are full of the machine's own paths. `doubts`
-    are what it fell short in while it ran. `served` maps a connection level to how many connections
-    got an answer.
+    what was said last, and are told but not kept: they are full of the machine's own paths.
+    `doubts` are what it fell short in while it ran. `served` maps a connection level to how many
+    connections got an answer.
     """
 
     name: str
