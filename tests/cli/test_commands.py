@@ -101,8 +101,8 @@ def test_a_number_of_repetitions_is_no_race_to_settle(
 def test_protocols_are_listed(deadheat: Deadheat) -> None:
     lines = [line.split(maxsplit=1) for line in deadheat("protocols").out.splitlines()]
     assert ["brief", "Two short trials of each server."] in lines
-    (told,) = json.loads(deadheat("protocols", "--json").out)
-    assert told["connections"] == [2]
+    told = json.loads(deadheat("protocols", "--json").out)
+    assert [2] in [one["connections"] for one in told]
 
 
 @pytest.fixture
