@@ -60,10 +60,9 @@ def _lead(ranking: Ranking, ranked: tuple[Standing, ...]) -> str:
 def _holds(ranking: Ranking) -> str:
     separated = sum(pair.verdict is Verdict.SEPARATED for pair in ranking.pairs)
     confidence = words.percent(ranking.level.confidence, 0)
-    return (
-        f"{separated:,} of {words.count(len(ranking.pairs), 'pair')} are told apart, all of them "
-        f"together at {confidence}"
-    )
+    pairs = words.count(len(ranking.pairs), "pair")
+    verb = "is" if separated == 1 else "are"
+    return f"{separated:,} of {pairs} {verb} told apart, at {confidence} for all of them together"
 
 
 def _failed_gates(standings: list[Standing]) -> str:

@@ -1,0 +1,104 @@
+"""The page as a file; what it does in a browser is in tests/browser/."""
+
+import base64
+import gzip
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from deadheat.errors import DeadheatError
+from deadheat.report import WHOLE, load_view, page, write
+from tests.report.made import MadeRun, failed, made_run
+
+TEMPLATE = '<title>{title}</title><pre>{plain}</pre><i id="document">{document}</i><b>{title}</b>'
+BYTES_MAX = 1_500_000
+
+
+@pytest.fixture
+def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small page in place of the built one."""
+    path = tmp_path / "page.html"
+    path.write_text(TEMPLATE, encoding="utf-8")
+    monkeypatch.setattr(page, "PAGE", path)
+    return path
+
+
+def html_of(run: MadeRun) -> str:
+    return write(load_view(run.store, run.run_id, whole=True), "html")
+
+
+def test_the_page_holds_the_json_document(tmp_path: Path, template: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 3000}, blocks=3)
+    view = load_view(run.store, run.run_id, whole=True)
+    found = re.search('id="document">(.*?)<', write(view, "html"))
+    assert found is not None
+    document = json.loads(gzip.decompress(base64.b64decode(found[1])))
+    assert document == json.loads(write(view, "json"))
+
+
+def test_what_needs_no_script_is_the_terminal_report_as_text(
+    tmp_path: Path, template: Path
+) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol={"name": "{document}<b>"})
+    run.race({"<i>alpha": 9000, "beta": 3000}, blocks=3)
+    html = html_of(run)
+    assert "<title>{document}&lt;b&gt; " in html
+    assert "&lt;i&gt;alpha" in html
+    assert "<i>alpha" not in html
+    assert html.endswith("<b>{title}</b>"), "what stands after the document is the page's own"
+
+
+def test_the_same_run_makes_the_same_bytes(tmp_path: Path, template: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 3000}, blocks=3)
+    assert html_of(run) == html_of(run)
+
+
+def test_a_page_that_is_not_built_says_how_to_build_it(tmp_path: Path, template: Path) -> None:
+    template.unlink()
+    run = made_run(tmp_path / "runs.sqlite")
+    with pytest.raises(DeadheatError, match="not built") as raised:
+        html_of(run)
+    assert "make page" in (raised.value.hint or "")
+
+
+def test_sixty_servers_stay_small(tmp_path: Path) -> None:
+    """Three levels, series of random figures, raw output, and a failed check in every third."""
+    if not page.PAGE.is_file():
+        pytest.skip("the page is not built: make page")
+    made = random.Random(60)
+    run = made_run(tmp_path / "runs.sqlite")
+    names = [f"server-{i:02}" for i in range(60)]
+    for name in names:
+        run.contender(name)
+        for invocation in (1, 2, 3):
+            run.start(name, invocation, log_tail="".join(made.choices("abcdef \n", k=500)))
+        for trial in range(18):
+            rate = made.uniform(5_000, 90_000)
+            load = [{"at_s": i / 10, "ok": made.randrange(900, 9000)} for i in range(1, 31)]
+            run.trial(
+                name,
+                rate,
+                block=trial // 3 + 1,
+                invocation=trial // 6 + 1,
+                connections=(10, 100, 1000)[trial % 3],
+                gates=failed() if trial % 3 == 0 else (),
+                stdout="".join(made.choices("abcdefghijkl{},: ", k=4_000)),
+                series={"load": load, "machine": []},
+            )
+    assert len(html_of(run).encode()) < BYTES_MAX
+
+
+def test_formats_that_show_all_are_told_to_load_all(tmp_path: Path, template: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("alpha")
+    run.trial("alpha", 5000.0, stdout="printed", series={"load": [{"at_s": 1.0, "ok": 9}]})
+    text = write(load_view(run.store, run.run_id, whole=True), "json")
+    (told,) = json.loads(text)["contenders"]
+    assert set(WHOLE) == {"json", "html"}
+    assert told["raw_output"]["stdout"] == "printed"
+    assert told["levels"][0]["trials"][0]["series"]["rate_per_s"] == [9.0]

@@ -1,0 +1,112 @@
+"""Pictures: well-formed SVG in which every server stands, and PNG where resvg is installed."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from deadheat.cli.report import command
+from deadheat.errors import DeadheatError
+from deadheat.report import load_view
+from deadheat.report.picture import PICTURES, draw, png
+from deadheat.report.picture.decay import shares
+from tests.report.made import SETTLE, MadeRun, failed, made_run
+
+SPACE = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> MadeRun:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("alpha", workers=1, manifest={"language": "Go"})
+    run.contender("beta", workers=4, manifest={"language": "Rust"})
+    run.race({"alpha": 9000, "beta": 3000}, blocks=4)
+    run.contender("gamma & <co>", manifest={"language": "Go"})
+    run.trial("gamma & <co>", 20_000.0, gates=failed())
+    return run
+
+
+def texts(svg: str) -> list[str]:
+    return [one.text or "" for one in ElementTree.fromstring(svg).iter(f"{SPACE}text")]
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_each_is_well_formed_and_names_who_is_in_it(run: MadeRun, picture: str) -> None:
+    told = " ".join(texts(draw(load_view(run.store, run.run_id), picture)))
+    assert "alpha" in told
+    assert "beta" in told
+    assert run.run_id in told
+
+
+def test_bars_are_grouped_by_workers_or_by_language(run: MadeRun) -> None:
+    view = load_view(run.store, run.run_id)
+    by_workers, by_language = texts(draw(view, "bars")), texts(draw(view, "languages"))
+    assert [one for one in by_workers if one.endswith((" worker", " workers"))] == [
+        "1 worker",
+        "4 workers",
+    ]
+    assert [one for one in by_language if one in ("Go", "Rust")] == ["Go", "Rust"]
+
+
+def test_a_rate_that_does_not_count_is_a_dashed_bar_in_brackets(run: MadeRun) -> None:
+    svg = draw(load_view(run.store, run.run_id), "bars")
+    assert "(20,000)" in texts(svg)
+    assert "gamma & <co>" in texts(svg)
+    assert svg.count("stroke-dasharray") == 1
+
+
+def test_a_whisker_spans_the_interval_of_the_ratio(run: MadeRun) -> None:
+    svg = draw(load_view(run.store, run.run_id), "bars")
+    whiskers = [
+        (float(line.attrib["x1"]), float(line.attrib["x2"]))
+        for line in ElementTree.fromstring(svg).iter(f"{SPACE}line")
+        if line.attrib["stroke-width"] == "1.5" and line.attrib["y1"] == line.attrib["y2"]
+    ]
+    bars = [float(bar.attrib["width"]) for bar in ElementTree.fromstring(svg).iter(f"{SPACE}rect")]
+    (whisker,) = whiskers  # the leader is what the others are compared with
+    ends = [230 + width for width in bars]
+    assert any(whisker[0] < end < whisker[1] for end in ends)
+
+
+def test_decay_is_the_mean_over_starts_of_the_share_of_the_first_trial(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("tired")
+    for invocation, rates in enumerate(([1000, 500, 250], [4000, 2000]), start=1):
+        for block, rate in enumerate(rates, start=1):
+            run.trial("tired", float(rate), invocation=invocation, block=block)
+    view = load_view(run.store, run.run_id)
+    assert shares(view.rivals[0].cells[100]) == pytest.approx((1, 0.5))
+    assert "1 of 1 server ended a start more than 10 %" in " ".join(texts(draw(view, "decay")))
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_a_run_with_nothing_to_draw_says_what_is_missing(tmp_path: Path, picture: str) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "connections": []})
+    with pytest.raises(DeadheatError, match=f"--picture {picture}"):
+        draw(load_view(run.store, run.run_id), picture)
+
+
+def test_png_is_made_of_it(run: MadeRun) -> None:
+    pytest.importorskip("resvg_py", reason="the package resvg_py is not installed")
+    made = png(draw(load_view(run.store, run.run_id), "bars"))
+    assert made.startswith(b"\x89PNG")
+
+
+def test_without_resvg_the_way_out_is_told(run: MadeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("importlib.import_module", absent)
+    with pytest.raises(DeadheatError, match="resvg_py") as raised:
+        png("<svg/>")
+    assert "deadheat[png]" in (raised.value.hint or "")
+
+
+def test_the_command_writes_a_picture(run: MadeRun, tmp_path: Path) -> None:
+    target = tmp_path / "bars.svg"
+    asked = ["--format", "svg", "--picture", "latency", "--store", str(run.store.path)]
+    printed = CliRunner().invoke(command, asked).output
+    assert CliRunner().invoke(command, [*asked, "-o", str(target)]).exit_code == 0
+    assert target.read_text(encoding="utf-8") == printed
+    assert "Service time at 100 connections" in printed
