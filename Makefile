@@ -11,7 +11,7 @@ test: build packages lint  ## every check and every test
 	cargo test --locked --release --quiet
 	$(UV) run pytest
 
-build: toolchains $(UV)    ## the Python package and the load engine
+build: toolchains $(UV) page   ## the Python package, the load engine, the page
 	$(UV) sync --quiet
 
 lint: build                ## formatting, lints and types, of both languages
@@ -26,6 +26,19 @@ bench: build               ## the engine's cost beside wrk's and ab's
 
 verify-all: build          ## every server in every setting, loaded; goes on where it was stopped
 	-$(UV) run deadheat verify --all -o docs/results/servers.json --page docs/servers.md
+
+PAGE := src/deadheat/report/page.html
+
+.PHONY: page
+page: $(PAGE)              ## script and style of the reports as HTML, in one file
+
+$(PAGE): web/build.js web/package-lock.json $(wildcard web/src/*)
+	@if command -v npm >/dev/null; then \
+		(cd web && npm ci --silent --no-fund --no-audit && npm run --silent build) \
+			|| echo "the page could not be built: reports as HTML are left out"; \
+	else \
+		echo "reports as HTML are left out: they need npm (apt-get install nodejs npm)"; \
+	fi
 
 clean:                     ## what the commands above have made here
 	rm -rf target .venv .tools
