@@ -45,11 +45,13 @@ def recover(
     target_per_s = rule.rate_share * first_rate_per_s
     rates_per_s: list[float] = []
     recovered_after_s: float | None = None
-    while _lives(world, resident) and host.now_s() - ended_s < rule.limit_s:
+    while _lives(world, resident):
         begun_s = host.now_s()
         rates_per_s.append(_probe(world, spec))
         if target_per_s > 0 and rates_per_s[-1] >= target_per_s:
             recovered_after_s = begun_s - ended_s
+            break
+        if host.now_s() - ended_s >= rule.limit_s:  # one probe at least, however long it burnt
             break
         host.sleep(WINDOW_S)
     return TrialRecord(

@@ -12,6 +12,7 @@ ANSWER = (
     b"Hello, World!"
 )
 burn_s, delay_s = float(sys.argv[3]), float(sys.argv[4])
+CROWD = 8  # more than ask it how it behaves
 lock = threading.Lock()
 present = most = 0
 tired = False
@@ -31,7 +32,7 @@ def serve(connection: socket.socket) -> None:
         pass
     with lock:
         present -= 1
-        crowd_left = present == 0 and most > 1
+        crowd_left = present == 0 and most >= CROWD
         if crowd_left:
             most = 0
     if crowd_left:
