@@ -47,10 +47,10 @@ function head(report) {
 /** A sentence in which the names of contenders lead to their panels, and do not break. */
 function linked(sentence, contenders) {
   const panels = new Map(contenders.map((one, i) => [one.label ?? one.name, panelId(i)]));
-  return sentence.replaceAll(" %", "\u00a0%").split(/([^\s,:]+)/).map((word) => {
-    const name = word.replace(/\.$/, "");
+  return sentence.replaceAll(" %", "\u00a0%").split(/( )/).map((word) => {
+    const [, name, mark] = word.match(/^(.*?)([,.:]*)$/s);
     return panels.has(name) && name.length <= NAME_MAX
-      ? [h("a", { class: "name", href: `#${panels.get(name)}` }, name), word.slice(name.length)]
+      ? h("span", { class: "whole" }, h("a", { href: `#${panels.get(name)}` }, name), mark)
       : word;
   });
 }

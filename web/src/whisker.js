@@ -2,7 +2,7 @@
 
 import { svg } from "./dom.js";
 
-const WIDTH = 140;
+const WIDTH = 128;
 const HEIGHT = 22;
 const PAD = 6;
 
