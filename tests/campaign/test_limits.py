@@ -14,8 +14,8 @@ SYSCTL = {
 }
 
 
-def machine(open_files: int = 65_536, **sysctl: str) -> dict[str, Any]:
-    return {"open_files_hard": open_files, "sysctl": SYSCTL | sysctl}
+def machine(open_files: int = 65_536, sysctl: dict[str, str] | None = None) -> dict[str, Any]:
+    return {"open_files_hard": open_files, "sysctl": SYSCTL | (sysctl or {})}
 
 
 def landshark(**values: Any) -> Protocol:
@@ -42,7 +42,7 @@ def test_a_level_that_cannot_be_had_is_left_out_with_the_reason() -> None:
     assert "20,000 connections are left out: a process may hold 1,024" in found.remarks[0]
     assert "ulimit -n 65536" in found.remarks[0]
     assert found.protocol.deviations == ("without 20,000 connections",)
-    few = machine(**{"net.ipv4.ip_local_port_range": "50000 60000"})
+    few = machine(sysctl={"net.ipv4.ip_local_port_range": "50000 60000"})
     found = fit_to(landshark(), few, few, 1)
     assert "one address, which has 10,001 ports; to widen them: sudo sysctl" in found.remarks[0]
 
@@ -53,7 +53,7 @@ def test_where_no_level_can_be_had_it_ends_there() -> None:
 
 
 def test_short_queues_and_shared_cpus_are_told() -> None:
-    short = machine(**{"net.core.somaxconn": "4096"})
+    short = machine(sysctl={"net.core.somaxconn": "4096"})
     found = fit_to(landshark(threads=4), short, short, 1)
     assert (
         "20,000 connections that come at once are more than net.core.somaxconn"
