@@ -8,7 +8,8 @@ import pytest
 from deadheat.host import Completed
 from deadheat.host.base import ProcessSpec
 from deadheat.host.local import LocalHost
-from deadheat.load import Ab, GeneratorFailed, LoadSpec
+from deadheat.load import GeneratorFailed, LoadSpec
+from deadheat.load.ab import Ab
 from deadheat.load.several import SCRIPT, Several
 
 PRINTED = (Path(__file__).parent / "output" / "ab-close.txt").read_text()
