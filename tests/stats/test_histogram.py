@@ -29,6 +29,15 @@ def test_a_quantile_needs_a_hundred_values_beyond_it() -> None:
     assert thousand.quantile_us(0.99) is None
 
 
+def test_mean_and_quantiles_are_those_of_the_histogram_itself() -> None:
+    values = np.random.default_rng(92).lognormal(9, 4, 5000).clip(1, HIGHEST_US)
+    latency = merge([encoded(values), encoded(np.array([1, 2, 1023, 1024, 2047, 2048, 4097]))])
+    assert latency.mean_us == latency.histogram.get_mean_value()
+    assert merge([]).mean_us == 0
+    for q in (0.001, 0.25, 0.5, 0.9, 0.975):
+        assert latency.quantile_us(q) == latency.histogram.get_value_at_percentile(100 * q)
+
+
 def test_no_trial_is_an_empty_distribution() -> None:
     assert merge([]).count == 0
     assert merge([]).quantile_us(0.5) is None

@@ -50,7 +50,7 @@ def of_histograms(encoded: Iterable[str]) -> Distribution:
     return Distribution(
         requests=latency.count,
         quantiles_us={name: float(us) for name, us in quantiles.items() if us is not None},
-        mean_us=float(latency.histogram.get_mean_value()),
+        mean_us=latency.mean_us,
         max_us=float(latency.histogram.get_max_value()),
         curve=_curve(latency),
     )
@@ -59,9 +59,8 @@ def of_histograms(encoded: Iterable[str]) -> Distribution:
 def _curve(latency: Latency) -> tuple[tuple[float, float], ...]:
     """Quantiles, equally spaced in the logarithm of the share above them, to the last supported."""
     histogram = latency.histogram
-    counts = np.ctypeslib.as_array(histogram.encoder.payload.counts)
-    filled = np.flatnonzero(counts)
-    below = np.cumsum(counts[filled])
+    filled = np.flatnonzero(latency.counts)
+    below = np.cumsum(latency.counts[filled])
     decades = math.log10(max(latency.count / 100, 1.0))
     shares = 10 ** -np.arange(0, decades + 1e-9, 1 / POINTS_PER_DECADE)
     places = np.searchsorted(below, np.ceil((1 - shares) * latency.count))

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
 
 LOWEST_US = 1
 HIGHEST_US = 3_600_000_000
@@ -23,6 +25,25 @@ class Latency:
     def count(self) -> int:
         return int(self.histogram.total_count)
 
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many values each of HdrHistogram's buckets holds; a view, not a copy."""
+        return np.ctypeslib.as_array(self.histogram.encoder.payload.counts)
+
+    @property
+    def mean_us(self) -> float:
+        """As HdrHistogram has it: each value counts as its bucket's middle; 0 for no values.
+
+        Buckets come in halves of `sub_bucket_half_count`, each twice as wide as the half before,
+        but for the first two. HdrHistogram's own mean walks them all, one by one.
+        """
+        filled = np.flatnonzero(self.counts)
+        half = self.histogram.sub_bucket_half_count
+        doublings = np.maximum(filled // half - 1, 0)
+        lowest_us = (filled - doublings * half) << doublings
+        middle_us = lowest_us + ((1 << doublings) >> 1)
+        return int(np.dot(middle_us, self.counts[filled])) / max(self.count, 1)
+
     def quantile_us(self, q: float) -> int | None:
         """The q-quantile in microseconds; None below 100 / (1 - q) values, too few to tell.
 
@@ -32,7 +53,10 @@ class Latency:
             raise ValueError(f"quantile {q} is not at least 0 and below 1")
         if self.count < values_needed(q):
             return None
-        return int(self.histogram.get_value_at_percentile(100 * q))
+        rank = max(int(q * self.count + 0.5), 1)
+        index = int(np.searchsorted(np.cumsum(self.counts), rank))
+        lowest_us = self.histogram.get_value_from_index(index)
+        return int(self.histogram.get_highest_equivalent_value(lowest_us))
 
 
 def values_needed(q: float) -> float:
