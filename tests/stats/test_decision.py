@@ -28,8 +28,9 @@ from tests.stats.races import Noise
 def test_a_verdict_is_read_off_the_interval(
     log_ratio: float, half_width: float, verdict: Verdict
 ) -> None:
-    assert judge(log_ratio, half_width, margin=0.03) is verdict
-    assert judge(-log_ratio, half_width, margin=0.03) is verdict
+    separated = abs(log_ratio) > half_width
+    assert judge(log_ratio, half_width, separated, margin=0.03) is verdict
+    assert judge(-log_ratio, half_width, separated, margin=0.03) is verdict
 
 
 def ratios(log_ratio: float, slice_variance: float, start_variance: float) -> Ratios:
@@ -75,6 +76,12 @@ def test_scattered_starts_ask_for_fresh_invocations() -> None:
     assert half_width_after(before, blocks - 1, blocks / 8) > math.log(1.03) * 0.99
 
 
+def verdict_of(one: Ratios) -> Verdict:
+    """What is said of the first two contenders."""
+    log_ratio, half_width = float(one.fits.log_ratio[0, 1]), float(one.half_width[0, 1])
+    return judge(log_ratio, half_width, bool(one.separated[0, 1]), margin=0.03)
+
+
 def test_the_effort_is_about_what_it_takes() -> None:
     """A race as long as the effort said decides far more often than the one that asked."""
     generator = np.random.default_rng(42)
@@ -83,17 +90,13 @@ def test_the_effort_is_about_what_it_takes() -> None:
     while asked < 60:
         short = Noise().rates(generator, [0.05, 0.0, 0.5, 1.0], blocks=4)
         before = Ratios(fit_pairs(short), Level())
-        width = float(before.half_width[0, 1])
-        if judge(float(before.fits.log_ratio[0, 1]), width, 0.03) is not Verdict.UNDECIDED:
+        if verdict_of(before) is not Verdict.UNDECIDED:
             continue
         needed = effort(before, 0, 1, margin=0.03)
         assert needed is not None
         blocks = 4 + math.ceil(needed.extra_blocks / 3)
         after = Ratios(fit_pairs(Noise().rates(generator, [0.05, 0, 0.5, 1.0], 3, blocks)), Level())
-        verdict = judge(
-            float(after.fits.log_ratio[0, 1]), float(after.half_width[0, 1]), margin=0.03
-        )
-        decided += verdict is not Verdict.UNDECIDED
+        decided += verdict_of(after) is not Verdict.UNDECIDED
         asked += 1
     assert decided / asked > 0.5
 

@@ -176,7 +176,7 @@ class Race:
         passes = itertools.product(tuple(started), self._protocol.connections)
         for one, connections in self._shuffled(passes):
             if one in started:
-                spec = load_spec(self._protocol, one.resident, connections)
+                spec = load_spec(self._protocol, one.resident, connections, one.warmed.rate_per_s)
                 record = self._trial(one, spec, "measure", number, heat, started)
                 self.standings.add(one.name, record)
         if not before.more_heats:

@@ -16,7 +16,9 @@ from deadheat.load import LoadResult, LoadSpec
 from deadheat.protocol import Protocol
 from deadheat.store import Gate, TrialRecord
 
-SAMPLE_INTERVAL_S = 0.25  # some lie inside the shortest slice
+SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
+ANSWERS_A_CONNECTION = 5
+SLICE_S_MAX = 3.0
 KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "elapsed_s")
 
 
@@ -35,12 +37,22 @@ class Slot:
     steady: str  # how the server's steady state was found: `Warmed.kind`
 
 
-def load_spec(protocol: Protocol, resident: Resident, connections: int) -> LoadSpec:
-    """A protocol's load at one level, closed loop."""
+def load_spec(
+    protocol: Protocol, resident: Resident, connections: int, rate_per_s: float = 0.0
+) -> LoadSpec:
+    """A protocol's load at one level, closed loop.
+
+    Of a frozen server that answers `rate_per_s` a slice lasts until each connection has been
+    answered some times, so that a slow server's is no matter of luck; within reason.
+    """
+    duration_s = protocol.duration_s
+    if protocol.residency == "frozen" and rate_per_s > 0:
+        needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s
+        duration_s = max(duration_s, min(needed_s, SLICE_S_MAX))
     return LoadSpec(
         url=resident.url,
         connections=connections,
-        duration_s=protocol.duration_s,
+        duration_s=round(duration_s, 3),
         threads=protocol.threads,
         discard_s=protocol.discard_s,
         timeout_s=protocol.timeout_s,

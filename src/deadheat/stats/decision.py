@@ -27,8 +27,8 @@ class Effort:
     extra_invocations: int
 
 
-def judge(log_ratio: float, half_width: float, margin: float) -> Verdict:
-    """Read the verdict off an interval of the log-ratio; `margin` 0.03 means within 3 %.
+def judge(log_ratio: float, half_width: float, separated: bool, margin: float) -> Verdict:
+    """The verdict of an interval of the log-ratio; `margin` 0.03 means within 3 %.
 
     Equivalent when the whole interval lies within the margin, even if it leaves out 1: a
     difference known to be too small to matter is a dead heat (two one-sided tests,
@@ -39,9 +39,7 @@ def judge(log_ratio: float, half_width: float, margin: float) -> Verdict:
         return Verdict.UNDECIDED
     if abs(log_ratio) + half_width < math.log1p(margin):
         return Verdict.EQUIVALENT
-    if abs(log_ratio) > half_width:
-        return Verdict.SEPARATED
-    return Verdict.UNDECIDED
+    return Verdict.SEPARATED if separated else Verdict.UNDECIDED
 
 
 def effort(ratios: Ratios, a: int, b: int, margin: float) -> Effort | None:

@@ -1,12 +1,14 @@
-"""Slice variances that learn from each other: a few blocks a pair say little of its variance.
+"""Slice variances that learn from each other: a few blocks say little of one contender's.
 
 Empirical Bayes for variances (Smyth, Linear Models and Empirical Bayes Methods, 2004, section 6):
 true variances are taken to scatter around a common one as scaled inverse chi-squares with `prior`
 degrees of freedom, which is estimated from how much more the observed ones scatter than chance
-explains. Where the pairs of a run are alike the prior is worth many degrees, where they differ few.
+explains. Centre and scatter are a median and a median deviation, so that one contender that is
+far noisier than the rest does not take the prior from all others (Phipson et al. 2016 do so with
+trimmed moments).
 
-A pair whose own variance is larger than the moderated one keeps its own: a contender that is
-noisier than the rest is not lent their calm.
+A contender whose own variance is larger than the moderated one keeps its own: one that is noisier
+than the rest is not lent their calm.
 """
 
 import math
@@ -16,24 +18,43 @@ import numpy as np
 
 from deadheat.stats.quantile import Floats
 
-_FEWEST_VARIANCES = 6
+FEWEST_CONTENDERS = 4
+_TO_DEVIATION = 1.4826  # of a normal distribution, from the median of the absolute deviations
+_LEAST_SHARE = 0.05  # of the mean variance: below, an estimate by differences is noise
 _STEPS = 80
 
 
+def contender_variances(within: Floats) -> Floats:
+    """Each contender's own variance [contender], out of those of all differences [a, b].
+
+    The variance of a difference is the sum of two; solved for them by least squares (Grubbs 1948,
+    On Estimating Precision of Measuring Instruments). NaN where a contender met nobody.
+    """
+    count = len(within)
+    others = np.where(np.eye(count, dtype=bool), np.nan, within)
+    met = np.isfinite(others).any(axis=1)
+    rows = np.full(count, np.nan)
+    rows[met] = np.nanmean(others[met], axis=1)
+    mean = float(np.nanmean(others)) / 2
+    return np.fmax(((count - 1) * rows - count * mean) / (count - 2), _LEAST_SHARE * mean)
+
+
 def moderate(variances: Floats, degrees: Floats, most: float) -> tuple[Floats, float]:
-    """Moderated variances of all pairs [contender, contender], and the prior's degrees of freedom.
+    """Moderated variances of all contenders, and the prior's degrees of freedom.
 
     `degrees` are those of each variance; `most` bounds the prior's. Too few variances moderate
     nothing, and the prior is worth 0.
     """
-    upper = np.triu(np.isfinite(variances) & (variances > 0) & (degrees > 0), k=1)
-    if upper.sum() < _FEWEST_VARIANCES:
+    usable = np.isfinite(variances) & (variances > 0) & (degrees > 0)
+    if usable.sum() < FEWEST_CONTENDERS:
         return variances, 0.0
-    observed, half = variances[upper], degrees[upper] / 2
+    observed, half = variances[usable], degrees[usable] / 2
     logs = np.log(observed) - _each(digamma, half) + np.log(half)
-    excess = float(np.var(logs, ddof=1) - np.mean(_each(trigamma, half)))
+    centre = float(np.median(logs))
+    scatter = (_TO_DEVIATION * float(np.median(np.abs(logs - centre)))) ** 2
+    excess = scatter - float(np.mean(_each(trigamma, half)))
     prior = min(2 * inverse_trigamma(excess), most) if excess > 0 else most
-    common = math.exp(float(np.mean(logs)) + digamma(prior / 2) - math.log(prior / 2))
+    common = math.exp(centre + digamma(prior / 2) - math.log(prior / 2))
     with np.errstate(invalid="ignore"):
         moderated = (prior * common + degrees * variances) / (prior + degrees)
     return np.fmax(moderated, variances), prior

@@ -31,7 +31,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.moderate import moderate
+from deadheat.stats.moderate import FEWEST_CONTENDERS, contender_variances, moderate
 from deadheat.stats.quantile import Floats, t_critical, t_tail
 
 _FEWEST_DEGREES_BELOW_A_RATIO = 3
@@ -130,16 +130,15 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
     with np.errstate(divide="ignore", invalid="ignore"):
         starts = _summarise(differences)
         counts, within = starts.counts, starts.within
-        most = float(np.nanmedian(starts.degrees)) * max(len(within) - 1, 1)
-        moderated, prior = moderate(within, starts.degrees, most)
+        moderated, slice_degrees = _moderated(within, starts.degrees)
         blocks, invocations = counts.sum(axis=0), (counts > 0).sum(axis=0)
         several = invocations > 1
         size = (blocks - (counts**2).sum(axis=0) / blocks) / (invocations - 1)
         centre = (counts * starts.means).sum(axis=0) / blocks
         scatter = (counts * (starts.means - centre) ** 2).sum(axis=0)
         between = np.where(several, scatter / (invocations - 1), np.nan)
-        own_ratio = np.where((between == 0) & (within == 0), 1.0, between / within)
-        pool = _pool(own_ratio, size, starts, cells)
+        own_ratio = np.where((between == 0) & (within == 0), 1.0, between / moderated)
+        pool = _pool(own_ratio, size, starts, slice_degrees, cells)
 
         own_start_variance = np.where(several, (between - within) / size, 0.0)
         start_variance = np.fmax(pool.start_share * moderated, np.fmax(own_start_variance, 0.0))
@@ -151,7 +150,7 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
         weights = np.where(exact, counts, 1 / variance)
         log_ratio = (weights * starts.means).sum(axis=0) / weights.sum(axis=0)
         standard_error = np.where(exact, 0.0, 1 / np.sqrt(weights.sum(axis=0)))
-        degrees_of_freedom = 1 / (1 / pool.degrees + 1 / (starts.degrees + prior))
+        degrees_of_freedom = 1 / (1 / pool.degrees + 1 / slice_degrees)
 
     another = ~np.eye(len(blocks), dtype=bool)
     usable = another & (starts.degrees > 0) & (invocations >= fewest_invocations)
@@ -183,19 +182,41 @@ def _summarise(differences: Floats) -> _Invocations:
     )
 
 
-def _pool(own_ratio: Floats, size: Floats, starts: _Invocations, cells: int) -> _Pool:
+def _moderated(within: Floats, degrees: Floats) -> tuple[Floats, Floats]:
+    """Moderated slice variances of all pairs, and their degrees of freedom.
+
+    A pair's is the sum of its contenders' own (degrees by Satterthwaite 1946); where there are too
+    few contenders to tell them apart, it is what the pair's differences show.
+    """
+    contenders = len(within)
+    if (
+        contenders < FEWEST_CONTENDERS
+        or not np.isfinite(within[~np.eye(contenders, dtype=bool)]).any()
+    ):
+        return within, degrees
+    each = np.nanmedian(np.where(np.eye(contenders, dtype=bool), np.nan, degrees), axis=1)
+    most = float(np.nanmedian(each)) * (contenders - 1)
+    own, prior = moderate(contender_variances(within), each, most)
+    total, known = own[:, None] + own[None, :], each + prior
+    parts = own**2 / known
+    return total, total**2 / (parts[:, None] + parts[None, :])
+
+
+def _pool(
+    own_ratio: Floats, size: Floats, starts: _Invocations, slice_degrees: Floats, cells: int
+) -> _Pool:
     """The mean ratio of mean squares over all pairs that can tell; without any, no degrees.
 
     A ratio of mean squares has mean n / (n - 2) under no start effect, n the degrees of
     freedom below: divided out. `cells` counts the pairs (invocation, contender) with data.
     """
     upper = np.triu(np.isfinite(own_ratio), k=1)
-    upper &= starts.degrees >= _FEWEST_DEGREES_BELOW_A_RATIO
+    upper &= slice_degrees >= _FEWEST_DEGREES_BELOW_A_RATIO
     invocations = (starts.counts > 0).any(axis=(1, 2)).sum()
     contenders = (starts.counts > 0).any(axis=(0, 1)).sum()
     if not upper.any():
         return _Pool(ratio=np.nan, start_share=0.0, degrees=np.inf if invocations == 1 else np.nan)
-    below = starts.degrees[upper]
+    below = slice_degrees[upper]
     ratio = float(np.mean(own_ratio[upper] * (below - 2) / below))
     return _Pool(
         ratio=ratio,

@@ -2,9 +2,8 @@
 
 All statements of a ranking hold jointly at its confidence: every verdict, every rank interval
 and every ratio interval. Neighbours are chosen after looking at the data, so the family that
-the error is shared over is all pairs, not the neighbours alone. One family and one level also
-keep the table consistent: each verdict can be read off its interval, and each rank off the
-verdicts.
+the error is shared over is all pairs, not the neighbours alone. One family also keeps the table
+consistent: each verdict can be read off its interval, and each rank off the verdicts.
 """
 
 from collections.abc import Collection, Sequence
@@ -159,7 +158,7 @@ def rank(
         unranked=tuple(name for k, name in enumerate(names) if competing[k] and k not in order),
         level=level,
         margin=margin,
-        minimum_detectable_effect=minimum_detectable_effect(fits, level.alpha),
+        minimum_detectable_effect=minimum_detectable_effect(fits, ratios.alpha_left),
     )
 
 
@@ -179,7 +178,9 @@ def _verdicts(ratios: Ratios, margin: float) -> npt.NDArray[np.object_]:
     log_ratio, half_width = ratios.fits.log_ratio, ratios.half_width
     verdicts = np.full(log_ratio.shape, Verdict.EQUIVALENT, dtype=object)
     for a, b in np.argwhere(~np.eye(len(log_ratio), dtype=bool)):
-        verdicts[a, b] = judge(float(log_ratio[a, b]), float(half_width[a, b]), margin)
+        verdicts[a, b] = judge(
+            float(log_ratio[a, b]), float(half_width[a, b]), bool(ratios.separated[a, b]), margin
+        )
     return verdicts
 
 
