@@ -9,7 +9,7 @@ use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 
 use crate::buffers::Buffers;
-use crate::clock;
+use crate::driver::patience::Patience;
 
 pub struct Ring {
     // Dropped before the buffers that it uses.
@@ -17,6 +17,8 @@ pub struct Ring {
     buffers: Buffers,
     /// Hand-overs so far, plus one. An operation queued in a turn is with the kernel in the next.
     turn: u64,
+    /// The kernel can wait for several completions and make do with fewer after a while.
+    gathers: bool,
 }
 
 /// What an operation was for.
@@ -73,7 +75,8 @@ impl Ring {
             .setup_submit_all()
             .build(entries)?;
         let buffers = Buffers::register(&ring, count, bytes_each)?;
-        Ok(Self { ring, buffers, turn: 1 })
+        let gathers = ring.params().is_feature_min_timeout();
+        Ok(Self { ring, buffers, turn: 1, gathers })
     }
 
     /// From now on the ring is for the calling thread alone.
@@ -96,15 +99,22 @@ impl Ring {
         Ok(())
     }
 
-    /// Hands the queued operations over and waits for a completion until `wake_ns`
-    /// (CLOCK_MONOTONIC); true when all were taken, which is a new turn.
+    /// Hands the queued operations over and waits for completions, with `patience` where the
+    /// kernel has it (Linux 6.12), from `now_ns` until `wake_ns`; true when all were taken, which
+    /// is a new turn.
     #[inline]
-    pub fn submit(&mut self, wake_ns: u64) -> Result<bool, String> {
-        let left_ns = wake_ns.saturating_sub(clock::now_ns());
+    pub fn submit(
+        &mut self,
+        now_ns: u64,
+        wake_ns: u64,
+        patience: Patience,
+    ) -> Result<bool, String> {
+        let patience = if self.gathers { patience } else { Patience::NONE };
+        let left_ns = wake_ns.saturating_sub(now_ns);
         let (seconds, rest_ns) = (left_ns / 1_000_000_000, left_ns % 1_000_000_000);
         let left = Timespec::new().sec(seconds).nsec(rest_ns as u32);
-        let args = SubmitArgs::new().timespec(&left);
-        if let Err(error) = self.ring.submitter().submit_with_args(1, &args) {
+        let args = SubmitArgs::new().timespec(&left).min_wait_usec(patience.gather_us);
+        if let Err(error) = self.ring.submitter().submit_with_args(patience.completions, &args) {
             match error.raw_os_error() {
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {}
                 _ => return Err(failed(error)),

@@ -1,6 +1,7 @@
 //! The seam between a [`Session`] and the kernel.
 
 pub mod epoll;
+pub mod patience;
 pub mod probe;
 pub mod route;
 pub mod uring;

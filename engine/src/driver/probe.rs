@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 
 use crate::clock;
+use crate::driver::patience::Patience;
 use crate::ring::{self, Ring, Tag, What};
 
 /// Longest wait for a byte that is there already.
@@ -18,7 +19,8 @@ pub fn io_uring() -> io::Result<()> {
     peer.write_all(b"x")?;
     let tag = Tag { slot: 0, generation: 0, what: What::Receive };
     ring.queue(tag, ring::receive(socket.as_raw_fd())).map_err(io::Error::other)?;
-    ring.submit(clock::now_ns() + WAIT_NS).map_err(io::Error::other)?;
+    let now_ns = clock::now_ns();
+    ring.submit(now_ns, now_ns + WAIT_NS, Patience::NONE).map_err(io::Error::other)?;
     let mut completed = Vec::new();
     ring.take(&mut completed);
     let completion = completed.first().ok_or_else(|| io::Error::other("no completion"))?;

@@ -11,6 +11,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use io_uring::squeue;
 
 use super::Driver;
+use super::patience::Patience;
 use super::route::Route;
 use crate::clock;
 use crate::ring::{self, Completion, GENERATIONS, Ring, Tag, What};
@@ -42,6 +43,9 @@ pub struct Uring {
     route: Route,
     links: Vec<Link>,
     completed: Vec<Completion>,
+    /// When the last turn began, and how many completions it brought.
+    turned_ns: u64,
+    brought: usize,
     /// Slots that want to send more once this turn's operations are with the kernel.
     held: Vec<usize>,
     /// Closed once this turn's operations, some of which name them, are with the kernel.
@@ -59,6 +63,8 @@ impl Uring {
             route,
             links: (0..slots).map(|_| Link::default()).collect(),
             completed: Vec::new(),
+            turned_ns: 0,
+            brought: 0,
             held: Vec::new(),
             closing: Vec::new(),
         })
@@ -280,13 +286,17 @@ impl Driver for Uring {
     }
 
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<(), String> {
-        if self.ring.submit(wake_ns)? {
+        let now_ns = clock::now_ns();
+        let turn_ns = now_ns - std::mem::replace(&mut self.turned_ns, now_ns);
+        let patience = Patience::after(session.busy(), self.brought, turn_ns);
+        if self.ring.submit(now_ns, wake_ns, patience)? {
             for fd in self.closing.drain(..) {
                 sockets::shut_down(fd.as_raw_fd());
             }
         }
         let mut completed = std::mem::take(&mut self.completed);
         self.ring.take(&mut completed);
+        self.brought = completed.len();
         for completion in completed.drain(..) {
             self.complete(session, completion)?;
             if session.has_work() {

@@ -122,6 +122,14 @@ impl<'p> Session<'p> {
         self.open
     }
 
+    /// Connections that await a response, with no schedule that presses: 0 in an open loop.
+    pub fn busy(&self) -> usize {
+        match self.backlog {
+            Some(_) => 0,
+            None => self.open.min(self.in_flight),
+        }
+    }
+
     pub fn backlog_peak(&self) -> Option<u64> {
         self.backlog.as_ref().map(|backlog| backlog.peak)
     }
