@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Client CPU per request of deadheat-load beside wrk, ab and whatever else is installed.
 
-    python bench/engine.py [--pairs 7] [--connections 10,100,1000] [--seconds 2] [--json]
+    python bench/engine.py [--pairs 7] [--scene kept-1000]... [--seconds 2] [--json]
 
 Each sample starts a fresh null server on one core and one generator on another. The cost is the
 generator's whole rusage, its start, preflight and report included, over the responses that the
@@ -19,14 +19,13 @@ from typing import Any
 from generators import GENERATORS, OURS, Generator
 from samples import Scene, sample
 
+# Scenes, and the most that a request may cost of what it costs a rival.
 TARGETS = {
-    ("kept", 10, "wrk"): 0.75,
-    ("kept", 100, "wrk"): 0.75,
-    ("kept", 1000, "wrk"): 0.72,
-    ("closed", 100, "wrk"): 0.90,
-    ("closed", 100, "ab"): 0.85,
+    "kept-10": {"wrk": 0.75},
+    "kept-100": {"wrk": 0.75},
+    "kept-1000": {"wrk": 0.72},
+    "closed-100": {"wrk": 0.90, "ab": 0.85},
 }
-CLOSE_CONNECTIONS = 100
 
 
 def main() -> int:
@@ -36,8 +35,7 @@ def main() -> int:
         return fail(
             f"this process may run on core {cores[0]} only; client and server want one each"
         )
-    scenes = [Scene("kept", connections, args.seconds) for connections in args.connections]
-    scenes.append(Scene("closed", CLOSE_CONNECTIONS, args.seconds))
+    scenes = [Scene.of_name(name, args.seconds) for name in args.scene or TARGETS]
     generators = [generator for generator in GENERATORS if generator.program]
     missing = sorted({g.name for g in GENERATORS} - {g.name for g in generators})
     for needed in ("wrk", "ab", OURS):
@@ -56,17 +54,13 @@ def main() -> int:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="client CPU per request, beside wrk and ab")
     parser.add_argument("--pairs", type=int, default=7, help="rounds (default 7)")
-    parser.add_argument("--connections", type=counts, default=[10, 100, 1000])
+    parser.add_argument("--scene", action="append", choices=TARGETS, help="(default: all)")
     parser.add_argument("--seconds", type=int, default=2, help="length of each sample (default 2)")
     parser.add_argument("--json", action="store_true", help="every sample, and the checks")
     args = parser.parse_args()
     if args.pairs < 1 or args.seconds < 1:
         parser.error("--pairs and --seconds must be 1 or more")
     return args
-
-
-def counts(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]
 
 
 def measure(
@@ -84,11 +78,7 @@ def measure(
     return {
         "scene": str(scene),
         "cpu_us_per_response": cost_us,
-        "checks": [
-            check(cost_us, rival, limit)
-            for (kind, connections, rival), limit in TARGETS.items()
-            if (kind, connections) == (scene.kind, scene.connections)
-        ],
+        "checks": [check(cost_us, *target) for target in TARGETS[scene.name].items()],
     }
 
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 from generators import Generator, engine
 
@@ -16,6 +17,16 @@ class Scene:
     """`kept` or `closed`: connections are kept, or there is one per request."""
     connections: int
     seconds: int
+
+    @classmethod
+    def of_name(cls, name: str, seconds: int) -> Self:
+        """`kept-10`: the kind and the number of connections."""
+        kind, _, connections = name.partition("-")
+        return cls(kind, int(connections), seconds)
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}-{self.connections}"
 
     def __str__(self) -> str:
         return f"{self.connections} connections, {self.kind}"
