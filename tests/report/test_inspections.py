@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.campaign.inspection import Inspection
-from deadheat.catalog import Catalog, load_catalog
+from deadheat.catalog import Catalog, contender, load_catalog
 from deadheat.report.inspections import line, servers_page, summary
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,13 +52,57 @@ def test_the_page_has_a_row_for_each_contender_and_each_published_row(catalog: C
     assert len(published) >= 33 + 13 + 10
 
 
-def test_servers_md_is_generated_from_the_stored_outcome(catalog: Catalog) -> None:
+def test_a_recipe_tried_on_upstream_sources_is_no_failure(catalog: Catalog) -> None:
+    tried = Inspection("lisp-woo", "lisp-woo", "default", fault="lisp-woo: no registry")
+    page = servers_page([tried], catalog)
+    assert "| recipe, verified against upstream | 1 |" in page
+    assert "| fails | 0 |" in page
+    assert re.search(r"^\| lisp-woo \| upstream sources, .* \| no registry \|$", page, re.MULTILINE)
+
+
+def test_settings_stand_below_their_server(catalog: Catalog) -> None:
+    """By name alone, java-tomcat-6 came between java-tomcat and java-tomcat:tuned."""
+    names = [("java-tomcat-6", "default"), ("java-tomcat", "tuned"), ("java-tomcat", "default")]
+    found = [
+        Inspection(f"{server}:{setting}", server, setting, card=CARD, ready_s=0.1)
+        for server, setting in names
+    ]
+    page = servers_page(found, catalog)
+    told = re.findall(r"^\| (java-\S+) \| Java \|", page, re.MULTILINE)
+    assert told == ["java-tomcat:default", "java-tomcat:tuned", "java-tomcat-6:default"]
+    behaviour = page.partition("## Behaviour")[2]
+    assert re.findall(r"^\| (java-\S+)", behaviour, re.MULTILINE) == [told[0], told[2]]
+
+
+@pytest.fixture(scope="module")
+def stored() -> list[Inspection]:
     rows = json.loads((ROOT / "docs/results/servers.json").read_text("utf-8"))
-    page = (ROOT / "docs/servers.md").read_text("utf-8")
-    assert page == servers_page([Inspection.from_json(row) for row in rows], catalog)
+    return [Inspection.from_json(row) for row in rows]
 
 
-def test_every_server_of_the_catalog_stands_in_servers_md(catalog: Catalog) -> None:
+def test_servers_md_is_generated_from_the_stored_outcome(
+    stored: list[Inspection], catalog: Catalog
+) -> None:
     page = (ROOT / "docs/servers.md").read_text("utf-8")
-    missing = [name for name in catalog.servers if f"| {name} |" not in page]
-    assert missing == [], "run `make verify-all`"
+    assert page == servers_page(stored, catalog)
+
+
+def test_every_contender_of_the_catalog_stands_in_the_stored_outcome(
+    stored: list[Inspection], catalog: Catalog
+) -> None:
+    contenders = {
+        contender(server, setting).name
+        for server in catalog.servers.values()
+        for setting in ("default", *server.manifest.settings)
+    }
+    assert contenders == {one.name for one in stored}, "run `make verify-all`"
+
+
+def test_manifests_declare_what_was_seen(stored: list[Inspection], catalog: Catalog) -> None:
+    declared, seen = {}, {}
+    for one in stored:
+        if one.card is not None:
+            start = contender(catalog.servers[one.server], one.setting).start
+            declared[one.name] = (start.keep_alive, start.connection_close == "closes")
+            seen[one.name] = (one.card["keep_alive"], one.card["close_honoured"])
+    assert declared == seen

@@ -1,7 +1,7 @@
 """What `deadheat verify` found: a line for each contender, and the page docs/servers.md."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from deadheat.campaign.inspection import Inspection
@@ -12,13 +12,39 @@ from deadheat.report.behaviour import QUESTIONS, answer
 from deadheat.report.markdown import escape
 
 COMPARISONS = ("kzmake-2018", "woo-2016", "landshark-2009")
+RECIPE = "recipe, verified against upstream"
+STATES = {
+    "works": "the right answer, every connection served at each level, ended when told to",
+    "works, with a note": "the right answer, but it fell short in something: below",
+    RECIPE: "its registry cannot be reached from here; its folder ran on upstream sources",
+    "missing here": "a tool it needs is not on this machine",
+    "fails": "it was not built, did not start, or gave a wrong answer",
+}
 HEAD = """# Servers
 
-Every server in `servers/`, in each of its settings, as `{command}` found it. The outcome it is
-generated from is kept in [`results/servers.json`](results/servers.json). *Served* is how many of
-10, 100 and 1,000 connections, all open at once, got an answer. What has no folder, and why, is in
+Every server in `servers/`, in each of its settings (`server:setting`), as `make verify-all` found
+it: built, started, asked, loaded at 10, 100 and 1,000 connections, stopped. *Served* is how many of
+those connections, all open at once, got an answer. The outcome this page is generated from is kept
+in [`results/servers.json`](results/servers.json). What has no folder, and why, is in
 [servers-missing.md](servers-missing.md)."""
-COMMAND = "make verify-all"
+SHORT = """## What fell short
+
+A connection is served if it gets one answer within ten seconds. `connect_timeout` counts those that
+were not accepted in time, which is what a short backlog does. The settings called `published` have
+the backlogs and limits that were published."""
+RECIPES = """## Recipes verified against upstream
+
+The registry that these recipes ask cannot be reached from the machine this was run on. Each folder
+was built and run on upstream sources of the versions named."""
+PUBLISHED = """## Published rows
+
+Each row of the three comparisons, in the order of its table, the contender that stands for it here,
+and what differs from what was published."""
+BEHAVIOUR = """## Behaviour
+
+Each server that answered, in its default setting. *Ready* is the time from its start to the first
+right answer, *idle* the memory it then has, *closes when asked* whether it honours
+`Connection: close`, *pipelined* how many of two requests sent together it answers."""
 
 
 def line(one: Inspection) -> str:
@@ -56,18 +82,24 @@ def summary(found: Sequence[Inspection]) -> str:
 
 def servers_page(found: Sequence[Inspection], catalog: Catalog) -> str:
     """docs/servers.md: states, published rows and behaviour, of what is still in the catalog."""
-    shown = [one for one in found if one.server in catalog.servers]
+    shown = sorted((one for one in found if one.server in catalog.servers), key=_place)
+    states = {one.name: _state(one, catalog) for one in shown}
     parts = [
-        HEAD.format(command=COMMAND),
-        f"{len({one.server for one in shown})} servers, {len(shown)} contenders: {summary(shown)}.",
-        "## State",
+        HEAD,
+        f"{len({one.server for one in shown})} servers, {len(shown)} contenders:",
+        _table(("state", "contenders", "that is"), _counts(states)),
+        SHORT,
+        _table(("contender", "state", "served", "what was seen"), _shortfalls(shown, states)),
+        RECIPES,
+        _table(("server", "tried on", "what stands in the way here"), _recipes(shown, catalog)),
+        "## All contenders",
         _table(
-            ("server", "language", "version", "state", "served", "notes"), _states(shown, catalog)
+            ("contender", "language", "version", "state", "served", "notes"),
+            _contenders(shown, catalog),
         ),
-        "## Published rows",
-        "Each row of the three comparisons, the contender that stands for it, what differs.",
+        PUBLISHED,
         _table(("comparison", "row", "contender", "state", "differs"), _published(shown, catalog)),
-        "## Behaviour",
+        BEHAVIOUR,
         _table(
             (
                 "server",
@@ -84,14 +116,38 @@ def servers_page(found: Sequence[Inspection], catalog: Catalog) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _states(found: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
+def _place(one: Inspection) -> tuple[str, bool, str]:
+    """A server's settings together, its default first."""
+    return one.server, one.setting != "default", one.setting
+
+
+def _counts(states: Mapping[str, str]) -> Iterator[Sequence[str]]:
+    counts = Counter(states.values())
+    for state, meaning in STATES.items():
+        yield state, str(counts[state]), meaning
+
+
+def _shortfalls(found: Sequence[Inspection], states: Mapping[str, str]) -> Iterator[Sequence[str]]:
+    for one in found:
+        if states[one.name] not in ("works", RECIPE):
+            seen = "; ".join((*([one.fault] if one.fault else []), *one.doubts))
+            yield one.name, states[one.name], _served(one), words.plain(seen)
+
+
+def _recipes(found: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
+    """One row a server: its settings share the recipe."""
+    for one in found:
+        if _state(one, catalog) == RECIPE and one.setting == "default":
+            verified = catalog.servers[one.server].manifest.verified or words.NONE
+            fault = (one.fault or words.NONE).removeprefix(f"{one.server} is left out: ")
+            yield one.server, verified, words.plain(fault.removeprefix(f"{one.server}: "))
+
+
+def _contenders(found: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
     for one in found:
         manifest = catalog.servers[one.server].manifest
         setting = manifest.settings.get(one.setting)
-        said = manifest.notes if setting is None else (setting.why,)
-        verified = (f"verified against {manifest.verified}",) if manifest.verified else ()
-        faults = (one.fault,) if one.fault else ()
-        notes = (*faults, *one.doubts, *verified, *said)
+        notes = manifest.notes if setting is None else (setting.why,)
         yield (
             one.name,
             manifest.language,
@@ -150,7 +206,7 @@ def _behaviour(found: Sequence[Inspection]) -> Iterator[Sequence[str]]:
 def _state(one: Inspection, catalog: Catalog) -> str:
     """What was seen here; of what no registry here can install, how else it was tried."""
     if one.card is None and catalog.servers[one.server].manifest.verified:
-        return "recipe, verified against upstream"
+        return RECIPE
     return one.state
 
 
