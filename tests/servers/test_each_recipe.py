@@ -5,15 +5,19 @@ all.
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from deadheat.campaign import lifecycle
 from deadheat.campaign.build import Builder
 from deadheat.campaign.inspection import inspect
-from deadheat.campaign.prepare import prepare
+from deadheat.campaign.prepare import Candidate, prepare
+from deadheat.campaign.racer import from_contender
+from deadheat.campaign.verify import verify
 from deadheat.campaign.world import World
-from deadheat.catalog import Catalog, contender, load_catalog
+from deadheat.catalog import Catalog, Contender, contender, load_catalog
 from deadheat.cli.workbench import local_world
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +55,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             yield world
 
 
+def built(world: World, folder: Path, *contenders: Contender) -> list[Candidate]:
+    builder = Builder(world.server_host, folder)
+    candidates = prepare(contenders, world.server_host, builder, lambda _: None)
+    for one in candidates:
+        if one.lacks:
+            pytest.skip(f"{one.fault}: {' && '.join(one.lacks)}")
+    return candidates
+
+
 def test_every_recipe_is_known_here(catalog: Catalog) -> None:
     recipes = {path.stem for path in (ROOT / "recipes").glob("*.toml")}
     assert recipes == set(QUICKEST) | set(LEFT_OUT)
@@ -62,13 +75,29 @@ def test_every_recipe_is_known_here(catalog: Catalog) -> None:
 def test_a_server_of_it_builds_verifies_serves_and_stops(
     recipe: str, catalog: Catalog, world: World, tmp_path: Path
 ) -> None:
-    one = contender(catalog.servers[QUICKEST[recipe]])
-    builder = Builder(world.server_host, tmp_path)
-    (candidate,) = prepare([one], world.server_host, builder, lambda _: None)
-    if candidate.lacks:
-        pytest.skip(f"{candidate.fault}: {' && '.join(candidate.lacks)}")
+    (candidate,) = built(world, tmp_path, contender(catalog.servers[QUICKEST[recipe]]))
     found = inspect(world, candidate, [10, 100])
     assert found.fault is None
     assert found.doubts == ()
     assert found.served == {"10": 10, "100": 100}
     assert found.version
+
+
+@pytest.mark.parametrize("name", ["apache-static", "h2o-static", "nginx-static", "php-fpm-nginx"])
+def test_two_of_one_build_run_at_once(
+    name: str, catalog: Catalog, world: World, tmp_path: Path
+) -> None:
+    """They shared pid files, sockets and the file that says where to listen."""
+    two = [contender(catalog.servers[name], workers=workers) for workers in (1, 2)]
+    racers = [
+        from_contender(one.contender, one.built)
+        for one in built(world, tmp_path, *two)
+        if one.built
+    ]
+    with ExitStack() as stack:
+        up = []
+        for racer in racers:
+            up.append(lifecycle.start(world, racer))
+            stack.callback(lifecycle.stop, world, up[-1])
+        answers = [verify(world.server_host, one.address, one.racer.media_type) for one in up]
+        assert [answer.fault for answer in answers] == [None, None]
