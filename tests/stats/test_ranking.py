@@ -1,5 +1,6 @@
 """Orders with ties: ranks, groups and pairs that agree with each other."""
 
+import itertools
 import math
 
 import numpy as np
@@ -68,8 +69,8 @@ def test_verdicts_can_be_read_off_their_intervals() -> None:
     assert seen == set(Verdict)
 
 
-def test_rows_of_different_groups_are_separated() -> None:
-    """And one that cannot be told from two neighbours holds their group together."""
+def test_a_dead_heat_holds_no_two_rows_that_are_separated() -> None:
+    """Regression: rows like their neighbours chained the first to the last."""
     generator = np.random.default_rng(33)
     sizes = set()
     for _ in range(40):
@@ -77,9 +78,17 @@ def test_rows_of_different_groups_are_separated() -> None:
         ranking = rank(race, "abcde")
         groups = {row.name: row.group for row in ranking.rows}
         for pair in ranking.pairs:
-            if groups[pair.faster] != groups[pair.slower]:
-                assert pair.verdict is Verdict.SEPARATED
-        sizes.add(len(set(groups.values())))
+            if groups[pair.faster] == groups[pair.slower]:
+                assert pair.verdict is not Verdict.SEPARATED
+        firsts = [
+            row.name
+            for row in ranking.rows
+            if list(groups.values()).index(row.group) == list(groups).index(row.name)
+        ]
+        for above, below in itertools.pairwise(firsts):
+            members = [name for name in groups if groups[name] == groups[above]]
+            assert any(ranking.pair(one, below).verdict is Verdict.SEPARATED for one in members)
+        sizes.add(len(firsts))
     assert len(sizes) > 1
 
 

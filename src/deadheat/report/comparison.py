@@ -86,7 +86,7 @@ def _agreement(agreement: Agreement | None) -> list[str]:
     return [
         f"rank agreement  tau-b {agreement.tau_b:.3f} [{agreement.low:.3f}, {agreement.high:.3f}] "
         f"over {agreement.contenders} contenders",
-        f"of the groups   tau-b {agreement.tau_b_of_groups:.3f}, a dead heat counted as a tie",
+        f"of separated    tau-b {agreement.tau_b_of_separated:.3f}, other pairs counted as ties",
         f"inversions      {'; '.join(against) or 'none'} (separated in both, in opposite order)",
     ]
 

@@ -1,14 +1,15 @@
 """Do two rankings of the same contenders agree?"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.quantile import NORMAL
+from deadheat.stats.decision import Verdict
+from deadheat.stats.quantile import NORMAL, Floats
 from deadheat.stats.ranking import Ranking
 
 _FEWEST_FOR_AN_INTERVAL = 5
@@ -18,22 +19,21 @@ _FEWEST_FOR_AN_INTERVAL = 5
 class Agreement:
     """Kendall's tau-b of two rankings, with its interval, and what they contradict.
 
-    `inversions` are the pairs that both rankings separate into groups, in opposite order.
-    `tau_b_of_groups` counts a dead heat as a tie; NaN where either ranking has one group.
+    `inversions` are the pairs that both rankings separate, in opposite order. `tau_b_of_separated`
+    counts a pair that is not separated as a tie; NaN where either ranking separates none.
     """
 
     tau_b: float
     low: float
     high: float
     contenders: int
-    tau_b_of_groups: float
+    tau_b_of_separated: float
     inversions: tuple[tuple[str, str], ...]
 
 
 def compare(first: Ranking, second: Ranking, confidence: float = 0.95) -> Agreement:
     """Agreement over the contenders that both rank; ValueError for fewer than two."""
     places = [{row.name: place for place, row in enumerate(run.rows)} for run in (first, second)]
-    groups = [{row.name: row.group for row in run.rows} for run in (first, second)]
     names = sorted(places[0].keys() & places[1].keys(), key=places[0].__getitem__)
     if len(names) < 2:
         raise ValueError(f"{len(names)} contenders in both rankings: at least 2 are needed")
@@ -44,8 +44,8 @@ def compare(first: Ranking, second: Ranking, confidence: float = 0.95) -> Agreem
         low=low,
         high=high,
         contenders=len(names),
-        tau_b_of_groups=tau_b(*([by_name[name] for name in names] for by_name in groups)),
-        inversions=inversions(names, *groups),
+        tau_b_of_separated=_tau_b(*(_signs(run, names) for run in (first, second))),
+        inversions=inversions(names, first, second),
     )
 
 
@@ -54,8 +54,7 @@ def tau_b(x: Sequence[float] | npt.ArrayLike, y: Sequence[float] | npt.ArrayLike
     signs = [np.sign(np.subtract.outer(values, values)) for values in map(np.asarray, (x, y))]
     if signs[0].shape != signs[1].shape:
         raise ValueError("two rankings of different lengths")
-    untied = math.sqrt(float((signs[0] ** 2).sum()) * float((signs[1] ** 2).sum()))
-    return float((signs[0] * signs[1]).sum()) / untied if untied else math.nan
+    return _tau_b(*signs)
 
 
 def tau_interval(tau: float, contenders: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -73,11 +72,25 @@ def tau_interval(tau: float, contenders: int, confidence: float = 0.95) -> tuple
 
 
 def inversions(
-    names: Sequence[str], first: Mapping[str, int], second: Mapping[str, int]
+    names: Sequence[str], first: Ranking, second: Ranking
 ) -> tuple[tuple[str, str], ...]:
-    """Pairs of `names` whose groups are in opposite order in `first` and `second`."""
-    return tuple(
-        (a, b)
-        for a, b in combinations(names, 2)
-        if (first[a] - first[b]) * (second[a] - second[b]) < 0
-    )
+    """Pairs of `names` that both rankings separate, in opposite order."""
+    signs = _signs(first, names) * _signs(second, names)
+    return tuple((names[a], names[b]) for a, b in np.argwhere(np.triu(signs, k=1) < 0))
+
+
+def _signs(ranking: Ranking, names: Sequence[str]) -> Floats:
+    """1 where a row is separated before a column, -1 where behind it, else 0."""
+    signs = np.zeros((len(names), len(names)))
+    for a, b in combinations(range(len(names)), 2):
+        pair = ranking.pair(names[a], names[b])
+        if pair.verdict is Verdict.SEPARATED:
+            signs[a, b] = 1 if pair.faster == names[a] else -1
+            signs[b, a] = -signs[a, b]
+    return signs
+
+
+def _tau_b(first: Floats, second: Floats) -> float:
+    """Of two matrices of signs."""
+    untied = math.sqrt(float((first**2).sum()) * float((second**2).sum()))
+    return float((first * second).sum()) / untied if untied else math.nan

@@ -27,8 +27,8 @@ from deadheat.stats.sequence import Level
 class Row:
     """One contender in the order; `rank_low` is its best possible rank, 1 the fastest.
 
-    `group` counts from 1; rows of one group are a dead heat, and any two rows of different
-    groups are separated.
+    `group` counts from 1; no two rows of one group are separated: they are a dead heat. A group
+    begins with the first row that is separated from some row of the group above.
     """
 
     name: str
@@ -190,19 +190,28 @@ def _rows(
     separated = verdicts == Verdict.SEPARATED
     beaten_by = (separated & (ratios.fits.log_ratio < 0)).sum(axis=1)
     beats = (separated & (ratios.fits.log_ratio > 0)).sum(axis=1)
-    cuts = [place > 0 and bool(separated[:place, place:].all()) for place in range(len(names))]
-    groups = 1 + np.cumsum(cuts, dtype=int)
+    groups = _groups(separated)
     return tuple(
         Row(
             name=name,
             rank_low=1 + int(beaten_by[place]),
             rank_high=len(names) - int(beats[place]),
-            group=int(groups[place]),
+            group=groups[place],
             rate_median=float(medians[place]),
             ratio_to_leader=ratios.interval(place, 0),
         )
         for place, name in enumerate(names)
     )
+
+
+def _groups(separated: npt.NDArray[np.bool_]) -> list[int]:
+    """The group of each place, from the top."""
+    groups, first = [1] * len(separated), 0
+    for place in range(1, len(separated)):
+        cut = bool(separated[first:place, place].any())
+        first = place if cut else first
+        groups[place] = groups[place - 1] + cut
+    return groups
 
 
 def _pairs(
