@@ -18,8 +18,8 @@ impl Patience {
     pub const NONE: Self = Self { completions: 1, gather_us: 0 };
 
     /// With `busy` connections that await a response in a closed loop, after a turn of `turn_ns`
-    /// that brought `responses`. A thread takes no less than 4 us for a request, so by Little's
-    /// law the mean service time is 4 us times `busy` or more: a 32nd of that is gathered for.
+    /// that brought `responses`. Where a thread takes 4 us for a request (docs/engine.md), the mean
+    /// service time is, by Little's law, 4 us times `busy` or more: a 32nd of that is gathered for.
     pub fn after(busy: usize, responses: usize, turn_ns: u64) -> Self {
         if busy < LEAST_BUSY || turn_ns > RELAXED_NS * responses as u64 {
             return Self::NONE;
