@@ -89,7 +89,10 @@ def servers_page(found: Sequence[Inspection], catalog: Catalog) -> str:
         f"{len({one.server for one in shown})} servers, {len(shown)} contenders:",
         _table(("state", "contenders", "that is"), _counts(states)),
         SHORT,
-        _table(("contender", "state", "served", "what was seen"), _shortfalls(shown, states)),
+        _table(
+            ("contender", "state", "served", "what was seen", "notes"),
+            _shortfalls(shown, states, catalog),
+        ),
         RECIPES,
         _table(("server", "tried on", "what stands in the way here"), _recipes(shown, catalog)),
         "## All contenders",
@@ -127,11 +130,14 @@ def _counts(states: Mapping[str, str]) -> Iterator[Sequence[str]]:
         yield state, str(counts[state]), meaning
 
 
-def _shortfalls(found: Sequence[Inspection], states: Mapping[str, str]) -> Iterator[Sequence[str]]:
+def _shortfalls(
+    found: Sequence[Inspection], states: Mapping[str, str], catalog: Catalog
+) -> Iterator[Sequence[str]]:
     for one in found:
         if states[one.name] not in ("works", RECIPE):
             seen = "; ".join((*([one.fault] if one.fault else []), *one.doubts))
-            yield one.name, states[one.name], _served(one), words.plain(seen)
+            told = words.plain(seen), _notes(one, catalog)
+            yield one.name, states[one.name], _served(one), *told
 
 
 def _recipes(found: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
@@ -145,17 +151,21 @@ def _recipes(found: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence
 
 def _contenders(found: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
     for one in found:
-        manifest = catalog.servers[one.server].manifest
-        setting = manifest.settings.get(one.setting)
-        notes = manifest.notes if setting is None else (setting.why,)
         yield (
             one.name,
-            manifest.language,
+            catalog.servers[one.server].manifest.language,
             one.version or words.NONE,
             _state(one, catalog),
             _served(one),
-            " ".join(map(_sentence, notes)),
+            _notes(one, catalog),
         )
+
+
+def _notes(one: Inspection, catalog: Catalog) -> str:
+    """What the manifest says of a setting, or of the server where it is the default."""
+    manifest = catalog.servers[one.server].manifest
+    setting = manifest.settings.get(one.setting)
+    return " ".join(map(_sentence, manifest.notes if setting is None else (setting.why,)))
 
 
 def _published(found: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
