@@ -10,6 +10,7 @@ from typing import Any
 from deadheat.campaign.build import Builder
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.campaign.progress import Doing, Happened
+from deadheat.campaign.resume import load_unfinished
 from deadheat.campaign.world import World
 from deadheat.catalog import contender
 from deadheat.host import Completed, ProcessSpec
@@ -67,6 +68,23 @@ class FakeWorld:
         with Store(self.path) as store:
             builder = Builder(self.host, self._folder / "builds")
             return conduct(replace(made, **plan), self.world, store, builder, self.events.append)
+
+    def resume(self, run_id: str) -> str:
+        """Go on with a run of this world's."""
+        with Store(self.path) as store:
+            left = load_unfinished(store, run_id)
+            by_name = {one.name: one for one in self._contenders}
+            plan = Plan(
+                protocol=left.protocol,
+                contenders=[by_name[one.name] for one in left.waiting],
+                labels=left.labels,
+                extra=(),
+                seed=left.seed,
+                command=left.command,
+                left=left,
+            )
+            builder = Builder(self.host, self._folder / "builds")
+            return conduct(plan, self.world, store, builder, self.events.append)
 
     def rows(self, query: str) -> list[dict[str, Any]]:
         with Store(self.path, read_only=True) as store:

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 
 from deadheat.campaign import lifecycle
 from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
+from deadheat.campaign.past import Past
 from deadheat.campaign.progress import Doing, Happened, Listener
 from deadheat.campaign.racer import CANARY
 from deadheat.campaign.recover import recover
-from deadheat.campaign.schedule import Step, schedule
+from deadheat.campaign.schedule import Step, steps_left
 from deadheat.campaign.standings import Look, Standings
 from deadheat.campaign.trial import Slot, load_spec, measure
 from deadheat.campaign.world import World
@@ -33,6 +34,7 @@ class Alone:
         labels: Mapping[str, str],
         seed: int,
         listen: Listener,
+        past: Past | None = None,
     ) -> None:
         self._world = world
         self._protocol = protocol
@@ -42,9 +44,11 @@ class Alone:
         self._labels = labels
         self._listen = listen
         self._grid = Grid(world, protocol, store, listen)
-        self._begun_s = world.server_host.now_s()
-        self._trials = 0
+        self._past = past or Past()
+        self._begun_s = world.server_host.now_s() - self._past.elapsed_s
+        self._trials = sum(len(self._past.done(name)) for name in self._past.starts)
         self._standings = Standings(protocol, [e.racer.name for e in entrants], [CANARY])
+        self._standings.recall(self._past.measured)
 
     def run(self) -> Look:
         """Measure each to its end. What has been measured is in the store, whatever ends this."""
@@ -55,10 +59,10 @@ class Alone:
     def _series(self, entrant: Entrant) -> None:
         """All trials of one contender; one that dies is started anew for its next trial."""
         started: Started | None = None
-        starts = 0
+        starts = self._past.starts.get(entrant.racer.name, 0)
         rates_per_s: list[float] = []
         try:
-            for step in schedule(self._protocol, self._labels.get(entrant.racer.name)):
+            for step in steps_left(self._protocol, self._labels, entrant.racer.name, self._past):
                 if started is not None and (step.starts or not self._lives(started)):
                     self._grid.stop(started)
                     started = None
@@ -139,8 +143,12 @@ class Alone:
 
 
 def _in_order(entrants: Sequence[Entrant], protocol: Protocol, seed: int) -> list[Entrant]:
-    """The null server first, since what the client reaches against it bounds all the others."""
+    """The null server first, since what the client reaches against it bounds all the others.
+
+    In a random order each rival has a place of its own, whoever else takes part: so a run that
+    goes on later goes on in the same order.
+    """
     rivals = [entrant for entrant in entrants if entrant.racer.role == "rival"]
     if protocol.order == "random":
-        random.Random(seed).shuffle(rivals)
+        rivals.sort(key=lambda one: random.Random(f"{seed} {one.racer.name}").random())
     return [*(e for e in entrants if e.racer.name == CANARY), *rivals]

@@ -2,15 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from deadheat.campaign.alone import Alone
 from deadheat.campaign.build import Builder
 from deadheat.campaign.enter import enter_contenders, enter_racers, require_rivals
+from deadheat.campaign.grid import Entrant
 from deadheat.campaign.limits import fit_to
+from deadheat.campaign.past import Past
 from deadheat.campaign.progress import Happened, Listener
 from deadheat.campaign.race import Race
 from deadheat.campaign.racer import Racer, companions
-from deadheat.campaign.run import Run, open_run
+from deadheat.campaign.resume import Unfinished, enter_again
+from deadheat.campaign.run import Run, open_run, reopen_run
 from deadheat.campaign.world import World
 from deadheat.catalog import Contender
 from deadheat.errors import DeadheatError
@@ -31,18 +35,23 @@ class Plan:
     command: Sequence[str]
     latency_s: float | None = None  # measure latency apart, this long at each rate
     missing: Mapping[str, str] = field(default_factory=dict)  # published row -> why none runs
+    left: Unfinished | None = None  # the run to go on with, in place of a new one
 
 
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
     """Build, race and keep; returns the run's id. An interrupt ends the run and keeps it."""
     run: Run | None = None
-    remarks: tuple[str, ...] = ()
+    known: dict[str, Any] = {}
     if plan.protocol.residency == "alone":
         plan, world, remarks = _fit(plan, world, listen)
+        known = {"missing": dict(plan.missing), "remarks": list(remarks)}
+    opened = (
+        open_run(store, world, plan.protocol, plan.command, plan.seed, known)
+        if plan.left is None
+        else reopen_run(store, world, plan.left)
+    )
     try:
-        with open_run(store, world, plan.protocol, plan.command, plan.seed) as run:
-            if remarks:
-                run.conclusion["remarks"] = list(remarks)
+        with opened as run:
             _race(plan, world, store, builder, run, listen)
     except KeyboardInterrupt:
         if run is None:
@@ -55,6 +64,11 @@ def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple
     """The plan and the world as the limits of the machines allow; what that means is told."""
     load, server = world.load_host.fingerprint(), world.server_host.fingerprint()
     fitted = fit_to(plan.protocol, load, server, len(world.load_cpus))
+    if plan.left is not None and fitted.protocol.connections != plan.protocol.connections:
+        raise DeadheatError(
+            f"run {plan.left.id} cannot go on within today's limits: {'; '.join(fitted.remarks)}",
+            "widen the limits again, or start a run of its own",
+        )
     for remark in fitted.remarks:
         listen(Happened(remark))
     generator = Several(world.generator, fitted.connections_each)
@@ -68,19 +82,16 @@ def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple
 def _race(
     plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
 ) -> None:
-    protocol = plan.protocol
-    extra = [*plan.extra, *companions(protocol, world.engine)]
-    entrants = [
-        *enter_contenders(plan.contenders, plan.labels, world, store, run.id, builder, listen),
-        *enter_racers(extra, store, run.id, len(plan.contenders)),
-    ]
-    require_rivals(entrants)
+    protocol, past = plan.protocol, plan.left.past if plan.left else Past()
+    entrants = _enter(plan, world, store, builder, run, listen)
     if protocol.residency == "alone":
-        run.conclusion["missing"] = dict(plan.missing)
-        Alone(world, protocol, store, run.id, entrants, plan.labels, plan.seed, listen).run()
+        alone = Alone(
+            world, protocol, store, run.id, entrants, plan.labels, plan.seed, listen, past
+        )
+        alone.run()
         run.conclusion["why"] = "all repetitions done"
         return
-    race = Race(world, protocol, store, run.id, entrants, plan.seed, listen)
+    race = Race(world, protocol, store, run.id, entrants, plan.seed, listen, past)
     look = race.run()
     if not race.standings.rivals_left:
         raise DeadheatError(
@@ -91,3 +102,18 @@ def _race(
     run.conclusion |= {"why": why, "share": look.share, "look": look.number}
     if plan.latency_s is not None:
         race.measure_latency(plan.latency_s)
+
+
+def _enter(
+    plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
+) -> list[Entrant]:
+    """Who is started: of a run that goes on, those with something left to do."""
+    extra = [*plan.extra, *companions(plan.protocol, world.engine)]
+    if plan.left is not None:
+        return enter_again(plan.left, plan.contenders, extra, world, store, builder, listen)
+    entrants = [
+        *enter_contenders(plan.contenders, plan.labels, world, store, run.id, builder, listen),
+        *enter_racers(extra, store, run.id, len(plan.contenders)),
+    ]
+    require_rivals(entrants)
+    return entrants

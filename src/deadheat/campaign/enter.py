@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Mapping, Sequence
 
-from deadheat.campaign.build import Builder
+from deadheat.campaign.build import Builder, Built
 from deadheat.campaign.grid import Entrant
 from deadheat.campaign.prepare import Candidate, prepare
 from deadheat.campaign.progress import Listener
@@ -52,21 +52,23 @@ def require_rivals(entrants: Sequence[Entrant]) -> None:
         )
 
 
+def keep_build(store: Store, built: Built) -> int:
+    """The row of a build; one that is kept already is found again."""
+    return store.add_build(
+        server=built.server.name,
+        key=built.key,
+        built_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        elapsed_s=built.elapsed_s,
+        toolchains=dict(built.toolchains),
+        files=dict(built.files),
+        log=built.log,
+    )
+
+
 def _keep_candidate(
     store: Store, run_id: str, position: int, candidate: Candidate, labels: Mapping[str, str]
 ) -> int:
     contender, built = candidate.contender, candidate.built
-    build_id = None
-    if built is not None:
-        build_id = store.add_build(
-            server=contender.server.name,
-            key=built.key,
-            built_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            elapsed_s=built.elapsed_s,
-            toolchains=dict(built.toolchains),
-            files=dict(built.files),
-            log=built.log,
-        )
     return store.add_contender(
         run_id=run_id,
         position=position,
@@ -79,7 +81,7 @@ def _keep_candidate(
         threads=contender.start.threads,
         version=candidate.version,
         manifest=contender.server.manifest.model_dump(by_alias=True),
-        build_id=build_id,
+        build_id=keep_build(store, built) if built is not None else None,
         fault=candidate.fault,
     )
 

@@ -24,6 +24,9 @@ class Moment:
 class Pace(Interface):
     """Decides after every block."""
 
+    def blocks_due(self, invocation: int) -> int:
+        """How many blocks make an invocation complete."""
+
     def another_block(self, moment: Moment) -> bool: ...
 
     def another_invocation(self, moment: Moment) -> bool: ...
@@ -35,9 +38,12 @@ class FixedPace:
 
     stopping: Stopping
 
-    def another_block(self, moment: Moment) -> bool:
+    def blocks_due(self, invocation: int) -> int:
         share, rest = divmod(self.stopping.repetitions, self.stopping.invocations)
-        return moment.blocks < share + (1 if moment.invocation <= rest else 0)
+        return share + (1 if invocation <= rest else 0)
+
+    def another_block(self, moment: Moment) -> bool:
+        return moment.blocks < self.blocks_due(moment.invocation)
 
     def another_invocation(self, moment: Moment) -> bool:
         return moment.invocation < min(self.stopping.invocations, self.stopping.repetitions)
@@ -53,6 +59,9 @@ class SettlePace:
     """
 
     stopping: Stopping
+
+    def blocks_due(self, invocation: int) -> int:
+        return min(FEWEST_BLOCKS, self.stopping.blocks_min)
 
     def another_block(self, moment: Moment) -> bool:
         left_s = self.stopping.budget_s - moment.elapsed_s
@@ -75,7 +84,7 @@ class SettlePace:
         owed = self.stopping.invocations - moment.invocation
         needed_s = owed * (moment.starting_s + self.stopping.blocks_min * moment.block_s)
         if owed > 0 and left_s - moment.block_s < needed_s:
-            return min(FEWEST_BLOCKS, self.stopping.blocks_min)
+            return self.blocks_due(moment.invocation)
         return self.stopping.blocks_min
 
     def _done(self, moment: Moment) -> bool:
@@ -83,7 +92,7 @@ class SettlePace:
 
     def _fits(self, moment: Moment, left_s: float) -> bool:
         owed = moment.invocation < self.stopping.invocations
-        blocks = min(FEWEST_BLOCKS, self.stopping.blocks_min) if owed else self.stopping.blocks_min
+        blocks = self.blocks_due(moment.invocation) if owed else self.stopping.blocks_min
         return left_s >= moment.starting_s + blocks * moment.block_s
 
 

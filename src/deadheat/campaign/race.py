@@ -9,6 +9,7 @@ from typing import TypeVar
 from deadheat.campaign import lifecycle
 from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
 from deadheat.campaign.pace import Moment, pace_of
+from deadheat.campaign.past import Past
 from deadheat.campaign.progress import Doing, Happened, Listener
 from deadheat.campaign.racer import CANARY
 from deadheat.campaign.standings import Look, Standings
@@ -37,32 +38,37 @@ class Race:
         entrants: Sequence[Entrant],
         seed: int,
         listen: Listener,
+        past: Past | None = None,
     ) -> None:
+        past = past or Past()
         self._world = world
         self._protocol = protocol
         self._store = store
         self._run_id = run_id
         self._entrants = list(entrants)
-        self._random = random.Random(seed)
+        self._random = random.Random(f"{seed} {past.invocations}" if past.invocations else seed)
         self._listen = listen
         self._grid = Grid(world, protocol, store, listen)
         self._pace = pace_of(protocol.stopping)
-        self._begun_s = world.server_host.now_s()
-        self._invocation = 0
-        self._trials = 0
+        self._begun_s = world.server_host.now_s() - past.elapsed_s
+        self._invocation = past.invocations
+        complete = past.complete(protocol.connections, self._pace.blocks_due)
+        self._cut_short = past.invocations - complete  # they count for nothing in the pace
+        self._trials = len(past.measured)
         self._gates_told: set[str] = set()
         by_role = {
             role: [e.racer.name for e in entrants if e.racer.role == role]
             for role in ("rival", "canary")
         }
         self.standings = Standings(protocol, by_role["rival"], by_role["canary"])
+        self.standings.recall(past.measured, past.elapsed_s / protocol.stopping.budget_s)
 
     def run(self) -> Look:
         """Race to the end. What has been measured is in the store, whatever ends this."""
-        while True:
+        moment = self._moment()
+        while self.standings.rivals_left and self._pace.another_invocation(moment):
             moment = self._invoke()
-            if not self.standings.rivals_left or not self._pace.another_invocation(moment):
-                return self.standings.last_look()
+        return self.standings.last_look()
 
     def measure_latency(self, duration_s: float) -> None:
         """One more start of all: each rival in open loop at shares of its own median rate.
@@ -93,13 +99,18 @@ class Race:
         """
         self._invocation += 1
         waiting = self._rivals_in_order()
-        moment = Moment(self._invocation, 0, self._now_s(), 0.0, 0.0, self.standings.settled)
+        moment = self._moment()
         for heat in itertools.count(1):
             moment = self._run_heat(heat, waiting, moment)
             if not waiting:
                 return moment
             self._listen(Happened(f"{len(waiting)} rivals wait for memory: heat {heat + 1}"))
         raise AssertionError("unreachable")
+
+    def _moment(self) -> Moment:
+        """Before the first block of an invocation."""
+        number = self._invocation - self._cut_short
+        return Moment(number, 0, self._now_s(), 0.0, 0.0, self.standings.settled)
 
     def _run_heat(self, heat: int, waiting: list[Entrant], before: Moment) -> Moment:
         """Start who fits out of `waiting`, and run the heat's blocks; what they took adds up."""

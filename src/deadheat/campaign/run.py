@@ -1,11 +1,12 @@
 """One run in the store, from its first row to its conclusion, whatever ends it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from deadheat import __version__
+from deadheat.campaign.resume import Unfinished
 from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
@@ -22,22 +23,46 @@ class Run:
 
 @contextmanager
 def open_run(
-    store: Store, world: World, protocol: Protocol, command: Sequence[str], seed: int
+    store: Store,
+    world: World,
+    protocol: Protocol,
+    command: Sequence[str],
+    seed: int,
+    known: Mapping[str, Any] | None = None,
 ) -> Iterator[Run]:
-    """Begin a run and its hosts; end it as complete, interrupted or failed."""
-    run = Run(
-        store.begin_run(
-            protocol=protocol.model_dump(),
-            command=command,
-            seed=seed,
-            deadheat_version=__version__,
-            generator_version=f"{world.generator.name} {world.generator_version}",
-        )
+    """Begin a run and its hosts; end it as complete, interrupted or failed.
+
+    `known` is what its conclusion says whatever ends it.
+    """
+    conclusion = dict(known or {})
+    run_id = store.begin_run(
+        protocol=protocol.model_dump(),
+        command=command,
+        seed=seed,
+        deadheat_version=__version__,
+        generator_version=f"{world.generator.name} {world.generator_version}",
+        conclusion=conclusion,
     )
-    state = "failed"
-    try:
+    with _to_the_end(store, Run(run_id, conclusion)) as run:
         store.add_host(run.id, "server", world.server_cpus, world.server_host.fingerprint())
         store.add_host(run.id, "load", world.load_cpus, world.load_host.fingerprint())
+        yield run
+
+
+@contextmanager
+def reopen_run(store: Store, world: World, left: Unfinished) -> Iterator[Run]:
+    """Go on with a run that ended early, under its own id; end it as `open_run` does."""
+    left.require_same(world)
+    run = Run(left.id, left.resumed())
+    store.reopen_run(run.id, left.writer, run.conclusion)
+    with _to_the_end(store, run):
+        yield run
+
+
+@contextmanager
+def _to_the_end(store: Store, run: Run) -> Iterator[Run]:
+    state = "failed"
+    try:
         yield run
         state = "complete"
     except KeyboardInterrupt:

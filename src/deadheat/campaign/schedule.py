@@ -1,8 +1,9 @@
 """The trials of one server that runs alone, in order, and before which it is started anew: pure."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from deadheat.campaign.past import Past
 from deadheat.protocol import Protocol, Restart
 
 
@@ -20,12 +21,32 @@ def restart_of(protocol: Protocol, label: str | None) -> Restart:
     return protocol.restarts.get(label or "", protocol.restart)
 
 
-def schedule(protocol: Protocol, label: str | None = None) -> Iterator[Step]:
-    """Level by level, all repetitions of each; `label` is the published row, if it has one."""
+def schedule(
+    protocol: Protocol, label: str | None = None, done: Collection[tuple[int, int]] = ()
+) -> Iterator[Step]:
+    """Level by level, all repetitions of each; `label` is the published row, if it has one.
+
+    `done` are the steps to leave out, by connections and repetition; a fresh process precedes the
+    first of the others.
+    """
     restart = restart_of(protocol, label)
-    first = True
+    last: int | None = None  # the level of the step before
     for connections in protocol.connections:
         for repetition in range(1, protocol.stopping.repetitions + 1):
-            anew = restart == "repetition" or (restart == "level" and repetition == 1)
-            yield Step(connections, repetition, first or anew)
-            first = False
+            if (connections, repetition) in done:
+                continue
+            anew = restart == "repetition" or (restart == "level" and connections != last)
+            yield Step(connections, repetition, last is None or anew)
+            last = connections
+
+
+def steps_left(
+    protocol: Protocol, labels: Mapping[str, str], name: str, past: Past
+) -> Iterator[Step]:
+    """What a contender has still to do; trials that failed are tried again.
+
+    A series with a recovery after each trial is of one process, so none that was begun goes on.
+    """
+    if protocol.recovery is not None and past.has(name):
+        return iter(())
+    return schedule(protocol, labels.get(name), past.done(name))

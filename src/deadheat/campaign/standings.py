@@ -1,7 +1,7 @@
 """Standings: the valid rates so far, and what a declared look at them decides."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from deadheat.campaign.racer import CANARY
@@ -85,6 +85,17 @@ class Standings:
             self.set_ceiling(record.connections, record.rate_per_s)
         if all(gate.passed for gate in record.gates):
             level.rates.setdefault(name, {})[place] = record.rate_per_s
+
+    def recall(self, trials: Iterable[tuple[str, TrialRecord]], progress: float = 0.0) -> None:
+        """Take in the trials of a run that goes on, each with its name.
+
+        Every look that was due by then counts as taken: what it spent of the error is gone.
+        """
+        for name, record in trials:
+            self.add(name, record)
+        stopping = self._protocol.stopping
+        if stopping.kind == "settle" and self._invocation >= stopping.invocations:
+            self._last = Look(LOOKS.due(progress), 1.0, settled=False)
 
     def set_ceiling(self, connections: int, rate_per_s: float) -> None:
         """What the client reached against the null server."""

@@ -21,6 +21,7 @@ from deadheat.cli.options import (
 from deadheat.cli.own import own_racers
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.replay import on_one_host, replay_lineup
+from deadheat.cli.resume import resumed_plan
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
@@ -51,6 +52,7 @@ class WithCommand(click.Command):
 @click.option("--url", "urls", multiple=True, help="A server that runs already.")
 @click.option("--latency", is_flag=True, help="Latency apart: open loop at 50, 70, 90 % load.")
 @click.option("--seed", type=int, help="Of the random order; stored with the run.")
+@click.option("--resume", metavar="RUN", help="Go on with a run that ended early.")
 @click.option("--install", is_flag=True, help="First run what `deadheat list` says is missing.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The table as Markdown."
@@ -69,6 +71,7 @@ def command(
     urls: tuple[str, ...],
     latency: bool,
     seed: int | None,
+    resume: str | None,
     install: bool,
     output: Path | None,
     catalog: str | None,
@@ -85,45 +88,54 @@ def command(
       deadheat run --language go --duration 2s --repetitions 3
       deadheat run go-gin -- ./my-server --port {port}
       deadheat run go-gin --url http://127.0.0.1:8080/
+      deadheat run --resume 20261120                 go on with a run that ended early
     """
-    if latency and protocol.generator != "engine":
-        raise DeadheatError(
-            f"--latency asks for a fixed rate, and {protocol.generator} has none",
-            "use --generator engine, or measure without --latency",
-        )
-    own: list[str] = ctx.meta["own"]
     found = open_catalog(catalog)
-    protocol = on_one_host(protocol)
-    lineup = replay_lineup(protocol, found, servers, languages)
-    if lineup is not None:
-        chosen = list(lineup.contenders)
+    if resume is not None:
+        plan = resumed_plan(ctx, store_path, resume, found, LATENCY_S)
     else:
-        chosen = _contenders(found, servers, languages, setting, workers, alone=bool(own or urls))
-    extra = own_racers(own, urls, {one.name for one in chosen}, protocol)
-    if len(chosen) + len(extra) == 0:
-        raise DeadheatError("there is nothing to run", "`deadheat list` shows what there is")
-    make_room(store_path.parent, home(), *([output.parent] if output else []))
-    crowded = protocol.origin is not None
-    with (
-        Store(store_path) as store,
-        local_world(protocol.generator, protocol.threads, crowded) as world,
-    ):
-        if install:
-            install_missing(world.server_host, [one.server for one in chosen])
+        own: list[str] = ctx.meta["own"]
+        protocol = on_one_host(protocol)
+        lineup = replay_lineup(protocol, found, servers, languages)
+        chosen = (
+            lineup.contenders
+            if lineup is not None
+            else _contenders(found, servers, languages, setting, workers, alone=bool(own or urls))
+        )
         plan = Plan(
             protocol=protocol,
             contenders=chosen,
             labels=lineup.labels if lineup else {},
-            extra=extra,
+            extra=own_racers(own, urls, {one.name for one in chosen}, protocol),
             seed=seed if seed is not None else random.randrange(2**31),
             command=["deadheat", *sys.argv[1:]],
             latency_s=LATENCY_S if latency else None,
             missing=lineup.missing if lineup else {},
         )
+    _require_sense(plan)
+    make_room(store_path.parent, home(), *([output.parent] if output else []))
+    protocol, crowded = plan.protocol, plan.protocol.origin is not None
+    with (
+        Store(store_path) as store,
+        local_world(protocol.generator, protocol.threads, crowded) as world,
+    ):
+        if install:
+            install_missing(world.server_host, [one.server for one in plan.contenders])
         with progress_view() as listen:
             run_id = conduct(plan, world, store, builder_on(world.server_host), listen)
     if _tell(store_path, run_id, output, as_json) == "interrupted":
         sys.exit(INTERRUPTED)
+
+
+def _require_sense(plan: Plan) -> None:
+    """Raises `DeadheatError` for a plan that cannot come to anything."""
+    if plan.latency_s is not None and plan.protocol.generator != "engine":
+        raise DeadheatError(
+            f"--latency asks for a fixed rate, and {plan.protocol.generator} has none",
+            "use --generator engine, or measure without --latency",
+        )
+    if plan.left is None and len(plan.contenders) + len(plan.extra) == 0:
+        raise DeadheatError("there is nothing to run", "`deadheat list` shows what there is")
 
 
 def _contenders(

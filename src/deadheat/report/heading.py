@@ -1,11 +1,18 @@
 """What was run, where and how: the lines above the tables."""
 
+import datetime
 import shlex
 
 from deadheat.protocol import label_of
 from deadheat.report import words
 from deadheat.report.analysis import Analysis
 from deadheat.report.view import RunView
+
+PROCESSES = {
+    "never": "one process for all",
+    "level": "a process for each level",
+    "repetition": "a process for each trial",
+}
 
 
 def heading(view: RunView, analysis: Analysis) -> list[str]:
@@ -15,6 +22,7 @@ def heading(view: RunView, analysis: Analysis) -> list[str]:
         f"{contenders} under protocol {label_of(view.protocol)}: {_state(view)}",
         f"run {view.run_id}, {words.moment(view.started_at)}",
         _measured(view, analysis),
+        *_resumed(view),
         *_foreign(view),
         *_machines(view),
         f"{view.generator_version}, deadheat {view.deadheat_version}, seed {view.seed}",
@@ -36,6 +44,15 @@ def _state(view: RunView) -> str:
     return f"{text} after {words.duration(view.elapsed_s)}"
 
 
+def _resumed(view: RunView) -> list[str]:
+    """When it went on after an early end; what was measured then came of fresh processes."""
+    return [
+        f"resumed {words.moment(datetime.datetime.fromisoformat(one['at']))} "
+        f"after {words.count(one['trials'], 'trial')}, with fresh processes"
+        for one in view.conclusion.get("resumed", ())
+    ]
+
+
 def _foreign(view: RunView) -> list[str]:
     """Where the run came from, if it was measured elsewhere."""
     imported = view.conclusion.get("imported")
@@ -50,11 +67,28 @@ def _measured(view: RunView, analysis: Analysis) -> str:
         return f"{load}: no trial"
     if not view.races:
         return f"{load}: {words.count(view.trials, 'trial')} at offered rates"
+    trials = words.count(view.trials, "trial")
+    told = f"{load}: {trials} of {words.duration(view.protocol.get('duration_s'))}"
+    if view.protocol.get("residency") == "alone":
+        return f"{told}, {_alone(view)}"
     return (
-        f"{load}: {words.count(view.trials, 'trial')} "
-        f"of {words.duration(view.protocol.get('duration_s'))} "
-        f"in {words.count(analysis.blocks, 'block')} over "
+        f"{told} in {words.count(analysis.blocks, 'block')} over "
         f"{words.count(analysis.invocations, 'fresh start')}"
+    )
+
+
+def _alone(view: RunView) -> str:
+    """`3 repetitions of each, a process for each contender; for each trial of PHP 5`."""
+    repetitions = words.count(view.stopping.get("repetitions", 1), "repetition")
+    processes = PROCESSES[view.protocol.get("restart", "never")]
+    shown = {one.label for one in view.rivals}
+    others = [
+        f"{PROCESSES[policy]} of {label}"
+        for label, policy in view.protocol.get("restarts", {}).items()
+        if label in shown
+    ]
+    return "; ".join(
+        [f"{repetitions} of each, one contender after the other, {processes}", *others]
     )
 
 

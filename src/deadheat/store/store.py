@@ -65,8 +65,12 @@ class Store:
         seed: int,
         deadheat_version: str,
         generator_version: str,
+        conclusion: Mapping[str, Any] | None = None,
     ) -> str:
-        """A new run, in state `running`; returns its id."""
+        """A new run, in state `running`; returns its id.
+
+        `conclusion` is what is known of it already, and stays if its process is killed.
+        """
         now = datetime.datetime.now(datetime.UTC)
         run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         self._insert(
@@ -80,8 +84,28 @@ class Store:
             deadheat_version=deadheat_version,
             generator_version=generator_version,
             writer=json.dumps(Writer.this_process().to_json()),
+            conclusion=json.dumps(conclusion) if conclusion else None,
         )
         return run_id
+
+    def reopen_run(self, run_id: str, writer: str, conclusion: Mapping[str, Any]) -> None:
+        """Take over a run that `writer`, its column's text, has left; it is `running` again.
+
+        Raises `StoreError` where another process has taken it meanwhile.
+        """
+        with self._commit() as connection:
+            taken = connection.execute(
+                "UPDATE run SET state = 'running', ended_at = NULL, writer = ?, conclusion = ?"
+                " WHERE id = ? AND writer = ?",
+                (
+                    json.dumps(Writer.this_process().to_json()),
+                    json.dumps(conclusion),
+                    run_id,
+                    writer,
+                ),
+            )
+        if taken.rowcount != 1:
+            raise StoreError(f"run {run_id} has just been taken over by another process")
 
     def end_run(self, run_id: str, state: str, conclusion: Mapping[str, Any]) -> None:
         """Close a run as `complete`, `interrupted` or `failed`."""

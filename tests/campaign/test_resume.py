@@ -1,0 +1,209 @@
+"""Runs that ended early and go on, in a world without processes."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deadheat.errors import DeadheatError
+from deadheat.host.fake import FakeServer
+from deadheat.store import Store, StoreError
+from tests.campaign.fake_world import FakeWorld, greet
+from tests.campaign.test_alone import alone, places, starts
+from tests.campaign.test_race import protocol
+
+RATES = {"a": 3000.0, "b": 2000.0, "c": 1000.0}
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeWorld:
+    return FakeWorld(tmp_path, **RATES)
+
+
+def whole_run(folder: Path, **values: object) -> FakeWorld:
+    """The same protocol and seed, never interrupted."""
+    folder.mkdir()
+    fake = FakeWorld(folder, **RATES)
+    fake.conduct(alone(**values), labels={"b": "Row B"})
+    return fake
+
+
+def interrupt_at(load: int) -> Callable[[int], None]:
+    def interrupt(loads: int) -> None:
+        if loads == load:
+            raise KeyboardInterrupt
+
+    return interrupt
+
+
+def cut(fake: FakeWorld, load: int, **values: object) -> str:
+    """A run that the user interrupts in its load of that number, from 0."""
+    fake.before_load = interrupt_at(load)
+    run_id = fake.conduct(alone(**values), labels={"b": "Row B"})
+    fake.before_load = lambda _: None
+    assert fake.rows("SELECT state FROM run") == [{"state": "interrupted"}]
+    return run_id
+
+
+@pytest.mark.parametrize("load", [0, 3, 4, 7, 15])
+@pytest.mark.parametrize("restart", ["never", "level", "repetition"])
+def test_every_step_is_measured_once_in_the_order_of_a_whole_run(
+    fake: FakeWorld, tmp_path: Path, load: int, restart: str
+) -> None:
+    values = {"canary": True, "order": "random", "restart": restart}
+    run_id = cut(fake, load, **values)
+    assert fake.resume(run_id) == run_id
+    whole = whole_run(tmp_path / "whole", **values)
+    assert places(fake) == places(whole)
+    assert fake.rows("SELECT name, label, position FROM contender") == whole.rows(
+        "SELECT name, label, position FROM contender"
+    )
+    (run,) = fake.rows("SELECT state, conclusion FROM run")
+    assert run["state"] == "complete"
+    (resumed,) = json.loads(run["conclusion"])["resumed"]
+    assert resumed["trials"] == load
+    assert fake.left_running() == []
+
+
+def test_gates_and_the_ceiling_are_those_of_a_whole_run(fake: FakeWorld, tmp_path: Path) -> None:
+    """The null server has been measured before: its rate still bounds who comes later."""
+    gates = """
+        SELECT contender.name, connections, block, code, threshold IS NULL AS open FROM gate
+        JOIN trial ON trial.id = trial_id JOIN contender ON contender.id = contender_id
+        ORDER BY trial.id, code
+    """
+    fake.resume(cut(fake, 6, canary=True))
+    assert fake.rows(gates) == whole_run(tmp_path / "whole", canary=True).rows(gates)
+    assert any(row["code"] == "ceiling" and row["name"] == "c" for row in fake.rows(gates))
+
+
+def test_a_contender_cut_short_goes_on_in_a_fresh_process(fake: FakeWorld) -> None:
+    run_id = cut(fake, 1)
+    fake.resume(run_id)
+    assert starts(fake) == ["a", "a", "b", "c"]
+    invocations = fake.rows("SELECT invocation FROM start ORDER BY id")
+    assert [row["invocation"] for row in invocations] == [1, 2, 1, 1]
+
+
+def test_times_go_on_where_they_were(fake: FakeWorld) -> None:
+    fake.resume(cut(fake, 5))
+    times_s = [row["at_s"] for row in fake.trials()]
+    assert times_s == sorted(times_s)
+
+
+def test_it_may_be_interrupted_again(fake: FakeWorld) -> None:
+    run_id = cut(fake, 2)
+    fake.before_load = interrupt_at(6)
+    fake.resume(run_id)
+    fake.before_load = lambda _: None
+    fake.resume(run_id)
+    assert len(places(fake)) == len(set(places(fake))) == 12
+    (run,) = fake.rows("SELECT conclusion FROM run")
+    assert [one["trials"] for one in json.loads(run["conclusion"])["resumed"]] == [2, 6]
+
+
+def test_a_trial_that_failed_is_tried_again(fake: FakeWorld) -> None:
+    fake.servers["a"] = FakeServer(answer=greet, dies_after_s=0.7, exit_code=7)
+    run_id = cut(fake, 6)
+    fake.servers["a"] = FakeServer(answer=greet)
+    failed = {(r["name"], r["connections"], r["block"]) for r in fake.trials() if r["reason"]}
+    assert failed
+    fake.resume(run_id)
+    counts = Counter(places(fake))
+    assert {place for place, count in counts.items() if count == 2} == failed
+    assert len(counts) == 12
+
+
+def test_a_contender_whose_build_changed_is_refused(fake: FakeWorld, tmp_path: Path) -> None:
+    run_id = cut(fake, 5)
+    (tmp_path / "servers" / "c" / "main.c").write_text("int other;\n")
+    fake.resume(run_id)
+    assert {name for name, *_ in places(fake)} == {"a", "b"}
+    (fault,) = fake.rows("SELECT fault FROM contender WHERE name = 'c'")
+    assert fault["fault"].startswith("its build has changed since this run began: it was ")
+    assert any("c does not go on" in told for told in fake.troubles())
+
+
+def test_where_no_contender_can_go_on_the_run_says_so(fake: FakeWorld, tmp_path: Path) -> None:
+    run_id = cut(fake, 9)
+    (tmp_path / "servers" / "c" / "main.c").write_text("int other;\n")
+    with pytest.raises(DeadheatError, match=r"no contender of run \S+ can go on"):
+        fake.resume(run_id)
+    assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
+
+
+def test_another_generator_is_refused_and_the_run_is_left_as_it_was(fake: FakeWorld) -> None:
+    run_id = cut(fake, 5)
+    fake.world = replace(fake.world, generator_version="1")
+    with pytest.raises(DeadheatError, match="was measured with engine 0, and here is engine 1"):
+        fake.resume(run_id)
+    assert fake.rows("SELECT state FROM run") == [{"state": "interrupted"}]
+
+
+def test_a_run_that_another_process_took_is_not_taken_twice(fake: FakeWorld) -> None:
+    run_id = cut(fake, 5)
+    (before,) = fake.rows("SELECT writer FROM run")
+    with Store(fake.path) as store:
+        with pytest.raises(StoreError, match="just been taken over"):
+            store.reopen_run(run_id, "another's", {})
+        store.reopen_run(run_id, before["writer"], {"resumed": []})
+    assert fake.rows("SELECT state, ended_at FROM run") == [{"state": "running", "ended_at": None}]
+
+
+def test_a_series_with_a_recovery_is_of_one_process_and_never_goes_on(fake: FakeWorld) -> None:
+    values = {
+        "connections": [10],
+        "recovery": {
+            **{"idle_cpus": 0.05, "watch_s": 2, "probe_s": 0.1},
+            **{"rate_share": 0.5, "limit_s": 2},
+        },
+    }
+    run_id = cut(fake, 6, **values)  # each trial is followed by a probe
+    cut_one, *_ = [name for name, *_ in reversed(places(fake))]
+    before = Counter(name for name, *_ in places(fake))
+    fake.resume(run_id)
+    after = Counter(name for name, *_ in places(fake))
+    assert after[cut_one] == before[cut_one]
+    assert set(after) == {"a", "b", "c"}
+
+
+def test_a_race_goes_on_with_fresh_invocations(fake: FakeWorld) -> None:
+    """Six blocks in three invocations, interrupted in the fourth: one start is lost."""
+    asked = protocol(stopping={"kind": "fixed", "repetitions": 6, "invocations": 3})
+    fake.before_load = interrupt_at(20)  # six loads a block
+    run_id = fake.conduct(asked)
+    fake.before_load = lambda _: None
+    fake.resume(run_id)
+    blocks = Counter((row["invocation"], row["block"]) for row in fake.trials())
+    assert blocks == {(1, 1): 6, (1, 2): 6, (2, 1): 6, (2, 2): 2} | {
+        (invocation, block): 6 for invocation in (3, 4) for block in (1, 2)
+    }
+    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
+
+
+def test_a_race_that_was_over_has_nothing_left_to_measure(fake: FakeWorld) -> None:
+    """Its process was killed after the last trial, before it was ended."""
+    run_id = fake.conduct(protocol())
+    trials = len(fake.trials())
+    fake.resume(run_id)
+    assert len(fake.trials()) == trials
+    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
+
+
+def test_a_race_to_settle_spends_what_is_left_of_its_budget(fake: FakeWorld) -> None:
+    stopping = {"kind": "settle", "invocations": 2, "blocks_min": 2, "budget_s": 60, "margin": 0.1}
+    asked = protocol(stopping=stopping)
+    fake.rates |= {"a": 1000, "b": 1000, "c": 1000}
+    fake.noise = 0.3
+    fake.before_load = interrupt_at(40)
+    run_id = fake.conduct(asked)
+    fake.before_load = lambda _: None
+    before = fake.trials()
+    fake.resume(run_id)
+    after = fake.trials()
+    assert after[: len(before)] == before
+    assert after[len(before)]["invocation"] == before[-1]["invocation"] + 1
+    assert after[-1]["at_s"] <= 60
