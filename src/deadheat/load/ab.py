@@ -5,6 +5,7 @@ out of the rate here, and stand in the errors under ab's own names.
 """
 
 import re
+from collections.abc import Mapping
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
@@ -50,11 +51,13 @@ class Ab:
                 f"ab ended with {completed.exit_code} and printed no result",
                 (completed.stderr or text).strip()[-500:] or None,
             )
-        _check_first_answer(spec, text)
+        requests = int(complete.group(1))
         errors = _errors(text)
+        if (first := _wrong_first_answer(spec, text)) is not None:
+            errors["length"] = requests - _whole_answers(spec, text, first, requests, errors)
         # A response of another status may be of another length too, and is then in both counts:
         # the rate is what ab shows to have gone well, never more.
-        ok = max(0, int(complete.group(1)) - sum(errors.values()))
+        ok = max(0, requests - sum(errors.values()))
         read = re.search(r"Total transferred:\s+(\d+) bytes", text)
         elapsed_s = float(elapsed.group(1))
         return LoadResult(
@@ -65,21 +68,32 @@ class Ab:
             elapsed_s=elapsed_s,
             errors=errors,
             service_us=_latency(text),
-            requests_sent_in_all=int(complete.group(1)),
+            requests_sent_in_all=requests,
             bytes_in=int(read.group(1)) if read else None,
         )
 
 
-def _check_first_answer(spec: LoadSpec, text: str) -> None:
-    """ab takes the first answer's length for the right one, even where it was no answer."""
+def _wrong_first_answer(spec: LoadSpec, text: str) -> int | None:
+    """The bytes of body of the first answer, where they are not those of the right one."""
     first = re.search(r"Document Length:\s+(\d+) bytes", text)
-    if spec.expect_body is None or first is None:
-        return
-    if int(first.group(1)) != (expected := len(spec.expect_body.encode())):
-        raise GeneratorFailed(
-            f"ab's first answer had {first.group(1)} bytes of body, expected {expected}: "
-            "what it counts as failed is measured against that"
-        )
+    if not spec.expect_body or first is None:
+        return None
+    length = int(first.group(1))
+    return None if length == len(spec.expect_body.encode()) else length
+
+
+def _whole_answers(
+    spec: LoadSpec, text: str, first: int, requests: int, errors: Mapping[str, int]
+) -> int:
+    """How many right answers there were at the most, after a wrong one of `first` bytes.
+
+    ab takes the first answer's length for the right one, even where it was no answer: so the right
+    ones are among those that it calls failed, and no more than the bytes of these allow.
+    """
+    others = errors.get("length", 0)
+    bodies = re.search(r"HTML transferred:\s+(\d+) bytes", text)
+    left = int(bodies.group(1)) - first * (requests - others) if bodies else 0
+    return min(others, max(0, left) // len((spec.expect_body or " ").encode()))
 
 
 def _errors(text: str) -> dict[str, int]:

@@ -1,26 +1,29 @@
 """Several client processes of one generator, where one may not hold all connections.
 
 They are started together by a few lines of Python on the load host, which runs the agent and so has
-Python. Their rates add up over the longest of their times, which is what all of them share.
+Python. Each is told the moment it ends, so that one that hangs takes no other's output with it.
+Their rates add up over the longest of their times, which is what all of them share.
 """
 
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from deadheat.host import Completed
 from deadheat.load.base import Generator, GeneratorFailed, LoadResult, LoadSpec
 
 SCRIPT = """\
-import json, subprocess, sys
-started = [
-    subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    for command in json.loads(sys.argv[1])
-]
-told = [one.communicate() for one in started]
-print(json.dumps([[one.returncode, *texts] for one, texts in zip(started, told)]))
+import concurrent.futures, json, subprocess, sys
+def run(number, command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    told = json.dumps([number, done.returncode, done.stdout, done.stderr])
+    sys.stdout.write(told + "\\n")
+    sys.stdout.flush()
+commands = json.loads(sys.argv[1])
+with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:
+    list(pool.map(run, range(len(commands)), commands))
 """
 
 
@@ -53,19 +56,19 @@ class Several:
     def parse(self, spec: LoadSpec, completed: Completed, version: str) -> LoadResult:
         if spec.connections <= self._each:
             return self._generator.parse(spec, completed, version)
-        try:
-            told = json.loads(completed.stdout)
-        except json.JSONDecodeError as error:
+        shares = self._shares(spec)
+        parts, faults = [], []
+        for number, done in _ended(completed.stdout):
+            try:
+                parts.append(self._generator.parse(shares[number], done, version))
+            except GeneratorFailed as error:
+                faults.append(f"{error} ({error.hint})" if error.hint else str(error))
+        if len(parts) < len(shares):
             raise GeneratorFailed(
-                f"several {self.name} ended with {completed.exit_code} and printed no result",
-                completed.stderr.strip()[-500:] or None,
-            ) from error
-        return _together(
-            [
-                self._generator.parse(share, Completed(code, out, err, 0.0, 0.0), version)
-                for share, (code, out, err) in zip(self._shares(spec), told, strict=True)
-            ]
-        )
+                f"{len(shares) - len(parts)} of {len(shares)} {self.name} processes gave no result",
+                "; ".join(dict.fromkeys(faults)) or completed.stderr.strip()[-500:] or None,
+            )
+        return _together(parts)
 
     def _shares(self, spec: LoadSpec) -> list[LoadSpec]:
         """Equal shares of the connections, and of the cap on requests and the rate if any."""
@@ -80,6 +83,14 @@ class Several:
             )
             for number in range(count)
         ]
+
+
+def _ended(stdout: str) -> Iterator[tuple[int, Completed]]:
+    """Each process that ended, by its number; a line that was cut off is of none."""
+    for line in stdout.splitlines(keepends=True):
+        if line.endswith("\n"):
+            number, code, out, err = json.loads(line)
+            yield number, Completed(code, out, err, 0.0, 0.0)
 
 
 def _together(parts: Sequence[LoadResult]) -> LoadResult:
