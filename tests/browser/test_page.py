@@ -2,23 +2,19 @@
 
 import json
 import lzma
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from deadheat.report import load_view, write
-from deadheat.report.page import PAGE
 from deadheat.report.runs import find_run
 from deadheat.store import Store
 from tests.browser.made_page import hostile_run
+from tests.browser.programs import WEB, chromium_and_node
 
 ROOT = Path(__file__).parents[2]
-WEB = ROOT / "web"
 STORED = ROOT / "docs" / "results" / "2026-11-20-make-run.sqlite.xz"
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT_S = 120
 CHECKS = (
     "answers_first",
@@ -36,21 +32,10 @@ CHECKS = (
 )
 
 
-def chromium() -> str | None:
-    given = os.environ.get("CHROMIUM")
-    return given or next(filter(None, map(shutil.which, CHROMIUMS)), None)
-
-
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
     """What each check found, all of them in one browser."""
-    browser, node = chromium(), shutil.which("node")
-    if browser is None:
-        pytest.skip("no Chromium: apt-get install chromium, or set CHROMIUM to one")
-    if node is None:
-        pytest.skip("no Node.js: apt-get install nodejs npm")
-    if not (WEB / "node_modules" / "playwright-core").is_dir() or not PAGE.is_file():
-        pytest.skip("the page is not built: make page")
+    browser, node = chromium_and_node()
     folder = tmp_path_factory.mktemp("page")
     store = folder / "stored.sqlite"
     store.write_bytes(lzma.decompress(STORED.read_bytes()))

@@ -1,5 +1,6 @@
 """The web application: all runs, one run, what changes in it, and a server's timeline."""
 
+import gzip
 from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
@@ -44,7 +45,7 @@ def make_app(store_path: Path, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
         ],
         middleware=[
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
-            Middleware(GZipMiddleware, minimum_size=2000),
+            Middleware(GZipMiddleware, minimum_size=2000, compresslevel=live.PACKING),
         ],
         exception_handlers={DeadheatError: _told},
     )
@@ -65,8 +66,11 @@ class _Site:
         return HTMLResponse(await self._of_run(request, live.page))
 
     async def document(self, request: Request) -> Response:
-        text = await self._of_run(request, self._documents.of)
-        return Response(text, media_type="application/json")
+        packed = await self._of_run(request, self._documents.of)
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(gzip.decompress(packed), media_type="application/json")
+        told = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        return Response(packed, media_type="application/json", headers=told)
 
     async def events(self, request: Request) -> Response:
         run_id = await self._of_run(request, lambda _, run_id: run_id)

@@ -4,11 +4,11 @@ from urllib.parse import quote
 
 from deadheat.report import words
 from deadheat.report.runs import LISTED, StoredRun, list_runs
-from deadheat.serve.markup import Html, link, table, text
+from deadheat.serve.markup import Html, Number, link, table, text
 from deadheat.serve.markup import page as html_page
 from deadheat.store import Store
 
-HEADER = ("run", "started", "state", "protocol", "contenders", "trials")
+HEADER = ("run", "started", "state", "protocol", "contenders", Number("trials"))
 RIVALS = """
     SELECT run_id, name, server FROM contender WHERE role = 'rival' ORDER BY run_id, position
 """
@@ -28,7 +28,7 @@ def page(store: Store, wanted: str) -> str:
             LISTED.get(run.state, run.state),
             words.plain(run.protocol, 40),
             _names(names.get(run.run_id, [])),
-            f"{run.trials:,}",
+            Number(f"{run.trials:,}"),
         )
         for run in runs
     ]

@@ -3,9 +3,7 @@
 
 const REFRESH_MS = 10000;
 const here = location.pathname.replace(/\/$/, "");
-const status = document.createElement("p");
-status.setAttribute("role", "status");
-document.body.prepend(status);
+const status = document.getElementById("live");
 
 let shown = false;
 let waiting = false;
@@ -42,4 +40,7 @@ events.onmessage = async ({ data }) => {
   if (waiting) return;
   waiting = true;
   setTimeout(refresh, shown ? REFRESH_MS : 0);
+};
+events.onerror = () => {
+  status.textContent = "deadheat serve does not answer; it is asked again and again.";
 };

@@ -1,6 +1,7 @@
 """A run's page, which asks for its document: once, and again as trials of a running one end."""
 
 import asyncio
+import gzip
 import json
 import time
 from collections import OrderedDict
@@ -9,14 +10,25 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
-from deadheat import report
+from deadheat.report import json_document
 from deadheat.report import page as report_page
+from deadheat.report.analysis import analyse
+from deadheat.report.load import load_view
 from deadheat.report.runs import state_of
 from deadheat.store import Store
 
 INTERVAL_S = 2.0
 KEPT = 8  # documents of ended runs
-LIVE = '<script src="/assets/live.js"></script>\n</body>'
+GROWING = ("running", "unended")  # of the latter the process cannot be seen: it may go on
+PACKING = 4  # gzip's level: the document is packed once for all who ask
+BAR = """<body>
+<style>
+.live { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: baseline; max-width: 84rem; \
+margin: 0 auto; padding: .75rem 1.5rem 0; font-size: .9rem; }
+</style>
+<nav class="live" aria-label="deadheat serve"><a href="/">All runs</a>\
+<span class="status" id="live" role="status"></span></nav>"""
+SCRIPT = '<script src="/assets/live.js"></script>\n</body>'
 STATE = "SELECT state, writer, (SELECT count(*) FROM trial WHERE run_id = run.id) AS trials \
 FROM run WHERE id = ?"
 
@@ -27,33 +39,35 @@ def page(_: Store, run_id: str) -> str:
     return (
         waiting.replace("connect-src 'none'", "connect-src 'self'", 1)
         .replace("script-src ", "script-src 'self' ", 1)
-        .replace("</body>", LIVE, 1)
+        .replace("<body>", BAR, 1)
+        .replace("</body>", SCRIPT, 1)
     )
 
 
 class Documents:
-    """The runs' JSON documents: those that have ended are kept, the others made anew.
+    """The runs' JSON documents, by gzip: those of ended runs are kept, the others made anew.
 
     `cpu_ms` is what the last one took, since the machine that serves may be the one measured.
     """
 
     def __init__(self) -> None:
         self.cpu_ms = 0.0
-        self._ended: OrderedDict[str, str] = OrderedDict()
+        self._ended: OrderedDict[str, bytes] = OrderedDict()
 
-    def of(self, store: Store, run_id: str) -> str:
+    def of(self, store: Store, run_id: str) -> bytes:
         """The run's document as it is now."""
         if run_id in self._ended:
             return self._ended[run_id]
         begun_s = time.thread_time()
-        view = report.load_view(store, run_id, whole=True)
-        text = report.write(view, "json")
+        view = load_view(store, run_id, whole=True)
+        text = json_document.write(view, analyse(view), indent=None)
+        packed = gzip.compress(text.encode(), PACKING, mtime=0)
         self.cpu_ms = round(1000 * (time.thread_time() - begun_s), 1)
-        if view.state != "running":
-            self._ended[run_id] = text
+        if view.state not in GROWING:
+            self._ended[run_id] = packed
             if len(self._ended) > KEPT:
                 self._ended.popitem(last=False)
-        return text
+        return packed
 
 
 async def events(store_path: Path, run_id: str, documents: Documents) -> AsyncIterator[str]:

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 SHELL = """<!doctype html>
 <html lang="en">
@@ -41,16 +42,37 @@ def link(path: str, words: object) -> Html:
     return Html(f'<a href="{html.escape(path)}">{text(words)}</a>')
 
 
-def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
-    head = "".join(f'<th scope="col">{text(cell)}</th>' for cell in header)
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A cell that stands to the right; the words of its column too."""
+
+    words: str
+
+
+def table(caption: str, header: Sequence[object], rows: Iterable[Sequence[object]]) -> Html:
+    head = "".join(_cell("th", cell, ' scope="col"') for cell in header)
     body = "".join(
-        "<tr>" + "".join(f'<td dir="auto">{text(cell)}</td>' for cell in row) + "</tr>\n"
+        "<tr>" + "".join(_cell("td", cell, ' dir="auto"') for cell in row) + "</tr>\n"
         for row in rows
     )
-    return Html(
-        f'<div class="wide"><table><caption>{text(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"
+    whole = Html(
+        f"<table><caption>{text(caption)}</caption>"
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>"
     )
+    return wide(caption, whole)
+
+
+def wide(label: str, content: Html) -> Html:
+    """What scrolls where it does not fit, by keyboard too."""
+    start = f'<div class="wide" tabindex="0" role="region" aria-label="{text(label)}">'
+    return Html(f"{start}{content}</div>")
+
+
+def _cell(tag: str, cell: object, attributes: str) -> str:
+    if isinstance(cell, Number):
+        scope = ' scope="col"' if tag == "th" else ""
+        return f'<{tag}{scope} class="number">{text(cell.words)}</{tag}>'
+    return f"<{tag}{attributes}>{text(cell)}</{tag}>"
 
 
 def page(title: str, *parts: Html) -> str:

@@ -9,21 +9,26 @@ from typing import Any
 
 from deadheat.campaign.racer import REFERENCE
 from deadheat.report import words
-from deadheat.serve.markup import Html, link, table, text
+from deadheat.serve.chart import Mark, chart
+from deadheat.serve.markup import Html, Number, link, table
 from deadheat.serve.markup import page as html_page
 from deadheat.store import Store, StoreError
 
-HEADER = ("run", "started", "version", "connections", "req/s", "slowest – fastest", "valid trials",
-          "of the reference")  # fmt: skip
+HEADER = (
+    "run",
+    "started",
+    "version",
+    *map(Number, ("connections", "req/s", "slowest – fastest", "valid trials", "of the reference")),
+)
+# In this order: SQLite, left to choose, reads every trial of the store.
 RATES = """
     SELECT run.id, run.started_at, contender.version, trial.connections, trial.rate_per_s
-    FROM contender JOIN run ON run.id = contender.run_id
-    JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
+    FROM contender CROSS JOIN run ON run.id = contender.run_id
+    CROSS JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
     WHERE contender.name = ? AND trial.kind = 'measure' AND trial.state = 'ok'
           AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.trial_id = trial.id AND NOT gate.passed)
     ORDER BY run.started_at, run.id, trial.connections
 """
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 900, 260, 80, 24, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +56,11 @@ def page(store: Store, name: str) -> str:
             link(f"/runs/{one.run_id}", one.run_id),
             words.moment(one.started_at),
             words.plain(one.version or words.NONE, 40),
-            f"{one.connections:,}",
-            words.rate(one.median_per_s),
-            f"{words.rate(one.slowest_per_s)} – {words.rate(one.fastest_per_s)}",
-            f"{one.trials:,}",
-            words.NONE if one.of_reference is None else words.percent(one.of_reference),
+            Number(f"{one.connections:,}"),
+            Number(words.rate(one.median_per_s)),
+            Number(f"{words.rate(one.slowest_per_s)} – {words.rate(one.fastest_per_s)}"),
+            Number(f"{one.trials:,}"),
+            Number(words.NONE if one.of_reference is None else words.percent(one.of_reference)),
         )
         for one in reversed(found)
     ]
@@ -98,31 +103,18 @@ def _levels(found: Sequence[Point]) -> list[int]:
 
 
 def _drawn(found: Sequence[Point], connections: int) -> Html:
-    """Medians with slowest and fastest, from 0, evenly spaced in the order of the runs."""
     shown = [one for one in found if one.connections == connections]
-    highest = max(one.fastest_per_s for one in shown)
-    step = (WIDTH - LEFT - 20) / max(len(shown) - 1, 1)
-
-    def y(rate_per_s: float) -> float:
-        return TOP + (HEIGHT - TOP - BOTTOM) * (1 - rate_per_s / highest)
-
-    marks = "".join(
-        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y(one.slowest_per_s):.1f}" '
-        f'y2="{y(one.fastest_per_s):.1f}" stroke="currentColor" opacity="0.4"/>'
-        f'<circle cx="{x:.1f}" cy="{y(one.median_per_s):.1f}" r="4" fill="currentColor">'
-        f"<title>{text(one.run_id)}: {words.rate(one.median_per_s)} req/s</title></circle>"
-        for index, one in enumerate(shown)
-        for x in (LEFT + 10 + index * step,)
-    )
-    ticks = "".join(
-        f'<line x1="{LEFT}" x2="{WIDTH}" y1="{y(at):.1f}" y2="{y(at):.1f}" stroke="currentColor" '
-        f'opacity="0.15"/><text x="{LEFT - 8}" y="{y(at) + 4:.1f}" text-anchor="end" '
-        f'font-size="12" fill="currentColor">{words.rate(at)}</text>'
-        for at in (0.0, highest / 2, highest)
-    )
-    label = f"req/s at {words.count(connections, 'connection')}, run by run"
-    return Html(
-        f"<figure><figcaption>{text(label)}</figcaption>"
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{text(label)}">'
-        f"{ticks}{marks}</svg></figure>"
-    )
+    days = {one.started_at.date() for one in shown}
+    marks = [
+        Mark(
+            run_id=one.run_id,
+            date=f"{one.started_at:%H:%M}" if len(days) == 1 else f"{one.started_at:%Y-%m-%d}",
+            version=words.plain(one.version or words.NONE, 14),
+            median_per_s=one.median_per_s,
+            slowest_per_s=one.slowest_per_s,
+            fastest_per_s=one.fastest_per_s,
+        )
+        for one in shown
+    ]
+    day = f", {days.pop()}" if len(days) == 1 else ""
+    return chart(f"req/s at {words.count(connections, 'connection')}, run by run{day}", marks)

@@ -1,0 +1,130 @@
+"""`deadheat serve` in headless Chromium; the checks themselves are in web/test/served.js."""
+
+import json
+import os
+import queue
+import socket
+import sqlite3
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count
+
+import pytest
+import uvicorn
+
+from deadheat.serve.app import make_app
+from tests.browser.made_page import MARKUP, hostile_run
+from tests.browser.programs import WEB, chromium_and_node
+from tests.report.made import MadeRun
+
+RUNS = 200
+BETWEEN_TRIALS_S = 0.3
+CHECKS = (
+    "shows_the_ranking",
+    "asks_nobody_else",
+    "shows_hostile_text_as_text",
+    "passes_axe",
+    "fits_a_phone",
+    "draws_one_two_and_many_runs",
+    "follows_a_run_under_way",
+)
+
+
+@pytest.fixture(scope="module")
+def programs() -> tuple[str, str]:
+    return chromium_and_node()
+
+
+@pytest.fixture(scope="module")
+def ended(programs: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> MadeRun:
+    """The last of many runs, over as many days: it is hostile, as one in between is."""
+    hostile = hostile_run(tmp_path_factory.mktemp("serve") / "runs.sqlite")
+    made = [_small(hostile, number) for number in range(RUNS)]
+    with closing(sqlite3.connect(hostile.store.path)) as connection, connection:
+        for number, run in enumerate([*made[: RUNS // 2], hostile, *made[RUNS // 2 :]]):
+            connection.execute(
+                "UPDATE run SET started_at = date('2026-01-01', ? || ' days') || 'T12:00:00+00:00' "
+                "WHERE id = ?",
+                (number, run.run_id),
+            )
+    return made[-1]
+
+
+def _small(of: MadeRun, number: int) -> MadeRun:
+    """Few trials, of a version that changes now and then; some contenders are seldom there."""
+    run = MadeRun(of.store)
+    run.contender("alpha", version=f"1.{number // 70}.0")
+    rates = {"alpha": 9000.0 + 10 * number, "reference": 12000.0}
+    seldom = {1: ["twice"], 2: ["once", "twice"], RUNS - 1: [MARKUP]}
+    blocks = 3 if number == RUNS - 1 else 1
+    run.race(rates | dict.fromkeys(seldom.get(number, []), 5000.0), invocations=1, blocks=blocks)
+    run.end()
+    return run
+
+
+@pytest.fixture(scope="module")
+def origin(ended: MadeRun) -> Iterator[str]:
+    """Where the store is served, from a thread."""
+    server = uvicorn.Server(uvicorn.Config(make_app(ended.store.path), log_level="warning"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = server.force_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def outcomes(
+    programs: tuple[str, str],
+    ended: MadeRun,
+    origin: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, str | None]:
+    """What each check found, while a run goes on until the browser has followed it."""
+    browser, node = programs
+    folder = os.environ.get("SCREENSHOTS") or tmp_path_factory.mktemp("shots")
+    under_way = MadeRun(ended.store)
+    under_way.contender("beta")
+    script = str(WEB / "test" / "served.js")
+    command = [node, script, browser, origin, ended.run_id, under_way.run_id, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        found: dict[str, str | None] = json.loads(_last_line(process, under_way))
+    return found
+
+
+def _last_line(process: "subprocess.Popen[str]", under_way: MadeRun) -> str:
+    """Trials come until the process says that it has seen some, or ends."""
+    lines: queue.Queue[str] = queue.Queue()
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line)
+        lines.put("")
+
+    threading.Thread(target=read, daemon=True).start()
+    blocks = count(1)
+    last = ""
+    while True:
+        try:
+            line = lines.get(timeout=BETWEEN_TRIALS_S)
+        except queue.Empty:
+            under_way.trial("beta", 9000.0, block=next(blocks))
+            continue
+        if not line:
+            return last
+        last = line
+        if line == "followed\n":
+            under_way.end()
+
+
+def test_no_check_is_left_out(outcomes: dict[str, str | None]) -> None:
+    assert tuple(outcomes) == CHECKS
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_served_pages(outcomes: dict[str, str | None], check: str) -> None:
+    assert outcomes[check] is None, outcomes[check]
