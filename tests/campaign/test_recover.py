@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.audit.decay import load_series
+from deadheat.audit.decay import decay_page, load_series
 from deadheat.audit.replay import load_replay
 from deadheat.campaign.alone import Alone
 from deadheat.campaign.enter import enter_racers
@@ -125,6 +125,23 @@ def test_the_dead_do_not_recover(fake: FakeWorld) -> None:
     fake.conduct(decay())
     (row,) = of_kind(fake, "weak", "recovery")
     assert (row["state"], row["reason"]) == ("failed", "it died (exit 3)")
+
+
+def test_a_series_that_the_run_cut_is_not_told_as_one_without_a_recovery(fake: FakeWorld) -> None:
+    """Regression: after an interrupt the last trial's recovery, never watched, read `never`."""
+
+    def interrupt(loads: int) -> None:
+        if loads == 1:  # the first probe
+            raise KeyboardInterrupt
+
+    fake.before_load = interrupt
+    run_id = fake.conduct(decay())
+    with Store(fake.path, read_only=True) as store:
+        replay = load_replay(store, run_id)
+        page = decay_page(replay, load_series(store, replay), None)
+    (section,) = page.sections
+    assert section.lines[0].endswith("the run was ended during its series.")
+    assert section.table[-1].cells == ("–",)
 
 
 @pytest.mark.parametrize(("setting", "trials"), [("default", 1), ("burns", 2)])

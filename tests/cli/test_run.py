@@ -128,6 +128,20 @@ def test_an_interrupt_keeps_what_was_measured_and_says_how_to_see_it(
     assert "hello" in deadheat("report", run["id"]).out
 
 
+def test_a_decay_study_ends_with_its_table(deadheat: Deadheat, tmp_path: Path) -> None:
+    protocol = (CATALOG / "protocols" / "brief.toml").read_text()
+    protocol = protocol.replace('name = "brief"', 'name = "tiring"').replace(
+        "canary = false", 'canary = false\nresidency = "alone"'
+    )
+    path = tmp_path / "tiring.toml"
+    path.write_text(protocol + "\n[recovery]\nwatch_s = 2\nprobe_s = 0.2\nrate_share = 0.1\n")
+    ended = deadheat("run", "hello", "--protocol", str(path))
+    assert ended.code == 0
+    assert "Decay and recovery" in ended.out
+    assert "2 trials against one process" in ended.out
+    assert "see it again:" in ended.out
+
+
 @pytest.fixture
 def running_url(tmp_path: Path) -> Iterator[str]:
     """A server that somebody else has started."""

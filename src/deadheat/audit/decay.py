@@ -33,6 +33,11 @@ class Aftermath:
     recovered_after_s: float | None
     reason: str | None  # why the trial failed, or it did not recover
 
+    @property
+    def seen(self) -> bool:
+        """Whether it was watched: not where the run ended with the trial."""
+        return self.burnt_for_s is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Series:
@@ -108,6 +113,8 @@ def _verdict(one: Series) -> str:
         )
     if one.recovers:
         return f"{told}; after each it served its first trial's rate again."
+    if not one.trials[-1].seen:
+        return f"{told}; the run was ended during its series."
     return f"{told}; it did not recover, and its series ended there."
 
 
@@ -128,9 +135,9 @@ def _table(one: Series) -> tuple[Column, ...]:
         Column(
             "recovered within\ns",
             tuple(
-                _seconds(trial.recovered_after_s)
-                if trial.recovered_after_s is not None
-                else "never"
+                "never"
+                if trial.seen and trial.recovered_after_s is None
+                else _seconds(trial.recovered_after_s)
                 for trial in one.trials
             ),
         ),

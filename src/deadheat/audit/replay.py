@@ -5,22 +5,16 @@ what wrk or ab printed, errors and all, because that is what was published.
 """
 
 import json
-import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from deadheat.campaign.racer import CANARY
-from deadheat.errors import DeadheatError
-from deadheat.protocol import Protocol
+from deadheat.protocol import Protocol, stored_protocol
 from deadheat.report.runs import state_of
+from deadheat.report.view import AGGREGATES
 from deadheat.store import Store
 
-AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
-    "median": statistics.median,
-    "mean": statistics.fmean,
-    "best": max,
-}
 TRIALS = """
     SELECT id, contender_id, connections, block, state, reason, rate_per_s, requests_ok, elapsed_s,
            server_cpu_us_per_request, memory_peak_bytes, result
@@ -100,10 +94,7 @@ class Replay:
 def load_replay(store: Store, run_id: str) -> Replay:
     """The run of that id. Raises `DeadheatError` where its protocol cannot be read any more."""
     (run,) = store.rows("SELECT * FROM run WHERE id = ?", run_id)
-    try:
-        protocol = Protocol.model_validate(json.loads(run["protocol"]))
-    except ValueError as error:
-        raise DeadheatError(f"run {run_id} has a protocol of another deadheat: {error}") from error
+    protocol = stored_protocol(run_id, run["protocol"])
     contenders = _contenders(store, run_id, protocol)
     hosts = store.rows("SELECT * FROM host WHERE run_id = ?", run_id)
     conclusion = json.loads(run["conclusion"]) if run["conclusion"] else {}

@@ -6,7 +6,7 @@ from typing import Any
 
 from deadheat.campaign.estimate import START_S, TRIAL_OVERHEAD_S, spell_time
 from deadheat.campaign.racer import CANARY
-from deadheat.campaign.schedule import restart_of, schedule
+from deadheat.campaign.schedule import PROCESSES, restart_of, schedule
 from deadheat.protocol import Protocol
 
 
@@ -62,11 +62,7 @@ class Outline:
 
     def _contender_line(self, name: str) -> str:
         row = self.labels.get(name)
-        restart = {
-            "never": "one process for all",
-            "level": "a process for each level",
-            "repetition": "a process for each trial",
-        }[restart_of(self.protocol, row)]
+        restart = PROCESSES[restart_of(self.protocol, row)]
         return f"{row or name}{f' ({name})' if row else ''}: {restart}"
 
     def _trial_lines(self, name: str) -> list[str]:

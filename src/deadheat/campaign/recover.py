@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from deadheat.campaign import lifecycle
 from deadheat.campaign.lifecycle import Resident
 from deadheat.campaign.trial import SAMPLE_INTERVAL_S, Slot, load_spec
 from deadheat.campaign.world import World
@@ -104,12 +105,11 @@ def _probe(world: World, spec: LoadSpec) -> float:
 
 
 def _lives(world: World, resident: Resident) -> bool:
-    return world.server_host.alive(resident.process) is None
+    return lifecycle.ended(world, resident) is None
 
 
 def _why(world: World, resident: Resident, rule: Recovery) -> str:
-    ended = world.server_host.alive(resident.process)
-    if ended is not None:
+    if (ended := lifecycle.ended(world, resident)) is not None:
         return f"it died ({ended.how})"
     return (
         f"it did not serve {rule.rate_share:.0%} of its first trial's rate again "

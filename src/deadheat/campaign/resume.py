@@ -17,7 +17,7 @@ from deadheat.campaign.schedule import steps_left
 from deadheat.campaign.world import World
 from deadheat.catalog import Contender
 from deadheat.errors import DeadheatError
-from deadheat.protocol import Protocol
+from deadheat.protocol import Protocol, stored_protocol
 from deadheat.store import Store
 
 ENDED = ("why", "share", "look")  # what a conclusion says of an end that is none any more
@@ -115,10 +115,7 @@ def load_unfinished(store: Store, run_id: str) -> Unfinished:
             f"--resume {run_id}: only what `deadheat run` has measured here goes on",
             "start it again",
         )
-    try:
-        protocol = Protocol.model_validate(json.loads(run["protocol"]))
-    except ValueError as error:
-        raise DeadheatError(f"run {run_id} has a protocol of another deadheat: {error}") from error
+    protocol = stored_protocol(run_id, run["protocol"])
     contenders = {row["name"]: _kept(row) for row in store.rows(CONTENDERS, run_id)}
     if not contenders or (protocol.canary and CANARY not in contenders):  # which is entered last
         raise DeadheatError(

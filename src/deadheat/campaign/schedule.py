@@ -6,6 +6,12 @@ from dataclasses import dataclass
 from deadheat.campaign.past import Past
 from deadheat.protocol import Protocol, Restart
 
+PROCESSES: Mapping[Restart, str] = {
+    "never": "one process for all",
+    "level": "a process for each level",
+    "repetition": "a process for each trial",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

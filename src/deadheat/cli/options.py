@@ -90,7 +90,10 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The protocol and the flags that change it; the command gets it as `protocol`, amended."""
+    """The protocol and the flags that change it; the command gets it as `protocol`, amended.
+
+    None where it has a run to resume, whose protocol is stored.
+    """
 
     @functools.wraps(command)
     def with_protocol(*args: Any, protocol: str, **options: Any) -> Any:
@@ -100,8 +103,10 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
         stopping = {n: options.pop(n) for n in ("repetitions", "invocations", "margin", "budget_s")}
         if stopping["repetitions"] is not None:
             stopping["kind"] = "fixed"
-        root = find_root(options.get("catalog"))
         scale, lift_cap = options.pop("duration_scale"), options.pop("no_request_cap")
+        if options.get("resume") is not None:
+            return command(*args, protocol=None, **options)
+        root = find_root(options.get("catalog"))
         amended = amend(load_protocol(root, protocol), changed, stopping, scale, lift_cap)
         return command(*args, protocol=amended, **options)
 

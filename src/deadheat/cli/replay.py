@@ -1,9 +1,13 @@
-"""What `run` and `plan` share of a replay: its line-up, and what this machine does otherwise."""
+"""What commands share of a replay: its line-up, what this machine does otherwise, its decay."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
+from deadheat.audit.decay import decay_page, load_series
+from deadheat.audit.page import Page
+from deadheat.audit.replay import Replay
 from deadheat.campaign.limits import Fitted, fit_to
 from deadheat.campaign.lineup import Lineup, line_up
 from deadheat.campaign.world import split_cpus
@@ -11,7 +15,10 @@ from deadheat.catalog import Catalog
 from deadheat.cli.workbench import chosen_servers
 from deadheat.host.local import LocalHost
 from deadheat.protocol import Protocol
-from deadheat.protocol.figures import shipped_figures
+from deadheat.protocol.figures import Figures, read_figures, shipped_figures
+from deadheat.store import Store
+
+DECAY = "landshark-2009-decay"  # the one published series
 
 
 def replay_lineup(
@@ -47,3 +54,14 @@ def on_one_host(protocol: Protocol) -> Protocol:
         return protocol
     told = (*protocol.deviations, "client on the same host")
     return protocol.model_copy(update={"deviations": told})
+
+
+def decay_of(store: Store, replay: Replay, root: Path) -> Page:
+    """Decay and recovery of a stored run, beside the published series if the catalog has it."""
+    return decay_page(replay, load_series(store, replay), figures_if_any(root, DECAY))
+
+
+def figures_if_any(root: Path, name: str) -> Figures | None:
+    """`published/NAME.csv` of a catalog that has it."""
+    path = root / "published" / f"{name}.csv"
+    return read_figures(path) if path.is_file() else None

@@ -23,7 +23,7 @@ ENDS = {
 def resumed_plan(
     ctx: click.Context,
     store_path: Path,
-    wanted: str,
+    wanted: str | None,
     catalog: Catalog,
     latency_s: float,
 ) -> Plan:
@@ -50,7 +50,7 @@ def resumed_plan(
 def _refuse_changes(ctx: click.Context) -> None:
     """What a run was asked for is stored with it."""
     given = [
-        param.opts[0] if isinstance(param, click.Option) else "a server's name"
+        param.opts[-1] if isinstance(param, click.Option) else "a server's name"
         for param in ctx.command.params
         if param.name not in ALLOWED
         and ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE

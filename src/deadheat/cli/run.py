@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from deadheat import report
+from deadheat.audit.formats import write
+from deadheat.audit.replay import load_replay
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.catalog import Catalog, Contender, contender
 from deadheat.cli.install import install_missing
@@ -20,11 +22,12 @@ from deadheat.cli.options import (
 )
 from deadheat.cli.own import own_racers
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.replay import on_one_host, replay_lineup
+from deadheat.cli.replay import decay_of, on_one_host, replay_lineup
 from deadheat.cli.resume import resumed_plan
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
+from deadheat.report.encoding import fit
 from deadheat.store import Store, home
 
 INTERRUPTED = 130  # as a shell says it
@@ -65,7 +68,7 @@ def command(
     ctx: click.Context,
     servers: tuple[str, ...],
     languages: tuple[str, ...],
-    protocol: Protocol,
+    protocol: Protocol | None,
     workers: tuple[int, ...] | None,
     setting: str,
     urls: tuple[str, ...],
@@ -91,7 +94,7 @@ def command(
       deadheat run --resume 20261120                 go on with a run that ended early
     """
     found = open_catalog(catalog)
-    if resume is not None:
+    if protocol is None:
         plan = resumed_plan(ctx, store_path, resume, found, LATENCY_S)
     else:
         own: list[str] = ctx.meta["own"]
@@ -123,6 +126,8 @@ def command(
             install_missing(world.server_host, [one.server for one in plan.contenders])
         with progress_view() as listen:
             run_id = conduct(plan, world, store, builder_on(world.server_host), listen)
+    if not as_json and protocol.recovery is not None:
+        _tell_decay(store_path, run_id, found.root)
     if _tell(store_path, run_id, output, as_json) == "interrupted":
         sys.exit(INTERRUPTED)
 
@@ -153,6 +158,12 @@ def _contenders(
         for server in chosen_servers(catalog, patterns, languages)
         for count in (workers or (None,))
     ]
+
+
+def _tell_decay(store_path: Path, run_id: str, root: Path) -> None:
+    with Store(store_path, read_only=True) as store:
+        page = decay_of(store, load_replay(store, run_id), root)
+    click.echo(fit(write(page, "text"), sys.stdout.encoding))
 
 
 def _tell(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> str:

@@ -1,6 +1,7 @@
 """`protocols/`: what to measure, as data."""
 
 import difflib
+import json
 from pathlib import Path
 
 from deadheat.catalog import file_fault, read_toml
@@ -22,6 +23,7 @@ __all__ = [
     "label_of",
     "load_protocol",
     "protocol_names",
+    "stored_protocol",
 ]
 
 
@@ -47,3 +49,11 @@ def load_protocol(root: Path, name: str) -> Protocol:
     if protocol.name != path.stem:
         raise file_fault(path, [(("name",), f"expected the file's, {path.stem!r}")])
     return protocol
+
+
+def stored_protocol(run_id: str, text: str) -> Protocol:
+    """A run's protocol as it is stored. Raises `DeadheatError` where it cannot be read any more."""
+    try:
+        return Protocol.model_validate(json.loads(text))
+    except ValueError as error:
+        raise DeadheatError(f"run {run_id} has a protocol of another deadheat: {error}") from error

@@ -3,16 +3,11 @@
 import datetime
 import shlex
 
+from deadheat.campaign.schedule import PROCESSES
 from deadheat.protocol import label_of
 from deadheat.report import words
 from deadheat.report.analysis import Analysis
 from deadheat.report.view import RunView
-
-PROCESSES = {
-    "never": "one process for all",
-    "level": "a process for each level",
-    "repetition": "a process for each trial",
-}
 
 
 def heading(view: RunView, analysis: Analysis) -> list[str]:

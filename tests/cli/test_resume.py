@@ -1,0 +1,110 @@
+"""`deadheat run --resume` on real servers: a run whose process was killed goes on."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from deadheat.load import find_engine
+from deadheat.store import Store
+from tests.cli.conftest import Deadheat
+from tests.cli.test_run import BRIEF, HERE, rows
+from tests.servers.racers import CATALOG
+
+ALONE = """
+residency = "alone"
+order = "listed"
+"""
+PLACES = "SELECT name, connections, block FROM trial JOIN contender ON contender.id = contender_id"
+
+
+@pytest.fixture
+def killed(home: Path, tmp_path: Path) -> str:
+    """The id of a replay of two servers, killed after some of its eight trials."""
+    brief = (CATALOG / "protocols" / "brief.toml").read_text()
+    path = tmp_path / "one-by-one.toml"
+    path.write_text(brief.replace("brief", "one-by-one").replace("canary", ALONE + "canary"))
+    arguments = ("run", "hello", "outlives-sigterm", "--protocol", str(path))
+    arguments += ("--repetitions", "4", "--duration", "300ms")
+    with subprocess.Popen(
+        [sys.executable, "-c", "from deadheat.cli import main; main()", *arguments],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(HERE / "src"),
+            "DEADHEAT_LOAD": find_engine(),
+            "PYTHONUNBUFFERED": "1",
+        },
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert any("hello: repetition 1" in line for line in process.stderr)
+        while len(rows(home, PLACES)) < 2:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+    (run,) = rows(home, "SELECT id, state FROM run")
+    assert run["state"] == "running"
+    return str(run["id"])
+
+
+def test_a_killed_run_goes_on(deadheat: Deadheat, home: Path, killed: str) -> None:
+    before = rows(home, PLACES)
+    assert len(before) < 8
+    assert "process gone" in deadheat("report", "--list").out
+    ended = deadheat("run", "--resume", killed[:12])
+    assert ended.code == 0
+    assert rows(home, PLACES)[: len(before)] == before
+    assert sorted(tuple(row.values()) for row in rows(home, PLACES)) == [
+        (name, 2, block) for name in ("hello", "outlives-sigterm") for block in (1, 2, 3, 4)
+    ]
+    (run,) = rows(home, "SELECT id, state, conclusion FROM run")
+    assert (run["id"], run["state"]) == (killed, "complete")
+    (resumed,) = json.loads(run["conclusion"])["resumed"]
+    assert resumed["trials"] == len(before)
+    told = rf"resumed \d{{4}}-.* after {len(before)} trials, with fresh processes"
+    assert re.search(told, ended.out)
+    assert "4 repetitions of each, one contender after the other, one process for all" in ended.out
+    again = deadheat("run", "--resume", killed)
+    assert again.code == 1
+    assert f"run {killed} is complete: nothing of it is left" in again.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--seed", "3"], "--seed would change it"),
+        (["--protocol", "settle"], "--protocol would change it"),
+        (["-c", "10"], "--connections would change it"),
+        (["hello"], "a server's name would change it"),
+        (["--", "./mine", "{port}"], "a command behind `--` would change it"),
+    ],
+)
+def test_what_would_change_the_run_is_refused(
+    deadheat: Deadheat, flags: list[str], told: str
+) -> None:
+    ended = deadheat("run", "--resume", "x", *flags)
+    assert ended.code == 1
+    assert told in ended.err
+    assert ended.way_out == "leave it out, or start a run of its own without --resume"
+
+
+def test_which_run_has_to_be_said(deadheat: Deadheat) -> None:
+    assert deadheat("run", "--resume").code == 2
+
+
+def test_a_run_of_the_users_own_command_does_not_go_on(deadheat: Deadheat, home: Path) -> None:
+    script = CATALOG / "servers" / "hello" / "hello.py"
+    own = [sys.executable, str(script), "127.0.0.1", "{port}"]
+    assert deadheat("run", *BRIEF, "--", *own).code == 0
+    (run,) = rows(home, "SELECT id FROM run")
+    with Store(home / "runs.sqlite") as store:
+        store.end_run(run["id"], "interrupted", {})
+    ended = deadheat("run", "--resume", run["id"])
+    assert ended.code == 1
+    assert "was started is not kept" in ended.err
