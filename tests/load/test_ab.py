@@ -76,6 +76,15 @@ def test_no_more_are_right_than_their_bytes_allow() -> None:
     assert parse("ab-short.txt", SPEC).errors["length"] > 0  # of a body that is not known
 
 
+def test_all_its_time_spent_connecting_is_no_result() -> None:
+    """Regression: at 20,000 connections it prints a document of 0 bytes and no request, which was
+    told as a wrong first answer."""
+    printed = (OUTPUT / "ab-reset.txt").read_text()
+    printed = printed.replace("Complete requests:      40739", "Complete requests:      0")
+    with pytest.raises(GeneratorFailed, match=r"ab ended after 1\.0 s with no request complete"):
+        Ab().parse(GREETED, completed(printed), "2.3")
+
+
 def test_no_result() -> None:
     stderr = (OUTPUT / "ab-silent.stderr.txt").read_text()
     ended = completed("Total of 490 requests completed", stderr, exit_code=119)

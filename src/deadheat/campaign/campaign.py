@@ -56,7 +56,8 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     except KeyboardInterrupt:
         if run is None:
             raise
-        listen(Happened("interrupted: what was measured is kept", trouble=True))
+        told = f"interrupted: what was measured is kept; deadheat run --resume {run.id} goes on"
+        listen(Happened(told, trouble=True))
     return run.id
 
 

@@ -51,15 +51,17 @@ class Ab:
                 f"ab ended with {completed.exit_code} and printed no result",
                 (completed.stderr or text).strip()[-500:] or None,
             )
-        requests = int(complete.group(1))
-        errors = _errors(text)
-        if (first := _wrong_first_answer(spec, text)) is not None:
-            errors["length"] = requests - _whole_answers(spec, text, first, requests, errors)
+        requests, elapsed_s = int(complete.group(1)), float(elapsed.group(1))
+        if requests == 0:
+            raise GeneratorFailed(
+                f"ab ended after {elapsed_s:.1f} s with no request complete",
+                f"connecting {spec.connections:,} times takes it longer: give it more time",
+            )
+        errors = _of_right_length(spec, text, requests, _errors(text))
         # A response of another status may be of another length too, and is then in both counts:
         # the rate is what ab shows to have gone well, never more.
         ok = max(0, requests - sum(errors.values()))
         read = re.search(r"Total transferred:\s+(\d+) bytes", text)
-        elapsed_s = float(elapsed.group(1))
         return LoadResult(
             generator=self.name,
             version=version,
@@ -73,27 +75,24 @@ class Ab:
         )
 
 
-def _wrong_first_answer(spec: LoadSpec, text: str) -> int | None:
-    """The bytes of body of the first answer, where they are not those of the right one."""
-    first = re.search(r"Document Length:\s+(\d+) bytes", text)
-    if not spec.expect_body or first is None:
-        return None
-    length = int(first.group(1))
-    return None if length == len(spec.expect_body.encode()) else length
+def _of_right_length(
+    spec: LoadSpec, text: str, requests: int, errors: Mapping[str, int]
+) -> Mapping[str, int]:
+    """The errors, with the answers of another length than the right one as `length`.
 
-
-def _whole_answers(
-    spec: LoadSpec, text: str, first: int, requests: int, errors: Mapping[str, int]
-) -> int:
-    """How many right answers there were at the most, after a wrong one of `first` bytes.
-
-    ab takes the first answer's length for the right one, even where it was no answer: so the right
-    ones are among those that it calls failed, and no more than the bytes of these allow.
+    ab takes the first answer's length for the right one, even where it was no answer: then the
+    right ones are among those that it calls failed, and no more than the bytes of these allow.
     """
+    found = re.search(r"Document Length:\s+(\d+) bytes", text)
+    expected = len((spec.expect_body or "").encode())
+    if not expected or found is None or (first := int(found.group(1))) == expected:
+        return errors
     others = errors.get("length", 0)
     bodies = re.search(r"HTML transferred:\s+(\d+) bytes", text)
     left = int(bodies.group(1)) - first * (requests - others) if bodies else 0
-    return min(others, max(0, left) // len((spec.expect_body or " ").encode()))
+    wrong = requests - min(others, max(0, left) // expected)
+    rest = {name: count for name, count in errors.items() if name != "length"}
+    return {"length": wrong, **rest} if wrong else rest
 
 
 def _errors(text: str) -> dict[str, int]:

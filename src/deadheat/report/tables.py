@@ -166,4 +166,5 @@ def _ratio_header(level: Level) -> str:
 def _rates_are(view: RunView, analysis: Analysis) -> str:
     if view.aggregate == "best":
         return f"rates are the best of {analysis.blocks}, which flatters whatever scatters most"
-    return f"rates are {view.aggregate}s over {words.count(analysis.blocks, 'block')}"
+    noun = "repetition" if view.protocol.get("residency") == "alone" else "block"
+    return f"rates are {view.aggregate}s over {words.count(analysis.blocks, noun)}"
