@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.campaign.progress import Doing
 from deadheat.errors import DeadheatError
 from deadheat.host.fake import FakeServer
 from deadheat.store import Store, StoreError
@@ -92,6 +93,14 @@ def test_times_go_on_where_they_were(fake: FakeWorld) -> None:
     fake.resume(cut(fake, 5))
     times_s = [row["at_s"] for row in fake.trials()]
     assert times_s == sorted(times_s)
+
+
+def test_progress_counts_what_is_left_of_the_whole(fake: FakeWorld) -> None:
+    run_id = cut(fake, 5)
+    fake.events.clear()
+    fake.resume(run_id)
+    told = [(one.done, one.of) for one in fake.events if isinstance(one, Doing) and one.left_s]
+    assert told == [(done, 12) for done in range(5, 12)]
 
 
 def test_it_may_be_interrupted_again(fake: FakeWorld) -> None:

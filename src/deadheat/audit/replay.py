@@ -84,6 +84,7 @@ class Replay:
     null_server: Contender | None
     missing: Mapping[str, str]
     remarks: tuple[str, ...] = ()  # where the machine could not do as the protocol says
+    resumed: tuple[str, ...] = ()  # when it went on after an early end, with fresh processes
 
     def rate(self, one: Contender, connections: int) -> float | None:
         """The protocol's aggregate of the repetitions: the best, the mean or the median."""
@@ -112,6 +113,7 @@ def load_replay(store: Store, run_id: str) -> Replay:
         null_server=next((one for one in contenders if one.name == CANARY), None),
         missing=conclusion.get("missing", {}),
         remarks=tuple(conclusion.get("remarks", ())),
+        resumed=tuple(one["at"] for one in conclusion.get("resumed", ())),
     )
 
 

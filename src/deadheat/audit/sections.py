@@ -38,6 +38,7 @@ def heading(replay: Replay) -> list[str]:
     lines = [
         replay.protocol.label,
         f"run {replay.run_id}, {replay.started_at}, {replay.state}",
+        *(f"resumed {at}, with fresh processes" for at in replay.resumed),
     ]
     for role, fingerprint in replay.hosts.items():
         cpus = words.ranges(replay.cpus[role])

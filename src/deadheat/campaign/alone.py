@@ -5,7 +5,7 @@ paired and no interval of a ratio follows.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from deadheat.campaign import lifecycle
 from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
@@ -46,7 +46,10 @@ class Alone:
         self._grid = Grid(world, protocol, store, listen)
         self._past = past or Past()
         self._begun_s = world.server_host.now_s() - self._past.elapsed_s
-        self._trials = sum(len(self._past.done(name)) for name in self._past.starts)
+        self._trials = len(self._past.measured)
+        self._of = self._trials + sum(
+            len(list(self._steps_left(entrant))) for entrant in self._entrants
+        )
         self._standings = Standings(protocol, [e.racer.name for e in entrants], [CANARY])
         self._standings.recall(self._past.measured)
 
@@ -62,7 +65,7 @@ class Alone:
         starts = self._past.starts.get(entrant.racer.name, 0)
         rates_per_s: list[float] = []
         try:
-            for step in steps_left(self._protocol, self._labels, entrant.racer.name, self._past):
+            for step in self._steps_left(entrant):
                 if started is not None and (step.starts or not self._lives(started)):
                     self._grid.stop(started)
                     started = None
@@ -79,6 +82,9 @@ class Alone:
         finally:
             if started is not None:
                 self._grid.stop(started)
+
+    def _steps_left(self, entrant: Entrant) -> Iterator[Step]:
+        return steps_left(self._protocol, self._labels, entrant.racer.name, self._past)
 
     def _trial(self, one: Started, step: Step) -> TrialRecord:
         self._tell(one.name, step)
@@ -131,12 +137,10 @@ class Alone:
         return lifecycle.ended(self._world, one.resident) is None
 
     def _tell(self, name: str, step: Step) -> None:
-        per_contender = len(self._protocol.connections) * self._protocol.stopping.repetitions
-        of = len(self._entrants) * per_contender
-        left = max(0, of - self._trials)
+        left = self._of - self._trials
         left_s = left * self._now_s() / self._trials if self._trials else None
         doing = f"{name}: repetition {step.repetition} at {step.connections}"
-        self._listen(Doing(doing, done=self._trials, of=of, left_s=left_s))
+        self._listen(Doing(doing, done=self._trials, of=self._of, left_s=left_s))
 
     def _now_s(self) -> float:
         return self._world.server_host.now_s() - self._begun_s
