@@ -1,0 +1,50 @@
+"""The house as README.md lays it out: an import never points back up its list."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "deadheat"
+ROOMS = (
+    *("cli", "serve", "audit", "report", "campaign", "protocol", "catalog"),
+    *("load", "stats", "host", "store"),
+)
+LINES_MAX = 400
+AGENT = SOURCE / "host" / "agent.py"  # goes to a host as one file
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The rooms that a file imports from."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for parts in (name.split(".") for name in names):
+            if parts[0] == "deadheat" and parts[1] in ROOMS:
+                yield parts[1]
+
+
+def test_every_room_has_its_place() -> None:
+    assert {path.parent.name for path in SOURCE.glob("*/__init__.py")} == {*ROOMS}
+
+
+def test_no_import_points_back_up() -> None:
+    upwards = [
+        f"{path.relative_to(SOURCE)} imports {other}"
+        for place, room in enumerate(ROOMS)
+        for path in (SOURCE / room).rglob("*.py")
+        for other in imports(path)
+        if ROOMS.index(other) < place
+    ]
+    assert not upwards
+
+
+def test_no_file_is_too_long_to_be_read() -> None:
+    longer = [
+        str(path.relative_to(SOURCE))
+        for path in SOURCE.rglob("*.py")
+        if path != AGENT and len(path.read_text().splitlines()) > LINES_MAX
+    ]
+    assert not longer
