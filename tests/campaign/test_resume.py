@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.campaign.progress import Doing
+from deadheat.campaign.resume import load_unfinished
 from deadheat.errors import DeadheatError
 from deadheat.host.fake import FakeServer
 from deadheat.store import Store, StoreError
@@ -216,3 +217,23 @@ def test_a_race_to_settle_spends_what_is_left_of_its_budget(fake: FakeWorld) -> 
     assert after[: len(before)] == before
     assert after[len(before)]["invocation"] == before[-1]["invocation"] + 1
     assert after[-1]["at_s"] <= 60
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["deadheat", "run"], "was left before its contenders were entered"),
+        (["deadheat", "calibrate"], "only what `deadheat run` has measured here goes on"),
+    ],
+)
+def test_what_cannot_go_on_is_told(fake: FakeWorld, command: list[str], told: str) -> None:
+    with Store(fake.path) as store:
+        run_id = store.begin_run(
+            protocol=alone().model_dump(),
+            command=command,
+            seed=1,
+            deadheat_version="0",
+            generator_version="engine 0",
+        )
+        with pytest.raises(DeadheatError, match=told):
+            load_unfinished(store, run_id)

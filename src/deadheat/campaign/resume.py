@@ -12,7 +12,7 @@ from deadheat.campaign.grid import Entrant
 from deadheat.campaign.past import Past, load_past
 from deadheat.campaign.prepare import prepare
 from deadheat.campaign.progress import Happened, Listener
-from deadheat.campaign.racer import CANARY, Racer, from_contender
+from deadheat.campaign.racer import CANARY, REFERENCE, Racer, from_contender
 from deadheat.campaign.schedule import steps_left
 from deadheat.campaign.world import World
 from deadheat.catalog import Contender
@@ -117,7 +117,8 @@ def load_unfinished(store: Store, run_id: str) -> Unfinished:
         )
     protocol = stored_protocol(run_id, run["protocol"])
     contenders = {row["name"]: _kept(row) for row in store.rows(CONTENDERS, run_id)}
-    if not contenders or (protocol.canary and CANARY not in contenders):  # which is entered last
+    last = CANARY if protocol.residency == "alone" else REFERENCE  # to be entered
+    if not contenders or (protocol.canary and last not in contenders):
         raise DeadheatError(
             f"run {run_id} was left before its contenders were entered", "start it again"
         )
