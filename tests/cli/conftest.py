@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.cli import main
+from tests.report.made import MadeRun, made_run
 from tests.servers.racers import CATALOG
 
 
@@ -54,6 +55,16 @@ def deadheat(
         printed = capsys.readouterr()
         return Ended(code, printed.out, printed.err)
 
+    return run
+
+
+@pytest.fixture
+def run(home: Path) -> MadeRun:
+    """The one stored run: of two contenders, and complete."""
+    home.mkdir()
+    run = made_run(home / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 3000}, blocks=4)
+    run.end()
     return run
 
 

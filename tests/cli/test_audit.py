@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Deadheat
+from tests.report.made import MadeRun
 
 BRIEF = ("--protocol", "paper", "--duration-scale", "0.1", "hello")
 
@@ -75,3 +76,20 @@ def test_what_cannot_be_audited_says_what_to_do(deadheat: Deadheat, home: Path) 
     ended = deadheat("audit", "brief")
     assert "protocol brief, which replays nothing" in ended.err
     assert "--import FILE.csv" in ended.way_out
+
+
+def test_a_protocol_that_is_none_is_not_to_be_run(deadheat: Deadheat) -> None:
+    """Regression: `audit nosuch` was told to run --protocol nosuch."""
+    way_out = deadheat("audit", "nosuch").way_out
+    assert way_out == "no protocol has that name: `deadheat protocols` lists them"
+    imported = deadheat("audit", "--import", "blog.csv", "20261120")
+    assert "--protocol 20261120" not in imported.way_out
+
+
+def test_a_run_of_another_protocol_is_not_audited_as_this_one(
+    deadheat: Deadheat, run: MadeRun
+) -> None:
+    """Regression: NAME was passed over where RUN was given."""
+    ended = deadheat("audit", "paper", run.run_id)
+    assert ended.code == 1
+    assert f"run {run.run_id} is of protocol settle, not paper" in ended.err

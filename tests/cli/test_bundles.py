@@ -7,17 +7,8 @@ import pytest
 from deadheat import report
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
-from tests.report.made import MadeRun, made_run
+from tests.report.made import MadeRun
 from tests.store.test_bundle import repacked
-
-
-@pytest.fixture
-def run(home: Path) -> MadeRun:
-    home.mkdir()
-    run = made_run(home / "runs.sqlite")
-    run.race({"alpha": 9000, "beta": 3000}, blocks=4)
-    run.end()
-    return run
 
 
 @pytest.fixture

@@ -83,10 +83,17 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)
-    except DeadheatError as error:
-        click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-        click.echo(str(error), err=True)
-        if error.hint:
-            click.secho("  way out: ", fg="cyan", nl=False, err=True)
-            click.echo(error.hint, err=True)
+    except OSError as error:
+        _tell(f"{error.filename or 'the output'}: {error.strerror}", "make room, or name another")
         sys.exit(1)
+    except DeadheatError as error:
+        _tell(str(error), error.hint)
+        sys.exit(1)
+
+
+def _tell(fault: str, way_out: str | None) -> None:
+    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+    click.echo(fault, err=True)
+    if way_out:
+        click.secho("  way out: ", fg="cyan", nl=False, err=True)
+        click.echo(way_out, err=True)

@@ -7,20 +7,20 @@ from pathlib import Path
 import click
 
 from deadheat.audit.audit import audit
-from deadheat.audit.decay import decay_page, load_series
 from deadheat.audit.formats import FORMATS, write
 from deadheat.audit.page import Page
 from deadheat.audit.replay import Replay, load_replay
 from deadheat.audit.sections import audit_page
 from deadheat.catalog import find_root
 from deadheat.cli.options import catalog_option, store_option
+from deadheat.cli.replay import decay_of, figures_if_any
+from deadheat.cli.stored import MEASURE, stored, write_output
 from deadheat.errors import DeadheatError
+from deadheat.protocol import protocol_names
 from deadheat.protocol.figures import Figures, read_figures, shipped_figures
 from deadheat.report.encoding import fit
 from deadheat.report.runs import find_run
 from deadheat.store import Store
-
-DECAY = "landshark-2009-decay"  # the one published series
 
 
 @click.command("audit")
@@ -70,22 +70,21 @@ def command(
     """
     if table is None and name is None:
         raise DeadheatError("audit what?", "name a replay: `deadheat protocols` lists them")
-    if not store_path.exists():
-        raise DeadheatError(
-            f"there is no store {store_path} yet",
-            f"replay it first: deadheat run --protocol {name or 'NAME'}",
-        )
-    with Store(store_path, read_only=True) as store:
-        wanted = find_run(store, name) if table is not None else _run_of(store, name or "", run)
+    root = find_root(catalog)
+    first = MEASURE if name is None or table is not None else _replay_first(root, name)
+    with stored(store_path, first) as store:
+        wanted = find_run(store, name) if table is not None else _run_of(store, name, run, first)
         replay = load_replay(store, wanted)
+        if table is None and replay.protocol.name != name:
+            raise DeadheatError(
+                f"run {wanted} is of protocol {replay.protocol.name}, not {name}",
+                f"name its protocol, or a run of {name}",
+            )
         other = load_replay(store, find_run(store, against)) if against else None
-        page = _page(store, replay, table, other, find_root(catalog))
+        page = _page(store, replay, table, other, root)
     text = write(page, format_, [" ".join(["deadheat", *sys.argv[1:]])])
     if output is not None:
-        try:
-            output.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise DeadheatError(f"--output {output}: {error.strerror}", "another file") from error
+        write_output(output, text, store_path)
         return
     click.echo(fit(text, sys.stdout.encoding) if format_ == "text" else text.encode(), nl=False)
 
@@ -96,12 +95,19 @@ def _page(
     if table is not None:
         return audit_page(audit(store, replay, read_figures(table), None, other))
     if replay.protocol.recovery is not None:
-        return decay_page(replay, load_series(store, replay), shipped_figures(root, DECAY))
+        return decay_of(store, replay, root)
     figures, repetitions = _published(root, replay)
     return audit_page(audit(store, replay, figures, repetitions, other))
 
 
-def _run_of(store: Store, protocol: str, wanted: str | None) -> str:
+def _replay_first(root: Path, name: str) -> str:
+    """The way out where no run of that name is stored."""
+    if name in protocol_names(root):
+        return f"replay it first: deadheat run --protocol {name} --duration-scale 0.1"
+    return "no protocol has that name: `deadheat protocols` lists them"
+
+
+def _run_of(store: Store, protocol: str | None, wanted: str | None, first: str) -> str:
     """The run of that id, or the last stored run of that protocol with a trial."""
     if wanted is not None:
         return find_run(store, wanted)
@@ -112,10 +118,7 @@ def _run_of(store: Store, protocol: str, wanted: str | None) -> str:
     for row in rows:
         if json.loads(row["protocol"]).get("name") == protocol:
             return str(row["id"])
-    raise DeadheatError(
-        f"no run of {protocol} is stored in {store.path}",
-        f"replay it first: deadheat run --protocol {protocol} --duration-scale 0.1",
-    )
+    raise DeadheatError(f"no run of {protocol} is stored in {store.path}", first)
 
 
 def _published(root: Path, replay: Replay) -> tuple[Figures, Figures | None]:
@@ -126,8 +129,5 @@ def _published(root: Path, replay: Replay) -> tuple[Figures, Figures | None]:
             f"run {replay.run_id} is of protocol {replay.protocol.name}, which replays nothing",
             "--import FILE.csv sets it beside a table of your own",
         )
-    repetitions = root / "published" / f"{origin.figures}-repetitions.csv"
-    return (
-        shipped_figures(root, origin.figures),
-        read_figures(repetitions) if repetitions.is_file() else None,
-    )
+    repetitions = figures_if_any(root, f"{origin.figures}-repetitions")
+    return shipped_figures(root, origin.figures), repetitions

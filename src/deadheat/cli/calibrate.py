@@ -15,6 +15,7 @@ from deadheat.catalog import find_root
 from deadheat.cli.options import catalog_option, json_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import local_world
+from deadheat.errors import DeadheatError
 from deadheat.host.machine import host_key
 from deadheat.protocol import load_protocol
 from deadheat.report.analysis import rates_of
@@ -24,8 +25,10 @@ from deadheat.store import Store
 
 
 @click.command("calibrate")
-@click.option("--copies", type=click.IntRange(3), default=15, show_default=True)
-@click.option("--races", type=click.IntRange(1), default=2, show_default=True)
+@click.option(
+    "--copies", type=click.IntRange(3), default=15, show_default=True, help="Of the one server."
+)
+@click.option("--races", type=click.IntRange(1), default=2, show_default=True, help="Each a run.")
 @click.option("--seed", type=int, help="Of the random order; stored with the runs.")
 @click.option("--from", "runs", multiple=True, metavar="RUN", help="Read stored races again.")
 @catalog_option
@@ -67,6 +70,12 @@ def _read_again(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, Mappi
     views = [report.load_view(store, find_run(store, run)) for run in runs]
     copies = sum(one.name.startswith("copy-") for one in views[0].rivals)
     names = racer_names(copies)
+    for view in views:
+        if view.state != "complete" or {one.name for one in view.rivals} != {*names}:
+            raise DeadheatError(
+                f"--from: run {view.run_id} is no finished race of {copies} copies",
+                "name runs of one `deadheat calibrate`",
+            )
     rates = {view.run_id: rates_of(view, names, view.levels[-1]) for view in views}
     elapsed_s = sum(view.last_trial_at_s or 0.0 for view in views)
     server = next(host for host in views[0].hosts if host.role == "server")

@@ -7,10 +7,10 @@ import click
 
 from deadheat import report
 from deadheat.cli.options import json_option, store_option
+from deadheat.cli.stored import stored
 from deadheat.report.analysis import analyse
 from deadheat.report.comparison import two_contenders, two_runs
 from deadheat.report.runs import find_run
-from deadheat.store import Store
 
 
 @click.command("compare")
@@ -30,7 +30,7 @@ def command(first: str, second: str, run: str | None, store_path: Path, as_json:
       deadheat compare 20261120-1435 20261120-1502
       deadheat compare go-gin go-echo --in 20261120-1435
     """
-    with Store(store_path, read_only=True) as store:
+    with stored(store_path) as store:
         views = [
             report.load_view(store, find_run(store, one))
             for one in ([run] if run is not None else [first, second])

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from deadheat.cli.options import store_option
+from deadheat.cli.stored import require_another, stored
 from deadheat.report.runs import find_run
-from deadheat.store import Store
 from deadheat.store.bundle import export_run
 
 
@@ -28,9 +28,10 @@ def command(run: str | None, output: Path | None, store_path: Path) -> None:
     Example:  deadheat export 20261120-1435 -o gin-and-echo.deadheat
               deadheat report --from gin-and-echo.deadheat
     """
-    with Store(store_path, read_only=True) as store:
+    with stored(store_path) as store:
         run_id = find_run(store, run)
         bundle = output or Path(f"{run_id}.deadheat")
+        require_another(bundle, store_path)
         export_run(store, run_id, bundle)
     click.echo(f"{bundle}: run {run_id}, {bundle.stat().st_size / 1024:,.0f} KiB")
     click.echo(f"read it anywhere with:  deadheat report --from {bundle}")

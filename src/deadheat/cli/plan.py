@@ -25,7 +25,7 @@ def command(
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """Print what a run would do and how long it takes. Takes the flags of `deadheat run`.
+    """Print what a run would do and how long it takes. Nothing is started.
 
     \b
     Examples:

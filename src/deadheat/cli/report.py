@@ -7,6 +7,7 @@ import click
 
 from deadheat import report
 from deadheat.cli.options import store_option
+from deadheat.cli.stored import stored, write_output
 from deadheat.errors import DeadheatError
 from deadheat.report.encoding import fit
 from deadheat.report.picture import PICTURES, draw, png
@@ -65,7 +66,7 @@ def command(
       deadheat report --list
       deadheat report --from theirs.deadheat       a bundle of deadheat export
     """
-    with open_bundle(bundle) if bundle else _opened(store_path) as store:
+    with open_bundle(bundle) if bundle else stored(store_path) as store:
         written = (
             lines(list_runs(store))
             if listing
@@ -74,21 +75,8 @@ def command(
     if output is None:
         _print(written, as_it_is=not listing and format_ != "terminal")
         return
-    try:
-        output.write_bytes(
-            written if isinstance(written, bytes) else click.unstyle(written).encode()
-        )
-    except OSError as error:
-        raise DeadheatError(f"--output {output}: {error.strerror}", "name another file") from error
-
-
-def _opened(store_path: Path) -> Store:
-    if not store_path.exists():
-        raise DeadheatError(
-            f"there is no store {store_path} yet",
-            "measure something with deadheat run, or name another store with --store FILE",
-        )
-    return Store(store_path, read_only=True)
+    plain = written if isinstance(written, bytes) else click.unstyle(written)
+    write_output(output, plain, bundle or store_path)
 
 
 def _written(store: Store, run_id: str, format_: str, picture: str) -> str | bytes:

@@ -7,14 +7,20 @@ import click
 import uvicorn
 
 from deadheat.cli.options import store_option
-from deadheat.errors import DeadheatError
+from deadheat.cli.stored import stored
 from deadheat.serve.app import LOOPBACK, make_app
 
 NICE = 19  # whoever measures on this machine comes first
 
 
 @click.command("serve")
-@click.option("--port", type=click.IntRange(1, 65535), default=8008, show_default=True)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=8008,
+    show_default=True,
+    help="The port to listen on.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @store_option
 def command(port: int, host: str, store_path: Path) -> None:
@@ -26,11 +32,7 @@ def command(port: int, host: str, store_path: Path) -> None:
     \b
     Example:  deadheat serve --port 8008
     """
-    if not store_path.exists():
-        raise DeadheatError(
-            f"there is no store {store_path} yet",
-            "measure something with deadheat run, or name another store with --store FILE",
-        )
+    stored(store_path).close()  # what cannot be read is told now, not on a page
     os.nice(NICE)
     names = LOOPBACK if host in LOOPBACK else ("*",)
     click.echo(f"http://{host}:{port}/   (Ctrl+C ends it)", err=True)

@@ -102,7 +102,7 @@ def read_figures(path: Path) -> Figures:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "expected UTF-8"
-        raise DeadheatError(f"{path}: cannot be read: {reason}") from error
+        raise DeadheatError(f"{path}: cannot be read: {reason}", "name another file") from error
     reader = csv.DictReader(text.splitlines(), restkey="", strict=True)
     try:
         _check_header(path, reader.fieldnames or ())

@@ -50,8 +50,10 @@ def two_contenders(
 ) -> tuple[list[str], dict[str, Any]]:
     """What one run says of two of its contenders: lines, and data.
 
-    Raises `DeadheatError` for a name that it lacks.
+    Raises `DeadheatError` for a name that it lacks, and for one name twice.
     """
+    if a == b:
+        raise DeadheatError(f"FIRST and SECOND are both {a!r}", "name two contenders")
     found = {one.name: one for one in view.rivals}
     for name in (a, b):
         if name not in found:
