@@ -231,7 +231,8 @@ def test_an_interrupted_run_is_kept(fake: FakeWorld) -> None:
     assert (run["id"], run["state"]) == (run_id, "interrupted")
     assert json.loads(run["conclusion"])["why"] == "interrupted"
     assert run["ended_at"] is not None
-    assert "interrupted: what was measured is kept" in fake.troubles()
+    way_on = f"deadheat run --resume {run_id} goes on"
+    assert f"interrupted: what was measured is kept; {way_on}" in fake.troubles()
     assert fake.left_running() == []
 
 
