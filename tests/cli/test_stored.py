@@ -1,6 +1,7 @@
 """Commands that read a store: what a user gets wrong, and what must not be lost by it."""
 
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -66,6 +67,15 @@ def test_a_calibration_from_a_run_that_is_none(deadheat: Deadheat, run: MadeRun)
     ended = deadheat("calibrate", "--from", run.run_id)
     assert ended.code == 1
     assert f"error: --from: run {run.run_id} is no finished race of 0 copies" in ended.err
+
+
+def test_a_port_that_is_taken_has_a_way_out(deadheat: Deadheat, run: MadeRun) -> None:
+    """Regression: told by uvicorn, without one, below the address that was not to be had."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = deadheat("serve", "--port", str(taken.getsockname()[1]))
+    assert ended.code == 1
+    assert "Address already in use" in ended.err
+    assert ended.way_out == "name another port or address"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has /dev/full")
