@@ -12,7 +12,7 @@ from deadheat.audit.page import Page
 from deadheat.audit.replay import Replay, load_replay
 from deadheat.audit.sections import audit_page
 from deadheat.catalog import find_root
-from deadheat.cli.options import catalog_option, store_option
+from deadheat.cli.options import FILE, catalog_option, store_option
 from deadheat.cli.replay import decay_of, figures_if_any
 from deadheat.cli.stored import MEASURE, stored, write_output
 from deadheat.errors import DeadheatError
@@ -38,12 +38,10 @@ from deadheat.store import Store
 @click.option(
     "--import",
     "table",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Another published table, in the columns of published/*.csv.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."
-)
+@click.option("-o", "--output", type=FILE, help="Write to this file.")
 @catalog_option
 @store_option
 def command(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from deadheat.cli.options import store_option
+from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import require_another, stored
 from deadheat.report.runs import find_run
 from deadheat.store.bundle import export_run
@@ -15,7 +15,7 @@ from deadheat.store.bundle import export_run
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="The bundle.  [default: RUN.deadheat]",
 )
 @store_option

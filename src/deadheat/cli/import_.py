@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from deadheat import report
-from deadheat.cli.options import store_option
+from deadheat.cli.options import FILE, store_option
 from deadheat.cli.workbench import make_room
 from deadheat.errors import DeadheatError
 from deadheat.store import Store, StoreError
@@ -13,7 +13,7 @@ from deadheat.store.bundle import import_runs, open_bundle
 
 
 @click.command("import")
-@click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("bundle", type=FILE)
 @store_option
 def command(bundle: Path, store_path: Path) -> None:
     """Take the runs of a bundle into the store; reports of them say that they are foreign.

@@ -12,6 +12,8 @@ from deadheat.catalog import find_root
 from deadheat.protocol import amend, load_protocol
 from deadheat.store import home
 
+FILE = click.Path(path_type=Path, dir_okay=False)
+
 
 class Duration(click.ParamType[float]):
     """`500ms`, `5s`, `2m` -> seconds."""
@@ -76,7 +78,7 @@ def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--store",
         "store_path",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FILE,
         help="The file that keeps the runs.  [default: runs.sqlite in DEADHEAT_HOME, or in "
         "~/.local/share/deadheat]",
         default=lambda: home() / "runs.sqlite",

@@ -11,7 +11,7 @@ from deadheat import report
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.campaign.racer import Racer
 from deadheat.campaign.revision import build_revision, racer_of, repository_of, resolve
-from deadheat.cli.options import catalog_option, json_option, protocol_options, store_option
+from deadheat.cli.options import FILE, catalog_option, json_option, protocol_options, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.run import INTERRUPTED, WithCommand
 from deadheat.cli.workbench import builder_on, local_world, make_room
@@ -31,13 +31,13 @@ from deadheat.store import Store, home
 @click.option(
     "--comment",
     "comment_path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Write a comment for the pull request, as Markdown.",
 )
 @click.option(
     "--junit",
     "junit_path",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Write JUnit XML.",
 )
 @catalog_option

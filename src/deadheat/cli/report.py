@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from deadheat import report
-from deadheat.cli.options import store_option
+from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import stored, write_output
 from deadheat.errors import DeadheatError
 from deadheat.report.encoding import fit
@@ -35,13 +35,11 @@ PICTURE_FORMATS = ("svg", "png")
     show_default=True,
     help="What svg and png show: bars (by workers), bars by language, latency curves, decay.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file."
-)
+@click.option("-o", "--output", type=FILE, help="Write to this file.")
 @click.option(
     "--from",
     "bundle",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Read this bundle instead of the store.",
 )
 @click.option("--list", "listing", is_flag=True, help="Every stored run, a line each.")

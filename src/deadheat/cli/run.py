@@ -14,6 +14,7 @@ from deadheat.campaign.campaign import Plan, conduct
 from deadheat.catalog import Catalog, Contender, contender
 from deadheat.cli.install import install_missing
 from deadheat.cli.options import (
+    FILE,
     Levels,
     catalog_option,
     json_option,
@@ -57,9 +58,7 @@ class WithCommand(click.Command):
 @click.option("--seed", type=int, help="Of the random order; stored with the run.")
 @click.option("--resume", metavar="RUN", help="Go on with a run that ended early.")
 @click.option("--install", is_flag=True, help="First run what `deadheat list` says is missing.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The table as Markdown."
-)
+@click.option("-o", "--output", type=FILE, help="The table as Markdown.")
 @catalog_option
 @store_option
 @json_option

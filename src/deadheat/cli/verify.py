@@ -14,7 +14,7 @@ from deadheat.campaign.prepare import prepare
 from deadheat.campaign.progress import Listener
 from deadheat.campaign.world import World
 from deadheat.catalog import Contender, Server, contender
-from deadheat.cli.options import Levels, catalog_option, json_option
+from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
 from deadheat.errors import DeadheatError
@@ -32,12 +32,10 @@ ALL_LEVELS = (10, 100, 1000)
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Keep the outcome here after each server, and go on from what is there.",
 )
-@click.option(
-    "--page", type=click.Path(path_type=Path, dir_okay=False), help="The outcome as Markdown."
-)
+@click.option("--page", type=FILE, help="The outcome as Markdown.")
 @catalog_option
 @json_option
 def command(
