@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Deadheat
-from tests.report.made import MadeRun
 
 BRIEF = ("--protocol", "paper", "--duration-scale", "0.1", "hello")
 
@@ -86,10 +85,9 @@ def test_a_protocol_that_is_none_is_not_to_be_run(deadheat: Deadheat) -> None:
     assert "--protocol 20261120" not in imported.way_out
 
 
-def test_a_run_of_another_protocol_is_not_audited_as_this_one(
-    deadheat: Deadheat, run: MadeRun
-) -> None:
+def test_a_run_of_another_protocol_is_not_audited_as_this_one(deadheat: Deadheat) -> None:
     """Regression: NAME was passed over where RUN was given."""
-    ended = deadheat("audit", "paper", run.run_id)
+    assert deadheat("run", "hello", "--protocol", "brief").code == 0
+    ended = deadheat("audit", "paper", "20")
     assert ended.code == 1
-    assert f"run {run.run_id} is of protocol settle, not paper" in ended.err
+    assert "is of protocol brief, not paper" in ended.err
