@@ -59,9 +59,7 @@ def builder_on(host: Host) -> Builder:
 
 
 @contextmanager
-def local_world(
-    generator_name: str, load_threads: int, crowded: bool = False
-) -> Iterator[World]:
+def local_world(generator_name: str, load_threads: int, crowded: bool = False) -> Iterator[World]:
     """This machine as server host and load host, on disjoint CPUs (`crowded`: see `split_cpus`)."""
     with LocalHost() as host:
         server_cpus, load_cpus = split_cpus(host.fingerprint(), load_threads, crowded)
