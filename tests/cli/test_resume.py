@@ -29,8 +29,8 @@ def killed(home: Path, tmp_path: Path) -> str:
     brief = (CATALOG / "protocols" / "brief.toml").read_text()
     path = tmp_path / "one-by-one.toml"
     path.write_text(brief.replace("brief", "one-by-one").replace("canary", ALONE + "canary"))
-    arguments = ("run", "hello", "outlives-sigterm", "--protocol", str(path))
-    arguments += ("--repetitions", "4", "--duration", "300ms")
+    chosen = ("run", "hello", "outlives-sigterm", "--protocol", str(path))
+    arguments = (*chosen, "--repetitions", "4", "--duration", "300ms")
     with subprocess.Popen(
         [sys.executable, "-c", "from deadheat.cli import main; main()", *arguments],
         env={

@@ -44,7 +44,7 @@ def test_a_contender_that_changed_is_told_from_those_that_did_not(first: MadeRun
 
 def test_what_was_not_the_same_is_told(first: MadeRun) -> None:
     before = raced(first, RATES)
-    other = MadeRun(first.store, protocol=first.protocol | {"duration_s": 9.0})
+    other = MadeRun(first.store, protocol={**first.protocol, "duration_s": 9.0})
     after = raced(other, {"alpha": 9000, "delta": 100})
     found = {one.what: (one.first, one.second) for one in differences(before, after)}
     assert found["protocol duration_s"] == ("0.5", "9.0")

@@ -246,7 +246,7 @@ class RunView:
         """Start to end, pauses left out; of a run that has not ended, start to its last trial."""
         if self.ended_at is None:
             return self.last_trial_at_s
-        paused_s = sum(one["paused_s"] for one in self.conclusion.get("resumed", ()))
+        paused_s: float = sum(one["paused_s"] for one in self.conclusion.get("resumed", ()))
         return (self.ended_at - self.started_at).total_seconds() - paused_s
 
     @property
