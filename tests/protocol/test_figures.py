@@ -76,6 +76,6 @@ def test_a_fault_has_its_line(tmp_path: Path, before: str, after: str, fault: st
 def test_a_table_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DeadheatError, match="cannot be read: No such file") as caught:
         read_figures(tmp_path / "blog.csv")
-    assert caught.value.hint is None
+    assert caught.value.hint == "name another file"
     with pytest.raises(DeadheatError, match=r"no published figures .*none\.csv"):
         shipped_figures(HERE, "none")
