@@ -153,8 +153,8 @@ def _pair(level: Level, pair: Pair | None, a: ContenderView, b: ContenderView) -
 
 
 def _ratio(one: Change) -> str:
-    if math.isinf(one.high):
-        return f"{one.ratio:.3f}, no interval: too few fresh starts"
+    if math.isinf(one.high) or one.high > words.UNKNOWN_FACTOR * one.low:
+        return f"{one.ratio:.3f}, no interval that says anything: too few fresh starts"
     return f"{one.ratio:.3f} [{one.low:.3f}, {one.high:.3f}]"
 
 
