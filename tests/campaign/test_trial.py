@@ -131,3 +131,21 @@ def test_server_and_client_get_disjoint_cpus() -> None:
     assert caught.value.hint == "use at most 3"
     with pytest.raises(DeadheatError, match="a comparison needs two CPUs"):
         split_cpus({"cpu": {"allowed": [5]}}, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "duration_s"),
+    [
+        ("settle", {}, 1.25),
+        ("settle", {"generator": "wrk"}, 0.2),
+        ("quick", {}, 1.0),
+    ],
+)
+def test_a_slow_servers_slice_is_longer_only_where_nobody_asked_for_its_length(
+    name: str, changes: dict[str, object], duration_s: float
+) -> None:
+    """Regression: wrk and ab got a fraction of a second, and --duration was not kept."""
+    asked = load_protocol(CATALOG.parents[2], name).model_copy(update=changes)
+    resident = Resident(racer("hello"), "1", 20000, "", 0.0)
+    assert load_spec(asked, resident, 100, rate_per_s=400.0).duration_s == duration_s
+    assert load_spec(asked, resident, 100, rate_per_s=1e6).duration_s == asked.duration_s

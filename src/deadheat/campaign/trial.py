@@ -42,11 +42,12 @@ def load_spec(
 ) -> LoadSpec:
     """A protocol's load at one level, closed loop.
 
-    Of a frozen server that answers `rate_per_s` a slice lasts until each connection has been
-    answered some times, so that a slow server's is no matter of luck; within reason.
+    In a race to settle, a slice of a server that answers `rate_per_s` lasts until each connection
+    has been answered some times, so that a slow server's is no matter of luck; within reason. Other
+    protocols' durations are asked for, and other generators take whole seconds alone.
     """
     duration_s = protocol.duration_s
-    if protocol.residency == "frozen" and rate_per_s > 0:
+    if protocol.stopping.kind == "settle" and protocol.generator == "engine" and rate_per_s > 0:
         needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s
         duration_s = max(duration_s, min(needed_s, SLICE_S_MAX))
     return LoadSpec(
