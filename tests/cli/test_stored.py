@@ -51,7 +51,7 @@ def test_an_output_over_the_store_does_not_replace_it(
     before = run.store.path.read_bytes()
     ended = deadheat(command, "-o", str(run.store.path))
     assert ended.code == 1
-    assert f"--output {run.store.path}: this is what is read" in ended.err
+    assert f"--output {run.store.path}: this is where the runs are" in ended.err
     assert run.store.path.read_bytes() == before
 
 
@@ -92,3 +92,12 @@ def test_printing_to_a_full_disk(home: Path, run: MadeRun) -> None:
     assert ended.returncode != 0
     assert "error: the output: No space left on device" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_run_does_not_write_its_table_over_the_store(deadheat: Deadheat, run: MadeRun) -> None:
+    """Regression: the table took the store's place, and every run was lost."""
+    before = run.store.rows("SELECT id FROM run")
+    ended = deadheat("run", "hello", "--protocol", "brief", "-o", str(run.store.path))
+    assert ended.code == 1
+    assert "they would be lost" in ended.err
+    assert run.store.rows("SELECT id FROM run") == before

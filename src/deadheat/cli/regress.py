@@ -14,6 +14,7 @@ from deadheat.campaign.revision import build_revision, racer_of, repository_of, 
 from deadheat.cli.options import FILE, catalog_option, json_option, protocol_options, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.run import INTERRUPTED, WithCommand
+from deadheat.cli.stored import require_another
 from deadheat.cli.workbench import builder_on, local_world, make_room
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
@@ -69,6 +70,8 @@ def command(
     """
     own: list[str] = ctx.meta["own"]
     _require_command(own)
+    for written in filter(None, (comment_path, junit_path)):
+        require_another(written, store_path)
     make_room(
         store_path.absolute().parent,
         *(p.absolute().parent for p in (comment_path, junit_path) if p),

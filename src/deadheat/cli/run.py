@@ -25,6 +25,7 @@ from deadheat.cli.own import own_racers
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.replay import decay_of, on_one_host, replay_lineup
 from deadheat.cli.resume import resumed_plan
+from deadheat.cli.stored import require_another
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
@@ -115,6 +116,8 @@ def command(
             missing=lineup.missing if lineup else {},
         )
     _require_sense(plan)
+    if output is not None:
+        require_another(output, store_path)
     make_room(store_path.parent, home(), *([output.parent] if output else []))
     protocol, crowded = plan.protocol, plan.protocol.origin is not None
     with (

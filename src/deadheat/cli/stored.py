@@ -31,8 +31,9 @@ def write_output(path: Path, written: str | bytes, source: Path) -> None:
 
 
 def require_another(output: Path, source: Path) -> None:
-    """Raises `DeadheatError` where --output would replace what is read."""
-    if output.exists() and output.samefile(source):
+    """Raises `DeadheatError` where --output would replace what is read, or will be once it is."""
+    if output.resolve() == source.resolve():
         raise DeadheatError(
-            f"--output {output}: this is what is read, and would be lost", "name another file"
+            f"--output {output}: this is where the runs are, and they would be lost",
+            "name another file",
         )
