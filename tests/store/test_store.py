@@ -1,3 +1,4 @@
+import datetime
 import json
 import sqlite3
 import subprocess
@@ -26,6 +27,12 @@ def path(tmp_path: Path) -> Path:
 def store(path: Path) -> Iterator[Store]:
     with Store(path) as opened:
         yield opened
+
+
+class StandingClock(datetime.datetime):
+    @classmethod
+    def now(cls, tz: datetime.tzinfo | None = None) -> "StandingClock":
+        return cls(2026, 11, 20, 12, 0, 0, tzinfo=tz)
 
 
 def writer(path: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -224,3 +231,14 @@ def test_a_reader_cannot_write(path: Path) -> None:
 def test_a_query_that_fails_names_the_store(store: Store, path: Path) -> None:
     with pytest.raises(StoreError, match=f"the store {path} cannot be read: no such table"):
         store.rows("SELECT * FROM bookmark")
+
+
+def test_two_runs_of_one_second_that_draw_the_same_id_get_one_each(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = iter(["aaaa", "aaaa", "aaaa", "bbbb"])
+    monkeypatch.setattr("deadheat.store.store.secrets.token_hex", lambda _: next(drawn))
+    monkeypatch.setattr("deadheat.store.store.datetime.datetime", StandingClock)
+    first, second = begin(store)[0], begin(store)[0]
+    assert first.endswith("-aaaa")
+    assert second.endswith("-bbbb")

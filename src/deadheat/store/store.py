@@ -72,20 +72,21 @@ class Store:
         `conclusion` is what is known of it already, and stays if its process is killed.
         """
         now = datetime.datetime.now(datetime.UTC)
-        run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-        self._insert(
-            "run",
-            id=run_id,
-            started_at=now.isoformat(timespec="seconds"),
-            state="running",
-            protocol=json.dumps(protocol),
-            command=json.dumps(list(command)),
-            seed=seed,
-            deadheat_version=deadheat_version,
-            generator_version=generator_version,
-            writer=json.dumps(Writer.this_process().to_json()),
-            conclusion=json.dumps(conclusion) if conclusion else None,
-        )
+        row = {
+            "started_at": now.isoformat(timespec="seconds"),
+            "state": "running",
+            "protocol": json.dumps(protocol),
+            "command": json.dumps(list(command)),
+            "seed": seed,
+            "deadheat_version": deadheat_version,
+            "generator_version": generator_version,
+            "writer": json.dumps(Writer.this_process().to_json()),
+            "conclusion": json.dumps(conclusion) if conclusion else None,
+        }
+        with self._commit() as connection:
+            connection.execute("BEGIN IMMEDIATE")  # an id seen free stays free until it is used
+            run_id = _free_run_id(connection, now)
+            _insert(connection, "run", {"id": run_id} | row)
         return run_id
 
     def reopen_run(self, run_id: str, writer: str, conclusion: Mapping[str, Any]) -> None:
@@ -258,6 +259,14 @@ def _alone_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _free_run_id(connection: sqlite3.Connection, now: datetime.datetime) -> str:
+    """Short to type: two runs of one second may draw the same one."""
+    while True:
+        run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        if connection.execute("SELECT 1 FROM run WHERE id = ?", (run_id,)).fetchone() is None:
+            return run_id
 
 
 def _insert(connection: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> int:
