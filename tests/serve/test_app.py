@@ -13,6 +13,7 @@ from deadheat.serve import live
 from deadheat.serve.app import make_app
 from deadheat.serve.timeline import points
 from tests.report.made import MadeRun, failed, made_run
+from tests.store.test_store import StandingClock
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 
@@ -105,6 +106,21 @@ def test_a_timeline_holds_the_valid_trials_of_every_run(client: TestClient, run:
     assert last.of_reference == pytest.approx(0.5, rel=0.05)
     page = client.get("/servers/alpha").text
     assert page.index(second.run_id) < page.rindex(run.run_id)
+
+
+def test_runs_of_one_second_stand_in_the_order_they_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: they stood in the order of their ids, of which a part is drawn."""
+    drawn = iter(["bbbb", "aaaa"])
+    monkeypatch.setattr("deadheat.store.store.secrets.token_hex", lambda _: next(drawn))
+    monkeypatch.setattr("deadheat.store.store.datetime.datetime", StandingClock)
+    first = made_run(tmp_path / "runs.sqlite")
+    second = MadeRun(first.store)
+    for run in (first, second):
+        run.race({"alpha": 9000}, blocks=1)
+        run.end()
+    assert [one.run_id for one in points(first.store, "alpha")] == [first.run_id, second.run_id]
 
 
 @pytest.mark.parametrize("path", ["/runs/nothing", "/servers/nobody", "/assets/app.py"])

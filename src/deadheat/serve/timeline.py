@@ -27,7 +27,7 @@ RATES = """
     CROSS JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
     WHERE contender.name = ? AND trial.kind = 'measure' AND trial.state = 'ok'
           AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.trial_id = trial.id AND NOT gate.passed)
-    ORDER BY run.started_at, run.id, trial.connections
+    ORDER BY run.started_at, run.rowid, trial.connections
 """
 
 

@@ -66,7 +66,7 @@ def import_runs(store: Store, bundle: Store, name: str) -> list[str]:
 
     Raises `StoreError` where one of them is there already; then none is taken.
     """
-    ids = [row["id"] for row in bundle.rows("SELECT id FROM run ORDER BY started_at, id")]
+    ids = [row["id"] for row in bundle.rows("SELECT id FROM run ORDER BY started_at, rowid")]
     for run_id in ids:
         if store.rows("SELECT 1 FROM run WHERE id = ?", run_id):
             raise StoreError(
