@@ -1,5 +1,6 @@
 """Starting and stopping real servers, most of which misbehave on purpose."""
 
+import itertools
 import socket
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -177,6 +178,15 @@ def test_a_server_that_takes_long_for_its_first_answer_is_ready_in_the_end(world
     host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: RIGHT))
     resident = lifecycle.start(replace(world, server_host=host), racer("hello"))
     assert resident.ready_s > 2
+
+
+def test_a_wrong_answer_is_told_though_silence_came_last(world: World) -> None:
+    """Regression: on a busy machine a server that answered wrongly never answered."""
+    answers = itertools.chain([RIGHT.replace(b"200", b"502")], itertools.repeat(b""))
+    host = FakeHost()
+    host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: next(answers)))
+    failed = failure(replace(world, server_host=host), racer("hello"))
+    assert failed.reason == "hello was not ready within 30 s: expected status 200, got 502"
 
 
 def test_a_good_server_starts_answers_and_stops(world: World) -> None:

@@ -151,7 +151,7 @@ def _join(world: World, racer: Racer, url: str) -> Resident:
 
 def _await_ready(world: World, resident: Resident, begun_s: float) -> None:
     host, racer = world.server_host, resident.racer
-    answer: Response | None = None
+    last: Response | None = None
     silence_s = SILENCE_S
     while host.now_s() - begun_s < racer.ready_s:
         asked_s = host.now_s()
@@ -162,8 +162,9 @@ def _await_ready(world: World, resident: Resident, begun_s: float) -> None:
             return
         if answer is None and host.now_s() - asked_s >= silence_s:
             silence_s = min(2 * silence_s, PATIENCE_S)  # it listens, and takes its time
+        last = answer or last
         host.sleep(ASK_INTERVAL_S)
-    fault = _fault(racer, answer) if answer is not None else "it never answered"
+    fault = _fault(racer, last) if last is not None else "it never answered"
     raise StartFailed(
         f"{racer.name} was not ready within {racer.ready_s:g} s: {fault}", log_tail(world, resident)
     )

@@ -7,6 +7,7 @@ from deadheat.campaign.response import Response, read_responses
 from deadheat.host import Host, HostError
 
 BODY = b"Hello, World!"
+CLOSE = "Connection: close\r\n"
 SILENCE_S = 0.3
 PATIENCE_S = 5.0  # before silence is held against a server
 
@@ -45,14 +46,13 @@ def verify(
 
     The status, the media type and the body decide (`Card.fault`); nothing else does.
     """
-    plain = _ask(host, address, _request(path=path))
-    if plain.first is None:
-        plain = _ask(host, address, _request(path=path), silence_s=PATIENCE_S)
-    close = _ask(host, address, _request("Connection: close\r\n", path=path))
-    old = _ask(host, address, _request(path=path, version="HTTP/1.0"))
-    head = _ask(host, address, _request(method="HEAD", path=path), "HEAD")
-    pair = _ask(host, address, _request(path=path) * 2)
-    lost = _ask(host, address, _request(path="/deadheat-no-such-path"))
+    plain = _ask_patiently(host, address, _request(path=path))
+    last = _request(CLOSE, path=path)  # its answer ends with the connection: no silence to await
+    close = _ask_patiently(host, address, last)
+    old = _ask_patiently(host, address, _request(path=path, version="HTTP/1.0"))
+    head = _ask_patiently(host, address, _request(CLOSE, method="HEAD", path=path), "HEAD")
+    pair = _ask_patiently(host, address, _request(path=path) + last)
+    lost = _ask_patiently(host, address, _request(CLOSE, path="/deadheat-no-such-path"))
     first = plain.first
     return Card(
         status=first.status if first else None,
@@ -91,7 +91,7 @@ def first_answer(
     host: Host, address: tuple[str, int], path: str = "/", silence_s: float = SILENCE_S
 ) -> Response | None:
     """One `GET`; None while nothing answers."""
-    request = _request("Connection: close\r\n", path=path)
+    request = _request(CLOSE, path=path)
     return _ask(host, address, request, silence_s=silence_s).first
 
 
@@ -119,6 +119,16 @@ def _ask(
         return _Answer([], 0, closed=True)
     responses = read_responses(answer.received, method)
     return _Answer(responses, len(answer.received), answer.closed)
+
+
+def _ask_patiently(
+    host: Host, address: tuple[str, int], payload: bytes, method: str = "GET"
+) -> _Answer:
+    """Where no answer can be read, one that may take longer is asked for: machines are busy."""
+    answer = _ask(host, address, payload, method)
+    if answer.first is not None:
+        return answer
+    return _ask(host, address, payload, method, silence_s=PATIENCE_S)
 
 
 def _request(
