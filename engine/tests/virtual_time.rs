@@ -195,6 +195,24 @@ fn a_closed_loop_obeys_littles_law() {
     assert_near("N", rate * tally.service.mean_ns().unwrap() / 1e9, 10.0, 0.005);
 }
 
+/// Regression: a request that was sent shortly before the end of a run, to a server that answers
+/// nothing, was left unfinished by a drain as long as the timeout.
+#[test]
+fn what_is_overdue_at_the_end_has_timed_out() {
+    let plan = Plan { timeout_ns: SECOND, ..plan(Pace::Closed) };
+    for (waited_ns, class) in [(SECOND, Class::TimeoutFirstByte), (SECOND - 1, Class::Unfinished)] {
+        let mut session = Session::new(&plan, 1, 1, None);
+        let window = Window { load_ns: 1, measure_ns: 1, end_ns: 1 + SECOND };
+        session.begin(window);
+        let slot = session.next_open(window.load_ns).unwrap();
+        session.opening(slot, window.load_ns);
+        assert!(matches!(session.connected(slot, window.load_ns), Action::Send(_)));
+        session.finish(window.load_ns + waited_ns);
+        let [_, tally] = session.tallies;
+        assert_eq!((tally.count(class), tally.scheduled), (1, 1));
+    }
+}
+
 #[test]
 fn past_the_deadline_requests_are_late_or_shed() {
     let pace = Pace::Open {

@@ -237,6 +237,10 @@ impl<'p> Session<'p> {
     /// Gives every request that has no class yet its last one.
     pub fn finish(&mut self, now_ns: u64) {
         for slot in 0..self.connections.len() {
+            // The scans for what is overdue lie apart: the last may have come before its time.
+            if self.connections[slot].is_overdue(now_ns, self.plan.timeout_ns, LINGER_NS) {
+                self.timed_out(slot, now_ns);
+            }
             self.lose(slot, Class::Unfinished, Class::Unfinished, now_ns);
         }
         while let Some(intended_ns) = self.backlog.as_mut().and_then(Backlog::take) {
