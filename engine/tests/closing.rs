@@ -51,7 +51,7 @@ fn check(server_first: bool, args: &[&str]) {
     let first = if server_first { "closed_by_server" } else { "closed_by_client" };
     assert_eq!(document["connections"][first], measured, "{args:?}");
     for _ in 0..=measured {
-        let end = ends.recv_timeout(Duration::from_secs(5));
+        let end = ends.recv_timeout(Duration::from_secs(30));
         assert_eq!(end, Ok(End::Fin), "{measured} requests and a preflight, {args:?}");
     }
     assert!(ends.try_recv().is_err(), "more connections than requests, {args:?}");

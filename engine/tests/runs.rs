@@ -48,7 +48,7 @@ fn a_full_listen_queue_is_a_connect_timeout() {
     // SAFETY: no pointers are passed; listening again only sets the length of the queue.
     assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 1) }, 0);
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let run = std::thread::spawn(move || load(&url, &["-c", "8", "--timeout", "300ms", "--close"]));
+    let run = std::thread::spawn(move || load(&url, &["-c", "8", "--timeout", "1s", "--close"]));
     let (mut preflight, _) = listener.accept().unwrap();
     assert!(preflight.read(&mut [0; 1024]).unwrap() > 0);
     preflight.write_all(GOOD.as_bytes()).unwrap();

@@ -214,7 +214,7 @@ pub fn load(url: &str, args: &[&str]) -> (Value, i32) {
         "-d",
         "200ms",
         "--timeout",
-        "2s",
+        "20s", // nothing hangs that long
     ];
     let output = engine(&[&[url], &fixed[..], args].concat());
     let text = String::from_utf8_lossy(&output.stdout);
