@@ -27,12 +27,15 @@ def harden(marks: Path) -> None:
 
 
 def detach(marks: Path, generation: int) -> None:
-    """Fork twice into a session of its own; the grandchild goes on alone."""
+    """Fork twice into a session of its own; the grandchild goes on alone, its parent dead."""
     if os.fork():
         return
     os.setsid()
+    parent_ends, parent_lives = os.pipe()
     if os.fork():
         os._exit(0)
+    os.close(parent_lives)
+    os.read(parent_ends, 1)
     live(marks, generation)
 
 

@@ -1,3 +1,4 @@
+import functools
 from collections.abc import Iterator
 
 import pytest
@@ -7,13 +8,21 @@ from deadheat.host.agent import CONTAINMENTS
 from deadheat.host.local import LocalHost
 
 
+@functools.cache
+def refusal(containment: str) -> str | None:
+    """Why this machine cannot hold trees so; None where it can."""
+    try:
+        LocalHost(containment).close()
+    except HostError as error:
+        return str(error)
+    return None
+
+
 @pytest.fixture(params=CONTAINMENTS)
 def containment(request: pytest.FixtureRequest) -> str:
     name = str(request.param)
-    try:
-        LocalHost(name).close()
-    except HostError as error:
-        pytest.skip(str(error))
+    if (why := refusal(name)) is not None:
+        pytest.skip(why)
     return name
 
 

@@ -49,7 +49,7 @@ def test_an_exchange_reads_to_the_end(host: LocalHost) -> None:
 
 def test_an_exchange_ends_with_silence(host: LocalHost) -> None:
     with server(lambda connection: connection.sendall(b"hello")) as address:
-        exchange = host.exchange(address, b"hi", silence_s=0.2)
+        exchange = host.exchange(address, b"hi", silence_s=2)
     assert (exchange.received, exchange.closed) == (b"hello", False)
 
 
