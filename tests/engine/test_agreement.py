@@ -59,13 +59,17 @@ def test_ab_counts_what_the_server_counts_but_for_what_it_leaves_in_flight() -> 
 @pytest.mark.parametrize("tool", [Wrk, Ab], ids=["wrk", "ab"])
 def test_rates_of_a_busy_server_agree(tool: type[Wrk] | type[Ab]) -> None:
     """Taken in turns; what else runs may slow either down, but not one of them every time."""
-    ratios = []
+    ratios: list[float] = []
     with null_server(*BUSY) as server:
-        for _ in range(3):
+        while len(ratios) < 3 and not agree(ratios):
             other = run_other(tool, LoadSpec(server.url, CONNECTIONS, 1.0)).rate_per_s
             document, _ = run_engine(
                 server.url, "-c", str(CONNECTIONS), "-d", "1s", "--warmup", "0s"
             )
             ratios.append(document["rate_per_s"] / other)
-    assert min(ratios) < 3 / 2, ratios
-    assert max(ratios) > 2 / 3, ratios
+    assert agree(ratios), ratios
+
+
+def agree(ratios: list[float]) -> bool:
+    """Neither of the two is slower by a third every time."""
+    return bool(ratios) and min(ratios) < 3 / 2 and max(ratios) > 2 / 3

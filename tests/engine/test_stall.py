@@ -1,6 +1,7 @@
 """A server that is frozen for a known time: an open loop charges it for each request that it made
 wait, a closed loop for one a connection (coordinated omission)."""
 
+import functools
 import json
 import os
 import signal
@@ -35,6 +36,7 @@ class Stall:
         return self.before_resume_s - self.after_stop_s
 
 
+@functools.cache  # what it tells is read from several sides
 def run_with_stall(*pace: str, backend: str) -> tuple[dict[str, Any], Stall]:
     """The engine's document of a run in which the server was frozen."""
     with null_server() as server:
