@@ -9,8 +9,11 @@ from click.testing import CliRunner
 from deadheat.cli.report import command
 from deadheat.errors import DeadheatError
 from deadheat.report import load_view
+from deadheat.report.grouping import MULTI, SINGLE
 from deadheat.report.picture import PICTURES, draw, png
 from deadheat.report.picture.decay import shares
+from deadheat.report.picture.lines import APART, TOP, apart
+from deadheat.report.picture.svg import LINE
 from tests.report.made import SETTLE, MadeRun, failed, made_run
 
 SPACE = "{http://www.w3.org/2000/svg}"
@@ -39,13 +42,10 @@ def test_each_is_well_formed_and_names_who_is_in_it(run: MadeRun, picture: str) 
     assert run.run_id in told
 
 
-def test_bars_are_grouped_by_workers_or_by_language(run: MadeRun) -> None:
+def test_bars_are_grouped_by_cores_or_by_language(run: MadeRun) -> None:
     view = load_view(run.store, run.run_id)
-    by_workers, by_language = texts(draw(view, "bars")), texts(draw(view, "languages"))
-    assert [one for one in by_workers if one.endswith((" worker", " workers"))] == [
-        "1 worker",
-        "4 workers",
-    ]
+    by_cores, by_language = texts(draw(view, "bars")), texts(draw(view, "languages"))
+    assert [one for one in by_cores if one in (SINGLE, MULTI)] == [SINGLE, MULTI]
     assert [one for one in by_language if one in ("Go", "Rust")] == ["Go", "Rust"]
 
 
@@ -58,6 +58,11 @@ def test_a_rate_that_does_not_count_is_a_dashed_bar_in_brackets(run: MadeRun) ->
 
 def test_a_whisker_spans_the_interval_of_the_ratio(run: MadeRun) -> None:
     svg = draw(load_view(run.store, run.run_id), "bars")
+    left = next(
+        float(line.attrib["x1"])
+        for line in ElementTree.fromstring(svg).iter(f"{SPACE}line")
+        if line.attrib["x1"] == line.attrib["x2"] and line.attrib["stroke"] == LINE
+    )
     whiskers = [
         (float(line.attrib["x1"]), float(line.attrib["x2"]))
         for line in ElementTree.fromstring(svg).iter(f"{SPACE}line")
@@ -65,7 +70,7 @@ def test_a_whisker_spans_the_interval_of_the_ratio(run: MadeRun) -> None:
     ]
     bars = [float(bar.attrib["width"]) for bar in ElementTree.fromstring(svg).iter(f"{SPACE}rect")]
     (whisker,) = whiskers  # the leader is what the others are compared with
-    ends = [230 + width for width in bars]
+    ends = [left + width for width in bars]
     assert any(whisker[0] < end < whisker[1] for end in ends)
 
 
@@ -78,6 +83,20 @@ def test_decay_is_the_mean_over_starts_of_the_share_of_the_first_trial(tmp_path:
     view = load_view(run.store, run.run_id)
     assert shares(view.rivals[0].cells[100]) == pytest.approx((1, 0.5))
     assert "1 of 1 server ended a start more than 10 %" in " ".join(texts(draw(view, "decay")))
+
+
+def test_a_level_that_nobody_served_is_not_drawn(run: MadeRun) -> None:
+    """landshark-2009 at 20,000 connections: no server answered, and no picture could be had."""
+    run.trial("alpha", None, connections=20_000, state="failed", reason="nobody answered")
+    view = load_view(run.store, run.run_id)
+    assert 20_000 in view.levels
+    assert "alpha" in texts(draw(view, "bars"))
+
+
+def test_names_stand_apart_around_where_they_belong() -> None:
+    places = apart([100.0, 101.0, 102.0, 300.0])
+    assert places == pytest.approx([101 - APART, 101, 101 + APART, 300])
+    assert apart([TOP, TOP]) == [TOP, TOP + APART]
 
 
 @pytest.mark.parametrize("picture", PICTURES)
@@ -110,3 +129,12 @@ def test_the_command_writes_a_picture(run: MadeRun, tmp_path: Path) -> None:
     assert CliRunner().invoke(command, [*asked, "-o", str(target)]).exit_code == 0
     assert target.read_text(encoding="utf-8") == printed
     assert "Service time at 100 connections" in printed
+
+
+@pytest.mark.parametrize("others", [["--format", "md"], ["--list"], []])
+def test_a_picture_of_a_format_that_has_none_is_refused(run: MadeRun, others: list[str]) -> None:
+    asked = ["--picture", "decay", *others, "--store", str(run.store.path)]
+    done = CliRunner().invoke(command, asked)
+    assert done.exit_code == 2
+    assert "--picture decay: " in done.output
+    assert "add --format svg" in done.output

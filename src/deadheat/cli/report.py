@@ -31,9 +31,8 @@ PICTURE_FORMATS = ("svg", "png")
 @click.option(
     "--picture",
     type=click.Choice(PICTURES),
-    default=PICTURES[0],
-    show_default=True,
-    help="What svg and png show: bars (by workers), bars by language, latency curves, decay.",
+    help="What svg and png show: bars (the default; one core and several apart), bars by language, "
+    "latency curves, decay.",
 )
 @click.option("-o", "--output", type=FILE, help="Write to this file.")
 @click.option(
@@ -47,7 +46,7 @@ PICTURE_FORMATS = ("svg", "png")
 def command(
     run: str | None,
     format_: str,
-    picture: str,
+    picture: str | None,
     output: Path | None,
     bundle: Path | None,
     listing: bool,
@@ -64,11 +63,17 @@ def command(
       deadheat report --list
       deadheat report --from theirs.deadheat       a bundle of deadheat export
     """
+    if picture and (listing or format_ not in PICTURE_FORMATS):
+        given = "--list" if listing else f"--format {format_}"
+        raise click.UsageError(
+            f"--picture {picture}: {given} has no picture; add --format svg or --format png, "
+            "or leave --picture out"
+        )
     with open_bundle(bundle) if bundle else stored(store_path) as store:
         written = (
             lines(list_runs(store))
             if listing
-            else _written(store, find_run(store, run), format_, picture)
+            else _written(store, find_run(store, run), format_, picture or PICTURES[0])
         )
     if output is None:
         _print(written, as_it_is=not listing and format_ != "terminal")

@@ -45,13 +45,17 @@ class Level:
     ranking: Ranking | None
 
     @property
+    def served(self) -> bool:
+        return any(trial.measured for one in self.standings for trial in one.cell.trials)
+
+    @property
     def ranked(self) -> tuple[Standing, ...]:
         return tuple(standing for standing in self.standings if standing.ranked)
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """All levels in the order asked for; tables are in the order of the last, the main one."""
+    """All levels in the order asked for; tables are in the order of the main one."""
 
     levels: tuple[Level, ...]
     blocks: int
@@ -61,7 +65,9 @@ class Analysis:
 
     @property
     def main(self) -> Level:
-        return self.levels[-1]
+        """The last at which anything was measured: a level that nobody served has no order."""
+        served = [level for level in self.levels if level.served]
+        return (served or self.levels)[-1]
 
 
 def analyse(view: RunView) -> Analysis:

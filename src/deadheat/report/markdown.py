@@ -12,6 +12,7 @@ from deadheat.report.doubts import Doubt, doubts, none_found
 from deadheat.report.heading import command_line, heading
 from deadheat.report.scaling import curves
 from deadheat.report.scaling_words import scaling_columns, sentences, title
+from deadheat.report.shapes import shape
 from deadheat.report.tables import Column, notes, offered_columns, ranking_columns
 from deadheat.report.view import RunView
 from deadheat.stats.ranking import Ranking
@@ -44,6 +45,7 @@ def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
     yield from (f"- {escape(line)}" for line in lines)
     yield f"- {code(command_line(view))}"
     yield from _rankings(view, analysis)
+    yield from _shaped(view, analysis)
     yield from _scaling(view, analysis)
     yield from _titled(
         _text(f"The highest rate that held {objective(view)}"), capacity_columns(view)
@@ -65,10 +67,20 @@ def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
     yield from _table(ranking_columns(view, analysis, analysis.main, view.levels))
     if text := "; ".join(notes(view, analysis)):
         yield from ("", escape(f"{text[:1].upper()}{text[1:]}."))
-    for level in analysis.levels[-2::-1]:
+    for level in reversed([level for level in analysis.levels if level is not analysis.main]):
         columns = ranking_columns(view, analysis, level, [level.connections])
         own = [column for column in columns if column.group in OF_LEVEL]
         yield from _titled(f"At {words.count(level.connections, 'connection')}", own)
+
+
+def _shaped(view: RunView, analysis: Analysis) -> Iterator[str]:
+    found = shape(view, analysis)
+    if found is None:
+        return
+    yield from ("", f"## {_text(found.title)}")
+    for head, columns in found.tables.items():
+        yield from ("", f"### {_text(head)}", "") if head else ("",)
+        yield from _table(columns)
 
 
 def _scaling(view: RunView, analysis: Analysis) -> Iterator[str]:

@@ -1,41 +1,48 @@
 """The bar chart: each server's rate with its interval, in groups."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
+from deadheat.protocol import label_of
 from deadheat.report import words
 from deadheat.report.analysis import Analysis, Level, Standing
+from deadheat.report.grouping import Groups, by_cores, by_language, framework
 from deadheat.report.headline import answer
 from deadheat.report.picture import svg
 from deadheat.report.picture.footer import footer
 from deadheat.report.tables import rank, rate
 from deadheat.report.view import RunView
 
-LEFT, RIGHT = 230, 140
+RIGHT = 140
 ROW, BAR, HEAD = 24, 12, 26
-NAME_MAX = 27
+NAME_MAX = 42
+LETTER = 7.4  # the widest that a name's letters are on average
 SOLID = 0.6  # a whisker has to be seen in front of it
 
-Groups = Mapping[str, Sequence[Standing]]
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Where bars begin and how long they are, in pixels."""
+
+    view: RunView
+    level: Level
+    named: Callable[[Standing], str]
+    left: float
+    scale: float  # for each request per second
+
+    def x(self, rate_per_s: float) -> float:
+        return self.left + self.scale * rate_per_s
 
 
 def draw(view: RunView, analysis: Analysis) -> str | None:
-    """In groups by workers, as woo-2016 has one picture for one core and one for four."""
-    standings = _shown(view, analysis)
-    counts = sorted({one.contender.workers for one in standings})
-    groups = {
-        words.count(count, "worker"): [s for s in standings if s.contender.workers == count]
-        for count in counts
-    }
-    return _chart(view, analysis, groups if len(groups) > 1 else {"": standings})
+    """One core, then several, where there are both: woo-2016 has a picture for each."""
+    return _draw(view, analysis, by_cores(_shown(view, analysis)), lambda one: one.name)
 
 
 def draw_by_language(view: RunView, analysis: Analysis) -> str | None:
-    """In groups by language, the language of the fastest first, as kzmake-2018 tells them apart."""
-    groups: dict[str, list[Standing]] = {}
-    for one in _shown(view, analysis):
-        groups.setdefault(one.contender.language or "no language told", []).append(one)
-    return _chart(view, analysis, groups)
+    """In groups by language, as kzmake-2018 tells them apart."""
+    return _draw(view, analysis, by_language(_shown(view, analysis)), framework)
 
 
 def _shown(view: RunView, analysis: Analysis) -> list[Standing]:
@@ -44,48 +51,59 @@ def _shown(view: RunView, analysis: Analysis) -> list[Standing]:
     return [one for one in analysis.main.standings if one.cell.rate_per_s(view.aggregate)]
 
 
-def _chart(view: RunView, analysis: Analysis, groups: Groups) -> str | None:
+def _draw(
+    view: RunView, analysis: Analysis, groups: Groups, named: Callable[[Standing], str]
+) -> str | None:
     rows = [one for group in groups.values() for one in group]
     if not rows:
         return None
     level = analysis.main
+    left = 26 + LETTER * min(NAME_MAX, max(len(named(one)) for one in rows))
     most = max(max(_ends(view, level, one)[1], _length(view, one)) for one in rows)
-    scale = (svg.WIDTH - LEFT - RIGHT) / most
-    title = svg.title(f"{answer(view, level)}.")
+    chart = Chart(view, level, named, left, (svg.WIDTH - left - RIGHT) / most)
+    told = _title(view, level)
+    title = svg.title(told)
     top = y = svg.title_height(title) + 24
-    parts = [
-        *title,
-        svg.text(svg.WIDTH - 16, top - 4, "rank", anchor="end", fill=svg.MUTED, size=11),
-    ]
+    parts = [*title]
+    if level.ranked:
+        parts.append(
+            svg.text(svg.WIDTH - 16, top - 4, "rank", anchor="end", fill=svg.MUTED, size=11)
+        )
     for place, (head, group) in enumerate(groups.items()):
-        if head:
-            parts.append(svg.text(16, y + 20, head, weight=600, longest=NAME_MAX))
+        if len(groups) > 1:
+            parts.append(svg.text(16, y + 20, head, weight=600))
             y += HEAD
         colour = svg.PALETTE[place % len(svg.PALETTE)] if len(groups) > 1 else svg.BLUE
         for one in group:
-            parts += _row(view, level, one, y, scale, colour)
+            parts += _row(chart, one, y, colour)
             y += ROW
         y += 8
-    parts += _axis(most, scale, top, y)
+    parts += _axis(chart, most, top, y)
     foot = footer(view, analysis, y + 48)
-    return svg.document(y + 48 + svg.STEP * len(foot), answer(view, level), [*parts, *foot])
+    return svg.document(y + 48 + svg.STEP * len(foot), told, [*parts, *foot])
 
 
-def _row(
-    view: RunView, level: Level, one: Standing, y: float, scale: float, colour: str
-) -> list[str]:
-    middle, length = y + ROW / 2, scale * _length(view, one)
-    place = f"{rank(one)}  " if one.ranked else ""
-    shape = (LEFT, middle - BAR / 2, length, BAR)
+def _title(view: RunView, level: Level) -> str:
+    if level.ranked:
+        return f"{answer(view, level)}."
+    at = words.count(level.connections, "connection")
+    return f"Requests/s at {at}, {label_of(view.protocol)}; nothing is ranked."
+
+
+def _row(chart: Chart, one: Standing, y: float, colour: str) -> list[str]:
+    view, level = chart.view, chart.level
+    middle, length = y + ROW / 2, chart.scale * _length(view, one)
+    place = rank(one) if one.ranked else "not ranked" if level.ranked else ""
+    shape = (chart.left, middle - BAR / 2, length, BAR)
     bar = svg.outline(*shape) if one.cell.doubtful else svg.rect(*shape, colour, SOLID)
-    low, high = (LEFT + scale * end for end in _ends(view, level, one))
+    low, high = map(chart.x, _ends(view, level, one))
     whisker = [
         svg.line(low, middle, high, middle, svg.INK, 1.5),
         *(svg.line(end, middle - 5, end, middle + 5, svg.INK, 1.5) for end in (low, high)),
     ]
-    right = max(high, LEFT + length) + 8
+    right = max(high, chart.left + length) + 8
     return [
-        svg.text(LEFT - 10, middle + 4.5, one.name, anchor="end", longest=NAME_MAX),
+        svg.text(chart.left - 10, middle + 4.5, chart.named(one), anchor="end", longest=NAME_MAX),
         bar,
         *(whisker if high > low else ()),
         svg.text(right, middle + 4.5, rate(view, one, level.connections), size=12),
@@ -111,16 +129,14 @@ def _ends(view: RunView, level: Level, one: Standing) -> tuple[float, float]:
     return (length * ratio.low / ratio.ratio, length * ratio.high / ratio.ratio)
 
 
-def _axis(most: float, scale: float, top: float, y: float) -> list[str]:
+def _axis(chart: Chart, most: float, top: float, y: float) -> list[str]:
     step = _step(most)
     ticks = [step * i for i in range(int(most / step) + 1)]
     return [
-        svg.line(LEFT, top, LEFT, y, svg.LINE),
-        *(svg.line(LEFT + scale * t, y, LEFT + scale * t, y + 5, svg.MUTED) for t in ticks),
+        svg.line(chart.left, top, chart.left, y, svg.LINE),
+        *(svg.line(chart.x(t), y, chart.x(t), y + 5, svg.MUTED) for t in ticks),
         *(
-            svg.text(
-                LEFT + scale * t, y + 19, f"{t:,.0f}", anchor="middle", fill=svg.MUTED, size=11
-            )
+            svg.text(chart.x(t), y + 19, f"{t:,.0f}", anchor="middle", fill=svg.MUTED, size=11)
             for t in ticks
         ),
         svg.text(svg.WIDTH - 16, y + 19, "requests/s", anchor="end", fill=svg.MUTED, size=11),

@@ -32,4 +32,5 @@ def _whiskers(analysis: Analysis) -> str:
     if ranking is None:
         return "whiskers: the slowest and the fastest trial"
     held = words.percent(ranking.level.confidence, 0)
-    return f"whiskers: interval of the ratio to the fastest, all together at {held}"
+    told = f"whiskers: interval of the ratio to the fastest, all together at {held}"
+    return f"{told}; none where it says nothing"

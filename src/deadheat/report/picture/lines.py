@@ -59,13 +59,31 @@ def plane(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> list[str]:
 
 
 def _names(lines: Sequence[Line], ends: Sequence[tuple[float, float]], right: float) -> list[str]:
-    """Each name beside the plane, joined to its line's end; pushed down until none touches."""
+    """Each name beside the plane, joined to its line's end."""
     parts = []
-    above = 0.0
-    for (x, y), line in sorted(zip(ends, lines, strict=True), key=lambda pair: pair[0][1]):
-        above = max(y, above + APART)
+    order = sorted(zip(ends, lines, strict=True), key=lambda pair: pair[0][1])
+    places = apart([y for (_, y), _ in order])
+    for ((x, y), line), place in zip(order, places, strict=True):
         parts += [
-            svg.line(x, y, right + 8, above, line.colour, 0.6),
-            svg.text(right + 12, above + 4, line.name, fill=line.colour, size=12, longest=26),
+            svg.line(x, y, right + 8, place, line.colour, 0.6),
+            svg.text(right + 12, place + 4, line.name, fill=line.colour, size=12, longest=26),
         ]
     return parts
+
+
+def apart(wanted: Sequence[float]) -> list[float]:
+    """Ascending places `APART` or more from each other, as near to the wanted as that allows.
+
+    Names that would touch stand around the mean of their places; none is above the plane.
+    """
+    blocks: list[list[float]] = []
+    for place in wanted:
+        block = [place]
+        while blocks and _first(blocks[-1]) + APART * len(blocks[-1]) > _first(block):
+            block = blocks.pop() + block
+        blocks.append(block)
+    return [_first(block) + APART * i for block in blocks for i in range(len(block))]
+
+
+def _first(block: Sequence[float]) -> float:
+    return max(TOP, sum(block) / len(block) - APART * (len(block) - 1) / 2)
