@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from deadheat.cli import COMMANDS, cli
 
@@ -44,6 +45,28 @@ def unknown_flags(words: list[str]) -> list[str]:
 def test_the_command_and_its_flags_exist(words: list[str]) -> None:
     assert words[0] in COMMANDS
     assert not unknown_flags(words)
+
+
+PICTURES = [
+    (page, name)
+    for page in PAGES
+    for name in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page.read_text())
+]
+
+
+@pytest.mark.parametrize(("page", "name"), PICTURES)
+def test_a_picture_is_what_the_command_beneath_it_makes(
+    page: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (words,) = [words for words in command_lines(page) if words[-2:] == ["-o", name]]
+    monkeypatch.chdir(page.parent)
+    made = tmp_path / "made.svg"
+    assert CliRunner().invoke(cli, [*words[:-1], str(made)]).exit_code == 0
+    assert made.read_bytes() == (page.parent / name).read_bytes()
+
+
+def test_the_readme_shows_a_picture() -> None:
+    assert HERE / "README.md" in [page for page, _ in PICTURES]
 
 
 def test_a_page_with_commands_has_them_found() -> None:

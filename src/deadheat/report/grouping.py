@@ -6,7 +6,7 @@ from deadheat.report.analysis import Standing
 
 Groups = Mapping[str, Sequence[Standing]]
 
-SINGLE, MULTI = "Single core (one worker)", "Multicore (several workers or threads)"
+SINGLE, MULTI = "Single core (one worker)", "Multicore (several workers)"
 BY_LANGUAGE = {"kzmake-2018", "costajob-2020"}  # whose rows are named `language, framework`
 # One worker, with a thread for each connection: woo-2016 has it among those of four cores.
 THREADED = "Hunchentoot (multi-threaded-taskmaster)"
@@ -36,4 +36,4 @@ def framework(one: Standing) -> str:
 
 
 def _several(one: Standing) -> bool:
-    return one.contender.workers * one.contender.threads > 1 or one.contender.label == THREADED
+    return one.contender.workers > 1 or one.contender.label == THREADED

@@ -73,12 +73,13 @@ def _draw(
         if len(groups) > 1:
             parts.append(svg.text(16, y + 20, head, weight=600))
             y += HEAD
+        parts.append(svg.line(left, y, left, y + ROW * len(group), svg.LINE))
         colour = svg.PALETTE[place % len(svg.PALETTE)] if len(groups) > 1 else svg.BLUE
         for one in group:
             parts += _row(chart, one, y, colour)
             y += ROW
         y += 8
-    parts += _axis(chart, most, top, y)
+    parts += _axis(chart, most, y)
     foot = footer(view, analysis, y + 48)
     return svg.document(y + 48 + svg.STEP * len(foot), told, [*parts, *foot])
 
@@ -93,7 +94,7 @@ def _title(view: RunView, level: Level) -> str:
 def _row(chart: Chart, one: Standing, y: float, colour: str) -> list[str]:
     view, level = chart.view, chart.level
     middle, length = y + ROW / 2, chart.scale * _length(view, one)
-    place = rank(one) if one.ranked else "not ranked" if level.ranked else ""
+    place = rank(one) if level.ranked else ""
     shape = (chart.left, middle - BAR / 2, length, BAR)
     bar = svg.outline(*shape) if one.cell.doubtful else svg.rect(*shape, colour, SOLID)
     low, high = map(chart.x, _ends(view, level, one))
@@ -129,11 +130,10 @@ def _ends(view: RunView, level: Level, one: Standing) -> tuple[float, float]:
     return (length * ratio.low / ratio.ratio, length * ratio.high / ratio.ratio)
 
 
-def _axis(chart: Chart, most: float, top: float, y: float) -> list[str]:
+def _axis(chart: Chart, most: float, y: float) -> list[str]:
     step = _step(most)
     ticks = [step * i for i in range(int(most / step) + 1)]
     return [
-        svg.line(chart.left, top, chart.left, y, svg.LINE),
         *(svg.line(chart.x(t), y, chart.x(t), y + 5, svg.MUTED) for t in ticks),
         *(
             svg.text(chart.x(t), y + 19, f"{t:,.0f}", anchor="middle", fill=svg.MUTED, size=11)
