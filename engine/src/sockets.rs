@@ -1,11 +1,16 @@
 //! Non-blocking stream sockets, thinly over `libc`. Errors are error numbers.
 
+use std::ffi::CStr;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
 use crate::target::Address;
+
+/// Every kernel has it, and it does least: a request fits a first window, and a control that paces
+/// (BBR) would only delay it and cost the client CPU.
+const CONGESTION_CONTROL: &CStr = c"reno";
 
 /// The state of a socket without a connection (enum in linux/tcp.h).
 const TCP_CLOSE: u8 = 7;
@@ -87,8 +92,16 @@ pub fn open(to: &Endpoint, from: Option<&Endpoint>, no_delay: bool) -> Result<Ow
         OwnedFd::from_raw_fd(check(libc::socket(i32::from(to.storage.ss_family), kind, 0))?)
     };
     let fd = socket.as_raw_fd();
-    if to.is_tcp() && no_delay {
-        set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+    if to.is_tcp() {
+        let name: *const libc::c_char = CONGESTION_CONTROL.as_ptr();
+        let length = CONGESTION_CONTROL.count_bytes() as libc::socklen_t;
+        // SAFETY: `name` points to `length` valid bytes. A kernel without it keeps its own.
+        unsafe {
+            libc::setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.cast(), length)
+        };
+        if no_delay {
+            set_option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+        }
     }
     if let Some(from) = from {
         set_option(fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
