@@ -123,3 +123,46 @@ impl Class {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The exit code of each class is documented; see the table.
+    #[test]
+    fn classes_have_the_exit_codes_of_the_documentation() {
+        let page = include_str!("../../docs/engine.md");
+        for class in Class::ALL {
+            let row =
+                page.lines().find(|line| line.starts_with(&format!("| `{}` |", class.name())));
+            let exit = row.and_then(|row| row.trim_end_matches(" |").rsplit("| ").next());
+            let wanted = match (class.is_server_error(), class.is_client_limit()) {
+                (true, false) => '3',
+                (false, true) => '4',
+                _ => '0',
+            };
+            assert_eq!(exit.and_then(|exit| exit.chars().next()), Some(wanted), "{}", class.name());
+        }
+    }
+
+    #[test]
+    fn failed_connects_are_told_apart_by_their_error_number() {
+        for (errno, class) in [
+            (libc::ECONNREFUSED, Class::ConnectRefused),
+            (libc::ETIMEDOUT, Class::ConnectTimeout),
+            (libc::EADDRNOTAVAIL, Class::AddrNotAvail),
+            (libc::EMFILE, Class::FdLimit),
+            (libc::ENFILE, Class::FdLimit),
+            (libc::ENETUNREACH, Class::ConnectOther),
+        ] {
+            assert_eq!(Class::of_connect_errno(errno), class, "errno {errno}");
+        }
+    }
+
+    #[test]
+    fn a_closing_server_is_met_before_the_first_byte_only() {
+        let stale = Class::ALL.iter().filter(|class| class.is_stale_reuse()).copied();
+        let wanted = [Class::WriteReset, Class::EofOnReused, Class::ResetBeforeByte];
+        assert_eq!(stale.collect::<Vec<_>>(), wanted);
+    }
+}

@@ -142,6 +142,38 @@ mod tests {
     }
 
     #[test]
+    fn durations_are_rounded_to_the_microsecond() {
+        let mut latency = Latency::default();
+        [1_499, 1_500, 2_499].into_iter().for_each(|ns| latency.record(ns));
+        assert_eq!(latency.histogram.count_at(1), 1);
+        assert_eq!(latency.histogram.count_at(2), 2);
+        assert_eq!(latency.sum_ns, 5_498, "the mean is exact");
+    }
+
+    #[test]
+    fn a_summary_is_that_of_its_values() {
+        const COUNT: u64 = 200_000;
+        let mut latency = Latency::default();
+        (1..=COUNT).for_each(|us| latency.record(us * 1000));
+        let summary = latency.summary();
+        let near = |value: Option<u64>, share: f64| {
+            let wanted = COUNT as f64 * share;
+            let value = value.unwrap_or_else(|| panic!("{share} is absent")) as f64;
+            assert!((value / wanted - 1.0).abs() < 0.001, "{value} at {share}");
+        };
+        near(summary.p50, 0.5);
+        near(summary.p75, 0.75);
+        near(summary.p90, 0.9);
+        near(summary.p99, 0.99);
+        near(summary.p99_9, 0.999);
+        near(summary.max, 1.0);
+        assert_eq!((summary.count, summary.min, summary.p99_99), (COUNT, Some(1), None));
+        assert_eq!(summary.mean, Some((COUNT + 1) as f64 / 2.0));
+        let uniform = COUNT as f64 / 12f64.sqrt();
+        assert!((summary.stdev.unwrap() / uniform - 1.0).abs() < 0.001);
+    }
+
+    #[test]
     fn a_distribution_survives_the_wire() {
         let mut latency = Latency::default();
         for ns in [1_000, 42_500, 3_600_000_000_000, u64::MAX / 2] {

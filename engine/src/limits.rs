@@ -88,3 +88,58 @@ impl Limit {
         Self::above("calibration", share, 1.0 / 1.5, advice)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Readings of a run in which the server set the figures.
+    const FINE: Readings = Readings {
+        busiest_thread_share: 0.85,
+        run_wait_share: 0.02,
+        steal_share: 0.01,
+        little_law_error: Some(-0.03),
+        send_lag_us_p99: Some(100.0),
+        response_us_p50: Some(2000.0),
+        client_limits: 0,
+        unserved_connections: 0,
+    };
+
+    #[test]
+    fn what_is_at_its_threshold_is_no_limit() {
+        assert_eq!(FINE.limits(), []);
+        assert_eq!(Readings::default().limits(), [], "what was not read is not judged");
+    }
+
+    #[test]
+    fn each_reading_past_its_threshold_is_its_limit() {
+        for (code, readings) in [
+            ("client_cpu", Readings { busiest_thread_share: 0.851, ..FINE }),
+            ("run_wait", Readings { run_wait_share: 0.021, ..FINE }),
+            ("steal", Readings { steal_share: 0.011, ..FINE }),
+            ("little_law", Readings { little_law_error: Some(0.031), ..FINE }),
+            ("little_law", Readings { little_law_error: Some(-0.031), ..FINE }),
+            ("send_lag", Readings { send_lag_us_p99: Some(101.0), ..FINE }),
+            ("client_resources", Readings { client_limits: 1, ..FINE }),
+            ("unserved_connections", Readings { unserved_connections: 1, ..FINE }),
+        ] {
+            let limits = readings.limits();
+            assert_eq!(limits.iter().map(|limit| &limit.code).collect::<Vec<_>>(), [code]);
+            assert!(limits[0].reading > limits[0].threshold);
+        }
+    }
+
+    #[test]
+    fn a_lag_is_allowed_a_twentieth_of_a_slow_servers_response_time() {
+        let slow = Readings { response_us_p50: Some(10_000.0), ..FINE };
+        assert_eq!(Readings { send_lag_us_p99: Some(500.0), ..slow }.limits(), []);
+        let limits = Readings { send_lag_us_p99: Some(501.0), ..slow }.limits();
+        assert_eq!(limits.iter().map(|limit| limit.threshold).collect::<Vec<_>>(), [500.0]);
+    }
+
+    #[test]
+    fn two_thirds_of_the_null_servers_rate_are_the_clients_limit() {
+        assert_eq!(Limit::of_calibration(0.66), None);
+        assert!(Limit::of_calibration(0.67).is_some());
+    }
+}

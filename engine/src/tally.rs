@@ -129,3 +129,79 @@ fn add(to: &mut [u64], from: &[u64]) {
         *to += from;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tally of which every figure is something, and no two are the same.
+    fn full() -> Tally {
+        let mut next = 0;
+        let mut number = || {
+            next += 1;
+            next
+        };
+        let mut tally = Tally { scheduled: number(), ..Tally::default() };
+        tally.classes.fill_with(&mut number);
+        tally.malformed_kinds.fill_with(&mut number);
+        tally.status_codes = [(404, number()), (500, number())].into();
+        tally.connect_errnos = [(libc::ENETUNREACH, number())].into();
+        (tally.bytes_in, tally.bytes_out) = (number(), number());
+        tally.busy_ns = number().into();
+        for latency in [
+            &mut tally.connect,
+            &mut tally.first_byte,
+            &mut tally.service,
+            &mut tally.response,
+            &mut tally.error,
+            &mut tally.send_lag,
+        ] {
+            (0..number()).for_each(|us| latency.record(us * 1000));
+        }
+        tally
+    }
+
+    /// Each number of a tally, counts of distributions among them, by its place.
+    fn numbers(tally: &Tally) -> Vec<(String, u64)> {
+        let mut found = Vec::new();
+        let value = serde_json::to_value(tally).unwrap();
+        flatten("", &value, &mut found);
+        for (name, latency) in [
+            ("connect", &tally.connect),
+            ("first_byte", &tally.first_byte),
+            ("service", &tally.service),
+            ("response", &tally.response),
+            ("error", &tally.error),
+            ("send_lag", &tally.send_lag),
+        ] {
+            found.push((format!("{name}.count"), latency.count()));
+        }
+        found
+    }
+
+    fn flatten(at: &str, value: &serde_json::Value, found: &mut Vec<(String, u64)>) {
+        use serde_json::Value::{Array, Number, Object};
+        match value {
+            Number(number) => found.push((at.to_owned(), number.as_u64().unwrap())),
+            Object(members) => {
+                members
+                    .iter()
+                    .for_each(|(name, part)| flatten(&format!("{at}.{name}"), part, found));
+            }
+            Array(items) => {
+                items.iter().enumerate().for_each(|(n, part)| {
+                    flatten(&format!("{at}[{n}]"), part, found);
+                });
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn merging_adds_every_figure() {
+        let mut sum = full();
+        sum.merge(&full());
+        let doubled = numbers(&full()).into_iter().map(|(name, number)| (name, 2 * number));
+        assert_eq!(numbers(&sum), doubled.collect::<Vec<_>>());
+    }
+}
