@@ -26,11 +26,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(command) => command,
         Err(error) => return fail(USAGE, &error),
     };
-    signals::install();
     descriptors::raise_limit();
     match command {
         Command::Print(text) => {
-            print!("{text}");
+            // Whoever reads no further has seen enough.
+            let _ = std::io::stdout().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }
         Command::NullServer(config) => serve_nothing(&config),
@@ -52,6 +52,8 @@ fn load(config: &Config) -> Result<Document, String> {
         Err(error) => return Ok(report::of_preflight_error(config, error)),
     };
     let phase = Phase { name: "preflight", start_ns, end_ns: clock::now_ns() };
+    // Until here there is nothing to report, and a signal ends the process at once.
+    signals::install();
     let plan = Plan::new(config, seen.expected.clone(), seen.closes_unannounced);
     if config.stream {
         say(&stream::start(config))?;
@@ -75,6 +77,7 @@ fn load(config: &Config) -> Result<Document, String> {
 /// Loads as one of several processes; the parent reports.
 fn load_as_child(config: &Config) -> Result<(), String> {
     let seen = preflight::run(config)?;
+    signals::install();
     process::run_as_child(config, &Plan::new(config, seen.expected, seen.closes_unannounced))
 }
 
@@ -120,6 +123,7 @@ fn verdict(document: &Document) -> u8 {
 }
 
 fn serve_nothing(config: &NullServerConfig) -> ExitCode {
+    signals::install();
     let served = NullServer::bind(config).and_then(|server| {
         eprintln!("listening on {}", server.local_address()?);
         server.run(|| signals::received() > 0)

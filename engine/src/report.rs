@@ -256,7 +256,8 @@ fn little_law_error(config: &Config, run: &Run) -> Option<f64> {
 fn readings(config: &Config, run: &Run, document: &Document) -> Readings {
     let tally = &run.tallies[1];
     let asked = document.connections.asked as u64;
-    let unserved = if config.is_open_loop() { 0 } else { asked - document.connections.served };
+    let judged = !config.is_open_loop() && run.elapsed_ns > 0;
+    let unserved = if judged { asked - document.connections.served } else { 0 };
     Readings {
         busiest_thread_share: document.client.busiest_thread_share,
         run_wait_share: document.client.run_wait_share,

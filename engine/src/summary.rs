@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::document::Document;
+use crate::document::{ConfigPart, Document};
 use crate::histogram::Summary;
 
 /// The whole text, ending in a newline.
@@ -13,32 +13,21 @@ pub fn of(document: &Document) -> String {
 }
 
 fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
-    let config = &document.config;
     if let Some(error) = &document.preflight_error {
         return writeln!(out, "not started: {error}");
     }
     writeln!(out, "{} for {:.1} s", document.urls.join(" "), document.elapsed_s)?;
-    let pace = match config.rate_per_s {
-        Some(rate) => format!(
-            "open loop, {rate} requests/s, {}",
-            config.arrival.as_deref().unwrap_or_default()
-        ),
-        None => "closed loop".to_owned(),
-    };
-    let kept = match (config.close, config.pipeline) {
-        (true, _) => ", a connection per request".to_owned(),
-        (false, 1) => String::new(),
-        (false, depth) => format!(", pipelined {depth} deep"),
-    };
-    let processes = match document.processes {
-        1 => String::new(),
-        processes => format!(" in {processes} processes"),
-    };
-    let (connections, threads) = (config.connections, config.threads);
-    writeln!(out, "  {connections} connections, {threads} threads{processes}, {pace}{kept}")?;
+    writeln!(out, "  {}", load(&document.config, document.processes))?;
     writeln!(out, "\n  {:<14}{:>14.1} ok/s", "rate", document.rate_per_s)?;
     if let Some(offered) = document.offered_rate_per_s {
         writeln!(out, "  {:<14}{offered:>14.1} requests/s", "offered")?;
+    }
+    if let Some(peak) = document.backlog_peak {
+        writeln!(out, "  {:<14}{peak:>14} requests due and unsent, at most", "backlog")?;
+    }
+    if document.elapsed_s > 0.0 {
+        let megabytes_per_s = document.bytes_in as f64 / 1e6 / document.elapsed_s;
+        writeln!(out, "  {:<14}{megabytes_per_s:>14.2} MB/s", "received")?;
     }
     let requests = &document.requests;
     writeln!(out, "  {:<14}{:>14} of {} requests", "ok", requests.ok, requests.scheduled)?;
@@ -53,10 +42,37 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
     for (kind, count) in &document.malformed_kinds {
         writeln!(out, "    {kind:<16}{count:>10}")?;
     }
+    for (errno, count) in &document.connect_errnos {
+        let error = std::io::Error::from_raw_os_error(*errno);
+        writeln!(out, "    errno {errno:<10}{count:>10}  {error}")?;
+    }
     writeln!(out)?;
     write_latency(out, document)?;
     write_connections(out, document)?;
     write_client(out, document)
+}
+
+/// What was asked for, in a line.
+fn load(config: &ConfigPart, processes: usize) -> String {
+    // Each process has a thread of its own at least.
+    let threads = config.threads.max(processes);
+    let pace = match (config.rate_per_s, &config.arrival) {
+        (Some(rate), Some(arrival)) => format!("open loop, {rate} requests/s, {arrival}"),
+        _ => "closed loop".to_owned(),
+    };
+    let deadline = config.deadline_s.map(|s| format!("deadline {}", duration(Some(s * 1e6))));
+    let requests = config.requests_per_connection;
+    let parts = [
+        Some(format!("{} connections", config.connections)),
+        Some(format!("{threads} threads")),
+        (processes > 1).then(|| format!("{processes} processes")),
+        Some(pace),
+        deadline,
+        config.close.then(|| "a connection per request".to_owned()),
+        requests.map(|requests| format!("{requests} requests per connection")),
+        (config.pipeline > 1).then(|| format!("pipelined {} deep", config.pipeline)),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn write_latency(out: &mut String, document: &Document) -> std::fmt::Result {
@@ -113,9 +129,22 @@ fn write_connections(out: &mut String, document: &Document) -> std::fmt::Result 
     }
     writeln!(
         out,
-        "  opened {}, closed by server {}, by client {}",
-        part.opened, part.closed_by_server, part.closed_by_client
-    )
+        "  opened {}, closed by server {}, by client {}; {} sockets in TIME_WAIT",
+        part.opened,
+        part.closed_by_server,
+        part.closed_by_client,
+        part.time_wait.map_or("unknown".to_owned(), |sockets| sockets.to_string())
+    )?;
+    for (count, what) in [
+        (part.stale_reuse, "requests lost where the server may just have closed (stale reuse)"),
+        (part.unsolicited_idle, "connections with bytes that nobody had asked for"),
+        (part.failed_without_request, "failed connects that cost no request"),
+    ] {
+        if count > 0 {
+            writeln!(out, "  {count} {what}")?;
+        }
+    }
+    Ok(())
 }
 
 fn write_client(out: &mut String, document: &Document) -> std::fmt::Result {

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 use common::{GOOD, Reply, Server, Then, assert_all_in, class, load};
@@ -38,6 +39,46 @@ fn a_signal_ends_a_run_with_the_result_so_far() {
         assert!(document["elapsed_s"].as_f64().unwrap() < 3600.0);
         assert_all_in(document, "ok", server.count("answered") - 1);
     }
+}
+
+/// Once, the preflight ended as failed, with exit code 3 and "Interrupted system call".
+#[test]
+fn a_signal_in_the_preflight_ends_the_process_at_once() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let mut engine = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
+        .args([&url, "--timeout", "1h"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut preflight, _) = listener.accept().unwrap();
+    assert!(preflight.read(&mut [0; 1024]).unwrap() > 0);
+    // SAFETY: the engine has not been waited for, so its id is its own.
+    unsafe { libc::kill(engine.id() as libc::pid_t, libc::SIGINT) };
+    assert_eq!(engine.wait().unwrap().signal(), Some(libc::SIGINT));
+}
+
+/// Once, connections that had no time for a measured response were the client's limit.
+#[test]
+fn a_signal_in_the_warm_up_is_no_limit_of_the_client() {
+    let server = good_server();
+    let mut engine = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
+        .args([&server.url(), "--stream", "-c", "2", "--warmup", "1h"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(engine.stdout.take().unwrap()).lines();
+    assert!(lines.by_ref().nth(1).unwrap().unwrap().contains("\"row\""));
+    // SAFETY: the engine has not been waited for, so its id is its own.
+    unsafe { libc::kill(engine.id() as libc::pid_t, libc::SIGINT) };
+    let last: Value = serde_json::from_str(&lines.last().unwrap().unwrap()).unwrap();
+    engine.wait().unwrap();
+    let document = &last["document"];
+    assert_eq!(document["elapsed_s"], 0.0);
+    assert_eq!(document["requests"]["scheduled"], 0);
+    assert_eq!(document["warmup"]["classes"]["ok"], server.count("answered") - 1);
+    let limits = document["limits"].to_string();
+    assert!(!limits.contains("unserved"), "{limits}");
 }
 
 /// A listen queue of one that nobody empties: some connections get into it and are never
