@@ -81,7 +81,7 @@ struct Given {
     pipeline: Option<usize>,
     method: Option<String>,
     headers: Vec<(String, String)>,
-    body: Vec<u8>,
+    body: Option<Vec<u8>>,
     expect: Expect,
     sources: Vec<IpAddr>,
     backend: Option<Backend>,
@@ -167,7 +167,7 @@ impl Given {
             "--backend" => self.backend = backend(value)?,
             "-X" | "--method" => self.method = Some(token(value)?),
             "-H" | "--header" => self.headers.push(header(value)?),
-            "--body" => self.body = text_or_file(value)?,
+            "--body" => self.body = Some(text_or_file(value)?),
             "--expect-status" => self.expect.status = Some(number(value)?),
             "--expect-type" => self.expect.media_type = Some(value.to_owned()),
             "--expect-body" => self.expect.body = Some(text_or_file(value)?),
@@ -183,6 +183,9 @@ impl Given {
 
     fn command(self) -> Result<Command, String> {
         if let Some(port) = self.null_port {
+            if let Some(url) = self.urls.first() {
+                return Err(format!("--null-server loads nothing; leave {url} out"));
+            }
             return Ok(Command::NullServer(NullServerConfig {
                 address: (self.bind.unwrap_or(Ipv4Addr::LOCALHOST.into()), port).into(),
                 work: self.null_work.unwrap_or(0),
@@ -198,6 +201,12 @@ impl Given {
         let first = targets.first().ok_or("no URL given; see --help")?;
         if let Some(other) = targets.iter().find(|target| target.address != first.address) {
             return Err(format!("{} is on another server than {}", other.url, first.url));
+        }
+        if self.bind.is_some() || self.null_work.is_some() || self.null_body.is_some() {
+            return Err("--bind, --null-work and --null-body want a --null-server".to_owned());
+        }
+        if self.json && self.stream {
+            return Err("--stream ends with the document; leave --json out".to_owned());
         }
         let pace = self.pace()?;
         let connections = self.connections.unwrap_or(10);
@@ -230,7 +239,7 @@ impl Given {
         if self.expect.any_body && self.expect.body.is_some() {
             return Err("--any-body contradicts --expect-body; leave one out".to_owned());
         }
-        let default_method = if self.body.is_empty() { "GET" } else { "POST" };
+        let default_method = if self.body.is_some() { "POST" } else { "GET" };
         Ok(Config {
             connections,
             threads,
@@ -244,7 +253,7 @@ impl Given {
             pipeline,
             method: self.method.unwrap_or_else(|| default_method.to_owned()),
             headers: self.headers,
-            body: self.body,
+            body: self.body.unwrap_or_default(),
             expect: self.expect,
             sources: self.sources,
             backend: self.backend,

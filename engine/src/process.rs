@@ -116,8 +116,8 @@ impl Children {
     fn start(&mut self, team: &Team, lines: Sender<String>) -> Result<(), String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut child = Command::new(program)
-            .args(std::env::args_os().skip(1))
             .arg(format!("--team={}/{}/{}", team.first, team.count, team.total))
+            .args(std::env::args_os().skip(1))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Signals from a terminal come through this process, once.

@@ -39,6 +39,12 @@ impl RequestBook {
     }
 }
 
+/// True where a length is said: also for no bytes, in the methods that are about content
+/// (RFC 9110, section 8.6). Without it some servers answer them with 411.
+fn has_content(config: &Config) -> bool {
+    !config.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&config.method.as_str())
+}
+
 fn write_request(out: &mut Vec<u8>, config: &Config, target: &Target) {
     let mut line = |text: &str| {
         out.extend_from_slice(text.as_bytes());
@@ -55,7 +61,10 @@ fn write_request(out: &mut Vec<u8>, config: &Config, target: &Target) {
     for (name, value) in &config.headers {
         line(&format!("{name}: {value}"));
     }
-    if !config.body.is_empty() && !config.has_header("Content-Length") {
+    if has_content(config)
+        && !config.has_header("Content-Length")
+        && !config.has_header("Transfer-Encoding")
+    {
         line(&format!("Content-Length: {}", config.body.len()));
     }
     if config.close && !config.has_header("Connection") {
@@ -63,4 +72,56 @@ fn write_request(out: &mut Vec<u8>, config: &Config, target: &Target) {
     }
     line("");
     out.extend_from_slice(&config.body);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{self, Command};
+
+    /// The first request of a command line, as text.
+    fn request(args: &[&str]) -> String {
+        let words = ["http://127.0.0.1/a"].iter().chain(args).map(std::ffi::OsString::from);
+        let Ok(Command::Load(config)) = args::parse(words) else { panic!("{args:?}") };
+        let book = RequestBook::new(&config);
+        String::from_utf8(book.bytes(book.range(0, 1)).to_vec()).unwrap()
+    }
+
+    #[test]
+    fn headers_that_are_given_replace_the_usual_ones() {
+        let text = request(&["-H", "host: b", "-H", "X: 1", "-H", "Accept: a/b", "--close"]);
+        let agent = concat!("deadheat-load/", env!("CARGO_PKG_VERSION"));
+        let wanted = format!(
+            "GET /a HTTP/1.1\r\nUser-Agent: {agent}\r\nhost: b\r\nX: 1\r\nAccept: a/b\r\n\
+             Connection: close\r\n\r\n"
+        );
+        assert_eq!(text, wanted);
+    }
+
+    /// Once, a POST without a body had no length, which some servers answer with 411.
+    #[test]
+    fn methods_about_content_say_its_length_also_of_none() {
+        for (args, wanted) in [
+            (&["--body", "abc"][..], Some("3")),
+            (&["--body", ""], Some("0")),
+            (&["-X", "POST"], Some("0")),
+            (&["-X", "PUT"], Some("0")),
+            (&["-X", "DELETE"], None),
+            (&["-X", "DELETE", "--body", "ab"], Some("2")),
+            (&[], None),
+            (&["-H", "Transfer-Encoding: chunked", "--body", "0\r\n\r\n"], None),
+            (&["-X", "POST", "-H", "content-length: 7"], None),
+        ] {
+            let text = request(args);
+            let length = text.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+            assert_eq!(length, wanted, "{args:?}");
+        }
+    }
+
+    /// Once, an empty --body was sent with GET.
+    #[test]
+    fn a_body_makes_a_post_even_when_it_is_empty() {
+        assert!(request(&["--body", ""]).starts_with("POST /a "));
+        assert!(request(&["--body", "", "-X", "PUT"]).starts_with("PUT /a "));
+    }
 }

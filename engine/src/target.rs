@@ -1,7 +1,11 @@
 //! Where the load goes: `http://host:port/path` or `unix:/socket:/path`.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long one of several addresses of a host has to take a connection.
+const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
@@ -57,8 +61,17 @@ impl Target {
 fn resolve(host: &str) -> Result<Address, String> {
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
     let full = if has_port { host.to_owned() } else { format!("{host}:80") };
-    let mut found = full.to_socket_addrs().map_err(|error| error.to_string())?;
-    found.next().map(Address::Tcp).ok_or_else(|| "the host has no address".to_owned())
+    let found = full.to_socket_addrs().map_err(|error| error.to_string())?;
+    let address = choose(&found.collect::<Vec<_>>());
+    address.map(Address::Tcp).ok_or_else(|| "the host has no address".to_owned())
+}
+
+/// Of several addresses of a host the first that takes a connection, as `localhost` is `::1` and
+/// 127.0.0.1, and many a server listens on one of them; the first of all where none does.
+fn choose(found: &[SocketAddr]) -> Option<SocketAddr> {
+    let answers = |address: &&SocketAddr| TcpStream::connect_timeout(address, LOOK).is_ok();
+    let several = (found.len() > 1).then(|| found.iter().find(answers)).flatten();
+    several.or(found.first()).copied()
 }
 
 #[cfg(test)]
@@ -78,6 +91,19 @@ mod tests {
         let target = Target::parse("unix:/run/app.sock:/users/1").unwrap();
         assert_eq!(target.address, Address::Unix("/run/app.sock".into()));
         assert_eq!(target.path, "/users/1");
+    }
+
+    /// Once, only the first address of a host was tried: `localhost` was refused where it is `::1`
+    /// first and the server listens on 127.0.0.1.
+    #[test]
+    fn a_host_of_several_addresses_is_the_one_that_listens() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let listens = listener.local_addr().unwrap();
+        let closed = SocketAddr::new([127, 0, 0, 2].into(), listens.port());
+        assert_eq!(choose(&[closed, listens]), Some(listens));
+        assert_eq!(choose(&[closed, closed]), Some(closed));
+        assert_eq!(choose(&[closed]), Some(closed));
+        assert_eq!(choose(&[]), None);
     }
 
     #[test]

@@ -249,7 +249,16 @@ fn expectations_are_checked_from_the_first_response() {
 
 #[test]
 fn wrong_usage_has_its_own_exit_code() {
-    for args in [&["--nope"][..], &[], &["http://127.0.0.1/", "-c", "0"], &["https://x/"]] {
+    for args in [
+        &["--nope"][..],
+        &[],
+        &["http://127.0.0.1/", "-c", "0"],
+        &["https://x/"],
+        // Once, what had no effect was taken without a word.
+        &["http://127.0.0.1/", "--null-body", "x"],
+        &["http://127.0.0.1/", "--null-server", "0"],
+        &["http://127.0.0.1/", "--json", "--stream"],
+    ] {
         let output = common::engine(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(!output.stderr.is_empty(), "{args:?}");
