@@ -1,5 +1,8 @@
 """What an inspection says of real servers, most of which misbehave on purpose."""
 
+import pytest
+
+from deadheat.campaign import inspection
 from deadheat.campaign.build import Built
 from deadheat.campaign.inspection import Inspection, inspect
 from deadheat.campaign.prepare import Candidate
@@ -13,6 +16,12 @@ def candidate(name: str) -> Candidate:
     server = load_server(folder, CATALOG / "recipes")
     built = Built(server, "key", folder, "", 0.0, {}, {}, cached=True)
     return Candidate(contender(server), built, "1.0", None)
+
+
+@pytest.fixture(autouse=True)
+def served_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where that is too short for a busy machine, it is served patiently."""
+    monkeypatch.setattr(inspection, "SERVE_S", 0.2)
 
 
 def test_a_good_server_is_served_to_every_connection(world: World) -> None:

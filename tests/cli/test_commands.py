@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.campaign import inspection
 from deadheat.catalog import Server, load_catalog
 from deadheat.cli.install import install_missing
 from deadheat.errors import DeadheatError
@@ -35,7 +36,10 @@ def test_verify_as_json(deadheat: Deadheat) -> None:
     assert row["idle_memory_bytes"] > 0
 
 
-def test_verify_goes_on_from_what_is_kept(deadheat: Deadheat, tmp_path: Path) -> None:
+def test_verify_goes_on_from_what_is_kept(
+    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspection, "SERVE_S", 0.2)
     kept = tmp_path / "kept.json"
     first = deadheat("verify", "hello", "--load", "3,9", "-o", str(kept))
     assert first.code == 0
