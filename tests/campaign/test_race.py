@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from deadheat.campaign.racer import Racer
+from deadheat.campaign.standings import Standings
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Exited, HostError, Sample
 from deadheat.host.fake import FakeHost, FakeServer
@@ -201,11 +203,30 @@ def test_a_server_that_dies_while_it_is_warmed(fake: FakeWorld) -> None:
 
 def test_without_any_server_nothing_is_measured(fake: FakeWorld) -> None:
     fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
-    with pytest.raises(DeadheatError, match="no contender could be started"):
+    with pytest.raises(DeadheatError, match="no contender is left to measure"):
         fake.conduct(protocol())
     assert fake.trials() == []
     assert fake.rows("SELECT count(*) AS n FROM contender WHERE fault IS NULL") == [{"n": 0}]
     assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
+
+
+def test_a_race_whose_last_rival_is_gone_ends(fake: FakeWorld) -> None:
+    """Regression: the canaries were measured on for blocks, beside nobody."""
+    fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
+    with pytest.raises(DeadheatError, match="no contender is left to measure"):
+        fake.conduct(protocol(canary=True, connections=[10], stopping=SETTLE))
+    assert fake.trials() == []
+    assert fake.left_running() == []
+
+
+def test_a_url_where_nothing_answers_is_told_before_anything_is_measured(fake: FakeWorld) -> None:
+    """Regression: the null server was raced first, alone."""
+    dead = Racer("127.0.0.1:9", "rival", (), any_body=True, url="http://127.0.0.1:9/")
+    with pytest.raises(DeadheatError, match="nothing answers there") as caught:
+        fake.conduct(protocol(canary=True), extra=(dead,))
+    assert caught.value.hint is not None
+    assert fake.host.processes == {}
+    assert fake.rows("SELECT * FROM run") == []
 
 
 def test_without_any_build_there_is_an_error_and_a_kept_run(fake: FakeWorld) -> None:
@@ -267,6 +288,11 @@ def test_a_race_ends_when_its_order_is_settled(fake: FakeWorld) -> None:
     assert json.loads(run["conclusion"])["why"] == "settled"
     assert fake.host.now_s() < 600
     assert {trial["invocation"] for trial in fake.trials()} >= {1, 2}
+
+
+def test_one_server_alone_is_not_settled_without_a_valid_trial() -> None:
+    """Regression: a server that answered nothing rightly was "settled"."""
+    assert not Standings(protocol(stopping=SETTLE), ["alone"]).last_look().settled
 
 
 def test_a_race_that_does_not_settle_ends_with_its_budget(tmp_path: Path) -> None:

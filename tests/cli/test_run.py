@@ -177,7 +177,8 @@ def test_a_url_that_is_none_is_told(deadheat: Deadheat, url: str, told: str) -> 
 def test_a_url_where_nothing_answers_is_told(deadheat: Deadheat) -> None:
     ended = deadheat("run", *BRIEF, "--url", "http://127.0.0.1:9/")
     assert ended.code == 1
-    assert "nothing answers there" in ended.err
+    assert ended.err.startswith("error: http://127.0.0.1:9/: nothing answers there")
+    assert "way out: start it first" in ended.err
 
 
 def test_heats_run_on_real_servers_with_the_canaries_in_each(

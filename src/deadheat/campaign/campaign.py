@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from deadheat.campaign import lifecycle
 from deadheat.campaign.alone import Alone
 from deadheat.campaign.build import Builder
 from deadheat.campaign.enter import enter_contenders, enter_racers, require_rivals
@@ -39,7 +40,13 @@ class Plan:
 
 
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
-    """Build, race and keep; returns the run's id. An interrupt ends the run and keeps it."""
+    """Build, race and keep; returns the run's id. An interrupt ends the run and keeps it.
+
+    A server that runs already has to answer before anything is begun.
+    """
+    for racer in plan.extra:
+        if racer.url is not None:
+            lifecycle.start(world, racer)
     run: Run | None = None
     known: dict[str, Any] = {}
     if plan.protocol.residency == "alone":
@@ -56,8 +63,8 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     except KeyboardInterrupt:
         if run is None:
             raise
-        told = f"interrupted: what was measured is kept; deadheat run --resume {run.id} goes on"
-        listen(Happened(told, trouble=True))
+        goes_on = "" if plan.extra else f"; deadheat run --resume {run.id} goes on"
+        listen(Happened(f"interrupted: what was measured is kept{goes_on}", trouble=True))
     return run.id
 
 
@@ -95,9 +102,8 @@ def _race(
     race = Race(world, protocol, store, run.id, entrants, plan.seed, listen, past)
     look = race.run()
     if not race.standings.rivals_left:
-        raise DeadheatError(
-            "no contender could be started", "the reasons stand above; `deadheat verify` tells more"
-        )
+        more = "; `deadheat verify` tells more" if plan.contenders else ""
+        raise DeadheatError("no contender is left to measure", f"the reasons stand above{more}")
     ended = {"settle": "budget spent", "fixed": "all repetitions done"}
     why = "settled" if look.settled else ended[protocol.stopping.kind]
     run.conclusion |= {"why": why, "share": look.share, "look": look.number}

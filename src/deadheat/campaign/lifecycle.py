@@ -19,9 +19,9 @@ LEFT_RUNNING = Exited(exit_code=0, elapsed_s=0.0, survivors=0, killed=False)
 class StartFailed(DeadheatError):
     """The server exited, never got ready, or answered wrongly; `log_tail` is its last words."""
 
-    def __init__(self, message: str, log_tail: str) -> None:
+    def __init__(self, message: str, log_tail: str, hint: str | None = None) -> None:
         shown = "\n".join(f"  | {line}" for line in log_tail.splitlines()[-10:])
-        super().__init__(f"{message}\n{shown}" if shown else message)
+        super().__init__(f"{message}\n{shown}" if shown else message, hint)
         self.reason = message
         self.log_tail = log_tail
 
@@ -50,7 +50,8 @@ class Resident:
 
     @property
     def path(self) -> str:
-        return urlsplit(self.url).path or "/"
+        parts = urlsplit(self.url)
+        return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
 def start(world: World, racer: Racer) -> Resident:
@@ -143,9 +144,10 @@ def _join(world: World, racer: Racer, url: str) -> Resident:
     """A server that runs already: it has to answer at once."""
     resident = Resident(racer, "", urlsplit(url).port or 80, "", 0.0)
     answer = first_answer(world.server_host, resident.address, resident.path)
-    fault = _fault(racer, answer) if answer is not None else "nothing answers there"
-    if fault is not None:
-        raise StartFailed(f"{url}: {fault}", "")
+    if answer is None:
+        raise StartFailed(f"{url}: nothing answers there", "", "start it first, or see its port")
+    if (fault := _fault(racer, answer)) is not None:
+        raise StartFailed(f"{url}: {fault}", "", "name a page of it that answers with 200")
     return resident
 
 

@@ -126,7 +126,7 @@ class Race:
                 starting_s=starting_s,
                 more_heats=bool(waiting),
             )
-            while started and self._another_block(heat, moment, before):
+            while _rivals_of(started) and self._another_block(heat, moment, before):
                 moment = self._block(heat, started, moment, before)
             return moment
         finally:
@@ -204,9 +204,7 @@ class Race:
         """The median rate of each rival at the highest level; who has none is told."""
         connections = max(self._protocol.connections)
         rates_per_s = []
-        for one in started:
-            if one.entrant.racer.role != "rival":
-                continue
+        for one in _rivals_of(started):
             rate_per_s = self.standings.rate_per_s(one.name, connections)
             if rate_per_s is not None:
                 rates_per_s.append((one, rate_per_s))
@@ -294,3 +292,8 @@ class Race:
 
     def _now_s(self) -> float:
         return self._world.server_host.now_s() - self._begun_s
+
+
+def _rivals_of(started: Sequence[Started]) -> list[Started]:
+    """Without one of them a block would measure our own servers alone."""
+    return [one for one in started if one.entrant.racer.role == "rival"]

@@ -168,8 +168,9 @@ class Standings:
         self._last = Look(number, share, self._all_settled(share))
 
     def _all_settled(self, share: float) -> bool:
-        """Every neighbouring pair decided at every level; one rival alone has no neighbour."""
-        if len(self._rivals) < 2:
-            return True
+        """Every neighbouring pair decided at every level; one rival alone needs a valid rate."""
+        if len(self._rivals) == 1:
+            (alone,) = self._rivals
+            return all(level.rates.get(alone) for level in self._levels.values())
         rankings = [self.ranking(level, share) for level in self._protocol.connections]
         return all(ranking is not None and ranking.settled for ranking in rankings)

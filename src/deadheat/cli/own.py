@@ -37,7 +37,7 @@ def _commanded(command: Sequence[str]) -> Iterator[Racer]:
     yield Racer(
         name=Path(command[0]).name,
         role="rival",
-        command=(str(Path(program).resolve()), *command[1:]),
+        command=(str(Path(program).absolute()), *command[1:]),  # a venv's python is a link
         cwd=str(Path.cwd()),
         any_body=True,
     )
