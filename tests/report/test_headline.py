@@ -48,4 +48,4 @@ def test_what_is_left_out_is_said_with_the_checks_that_failed(tmp_path: Path) ->
 def test_nothing_measured_is_no_answer(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("alpha")
-    assert told(run)[0] == "Nothing is ranked at this level"
+    assert told(run)[0] == "No ranks at this level: no trial is valid"

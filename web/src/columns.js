@@ -33,7 +33,7 @@ function order(rows) {
       key: "server",
       label: "server",
       sort: (row) => row.name.toLowerCase(),
-      cell: server,
+      cell: (row) => server(row, rows.some((one) => one.ranked)),
       className: "server",
       header: true,
     },
@@ -52,9 +52,9 @@ function order(rows) {
       key: "ratio",
       label: "% of the\nfastest",
       title: "The ratio of the rates, block by block, with its interval.",
-      sort: (row) => (row.ranked ? row.standing.ratio_to_leader?.ratio ?? null : null),
+      sort: (row) => row.standing.ratio_to_leader?.ratio ?? null,
       fastFirst: true,
-      cell: (row) => (row.ranked ? words.ofLeader(row.standing.ratio_to_leader) : words.NONE),
+      cell: (row) => words.ofLeader(row.standing.ratio_to_leader),
       className: "ratio",
     },
     {
@@ -68,20 +68,21 @@ function order(rows) {
 
 /** Percent of the leader, from 0 to the furthest whisker. */
 function whiskerScale(rows) {
-  const leader = rows.find((row) => row.ranked)?.rate ?? Math.max(1, ...rows.map((row) => row.rate ?? 0));
+  const leader = rows.find((row) => row.standing.ratio_to_leader?.ratio === 1)?.rate ?? Math.max(1, ...rows.map((row) => row.rate ?? 0));
   const ends = rows.map((row) => (row.ranked
     ? Math.min(row.standing.ratio_to_leader?.high ?? 1, 2)
-    : (row.rate ?? 0) / leader));
+    : row.standing.ratio_to_leader?.ratio ?? (row.rate ?? 0) / leader));
   return { leader, most: Math.max(1, ...ends) };
 }
 
-function server(row) {
+/** Why it has no rank is told where others have one, or where it has no valid trial either. */
+function server(row, ranks) {
   const { contender, standing, panel } = row;
   const told = [contender.language, contender.version].filter(Boolean).join(" · ");
   return [
     h("a", { class: "clamp", href: `#${panel}`, dir: "auto" }, row.name),
     told ? h("span", { class: "told", dir: "auto", title: told }, told) : null,
-    row.ranked ? null : h("span", { class: "why" }, `not ranked: ${standing.reason ?? "no reason kept"}`),
+    row.ranked || (row.valid && !ranks) ? null : h("span", { class: "why", title: standing.reason }, `not ranked: ${standing.reason ?? "no reason kept"}`),
   ];
 }
 

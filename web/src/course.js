@@ -11,21 +11,27 @@ const OWN_TIME = "its own seconds under load, gaps left out";
 /** Trials one after the other: `begins_s[i]` is where the i-th stands on its server's own clock. */
 function clock(trials) {
   const lengths = trials.map(({ series }) => Math.max(series?.rate_at_s.at(-1) ?? 0, series?.usage_at_s.at(-1) ?? 0) || 1);
-  return { lengths, begins_s: lengths.map((_, i) => sum(lengths.slice(0, i))) };
+  return { lengths, begins_s: lengths.map((_, i) => sum(lengths.slice(0, i))), domain: [0, sum(lengths)] };
+}
+
+/** Where a trial's point stands on the line of its windows, if it has one. */
+function middle_s({ series }, length_s) {
+  const at = series?.rate_at_s ?? [];
+  return at.length ? (at[0] + at.at(-1)) / 2 : length_s / 2;
 }
 
 /** Every trial's rate, its windows as a fine line; starts are ruled off. */
 export function rateFigure(trials, middle) {
   const caption = "Rate over time";
   if (!trials.some((trial) => trial.rate_per_s)) return missing(caption, "No trial ended with a rate.");
-  const { begins_s, lengths } = clock(trials);
-  const points = trials.map((trial, i) => ({ at_s: begins_s[i] + lengths[i] / 2, rate: trial.rate_per_s, valid: trial.valid }))
+  const { begins_s, lengths, domain } = clock(trials);
+  const points = trials.map((trial, i) => ({ at_s: begins_s[i] + middle_s(trial, lengths[i]), rate: trial.rate_per_s, valid: trial.valid }))
     .filter((point) => point.rate);
   const windows = trials.flatMap(({ series }, i) => (series?.rate_at_s ?? []).map((at, j) =>
     ({ trial: i, at_s: begins_s[i] + at, rate: series.rate_per_s[j] })));
   const starts = firsts(trials).map((i) => ({ at_s: begins_s[i], name: `start ${trials[i].invocation}` }));
   return figure(caption, `Requests per second of ${points.length} trials; filled: valid, hollow: failed a check.`, {
-    x: { label: OWN_TIME, ticks: 6 },
+    x: { label: OWN_TIME, ticks: 6, domain },
     y: { label: "requests/s", zero: true, nice: true, ticks: 5, tickFormat: short },
     marks: [
       gridY({ ticks: 5 }), ruleY([0], { stroke: "var(--line)" }),
@@ -53,12 +59,12 @@ export function memoryFigure(trials) {
 }
 
 function usageFigure(caption, label, unit, trials, value, written) {
-  const { begins_s } = clock(trials);
+  const { begins_s, domain } = clock(trials);
   const points = trials.flatMap(({ at_s, series }, i) => (series?.usage_at_s ?? []).map((at, j) =>
     ({ trial: i, run_s: at_s + at, at_s: begins_s[i] + at, value: value(series, j) })));
   if (!points.length) return missing(caption, "The host did not tell.");
   return figure(caption, `${label}, by trial.`, {
-    x: { label: OWN_TIME, ticks: 6 },
+    x: { label: OWN_TIME, ticks: 6, domain },
     y: { label: unit, zero: true, nice: true, ticks: 5 },
     marks: [
       gridY({ ticks: 5 }), ruleY([0], { stroke: "var(--line)" }),

@@ -19,15 +19,16 @@ export function link(address) {
 
 /** A table with a header row; cells are strings or elements, numbers stand right. */
 export function table(caption, headers, rows) {
+  const right = headers.map((_, i) => rows.every((cells) => numeric(cells[i])));
   return h(
     "table",
     { class: "small" },
     h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, headers.map((text) => h("th", { scope: "col" }, text)))),
+    h("thead", {}, h("tr", {}, headers.map((text, i) => h("th", { scope: "col", class: i && right[i] ? "number" : null }, text)))),
     h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, i) =>
       i === 0
         ? h("th", { scope: "row" }, h("span", { class: "clamp", dir: "auto" }, cell))
-        : h("td", { class: numeric(cell) ? "number" : null }, cell))))),
+        : h("td", { class: right[i] ? "number" : null }, cell))))),
   );
 }
 

@@ -6,7 +6,7 @@ import { h, scrolling, table } from "./dom.js";
 const HEIGHT = 240;
 
 /**
- * `options` are Plot's; `label` says in a sentence what the chart shows; `headers` and `rows` are
+ * `options` are Plot's; one with a `width` may take the whole page, others half of it; `label` says in a sentence what the chart shows; `headers` and `rows` are
  * its figures as text.
  */
 export function figure(caption, label, options, headers, rows) {
@@ -17,7 +17,7 @@ export function figure(caption, label, options, headers, rows) {
     marginBottom: 36,
     className: "chart",
     ...options,
-    width: Math.max(280, Math.min(options.width ?? 640, room())),
+    width: Math.max(280, Math.min(options.width ?? 640, room(options.width))),
   });
   // The chart is one image to a screen reader; Plot's labels of its parts would be noise.
   for (const part of chart.querySelectorAll("[aria-label]")) {
@@ -40,8 +40,8 @@ export function missing(caption, why) {
   return h("figure", { class: "missing" }, h("figcaption", {}, caption), h("p", {}, why));
 }
 
-/** Half of the page on a wide screen, all of it on a phone; in pixels. */
-function room() {
+/** In pixels: half of the page on a wide screen, all of it on a phone or where it is asked for. */
+function room(whole) {
   const width = document.getElementById("page").clientWidth;
-  return width < 800 ? width - 32 : Math.floor((width - 96) / 2);
+  return width < 800 ? width - 32 : Math.floor((width - 96) / (whole ? 1 : 2));
 }

@@ -62,19 +62,21 @@ function decay(report, connections) {
   const fell = series.filter(({ shares: list }) => list.at(-1) < DECAYED);
   const ends = fell.map(({ name, shares: list }) => ({ name, trial: list.length, share: 100 * list.at(-1) }));
   const most = Math.max(...points.map((point) => point.trial));
+  const of = words.plural(series.length, "server");
   const told = fell.length
-    ? `${fell.length} of ${series.length} ended a start more than 10 % below its first trial: ${fell.map((one) => one.name).join(", ")}.`
-    : `None of ${series.length} servers ended a start more than 10 % below its first trial.`;
+    ? `${fell.length} of ${of} ended a start more than 10 % below its first trial: ${fell.map((one) => one.name).join("; ")}.`
+    : `Of ${of} none ended a start more than 10 % below its first trial.`;
+  const up = percents(points.map((point) => point.share));
   return [section("decay", "Over the life of a start", [
     h("p", { dir: "auto" }, told),
     figure("Rate by trial since the start", `Each server's rate by trial since its start, in percent of that start's first trial, the mean over starts. ${told}`, {
-      width: 960, marginRight: 140,
-      x: { label: "trial since the start", ticks: most > 12 ? 10 : Array.from({ length: most }, (_, i) => i + 1), tickFormat: "d" },
-      y: { label: "% of the first", zero: true, nice: true, ticks: 5 },
+      width: 960, marginRight: narrow() ? 110 : 220,
+      x: { label: "trial since the start", labelAnchor: "center", ticks: most > 12 ? 10 : Array.from({ length: most }, (_, i) => i + 1), tickFormat: "d" },
+      y: { label: "% of the first", ...up },
       marks: [
-        gridY({ ticks: 5 }), ruleY([100], { stroke: "var(--muted)" }),
+        gridY({ ticks: up.ticks }), ruleY([100], { stroke: "var(--muted)" }),
         line(points, { x: "trial", y: "share", z: "name", stroke: (point) => (point.fell ? "var(--orange)" : "var(--muted)"), strokeOpacity: (point) => (point.fell ? 1 : 0.5) }),
-        text(spaced(ends), { x: "trial", y: "place", text: "name", textAnchor: "start", dx: 6, fill: "var(--orange)" }),
+        text(spaced(ends, up), { x: "trial", y: "place", text: narrow() ? "brief" : "name", textAnchor: "start", dx: 6, fill: "var(--orange)" }),
       ],
     }, ["server", ...Array.from({ length: most }, (_, i) => String(i + 1))],
     series.map(({ name, shares: list }) => [name, ...Array.from({ length: most }, (_, i) => (list[i] === undefined ? words.NONE : String(Math.round(100 * list[i]))))])),
@@ -94,13 +96,38 @@ function shares(trials) {
     Math.exp(lists.reduce((total, list) => total + Math.log(list[i] / list[0]), 0) / lists.length));
 }
 
-/** Labels pushed down until none touches the one above; `place` is where they stand. */
-function spaced(ends, apart = 7) {
-  let above = Infinity;
-  return [...ends].sort((a, b) => b.share - a.share).map((end) => {
-    above = Math.min(end.share, above - apart);
-    return { ...end, place: above };
-  });
+const TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
+const narrow = () => document.getElementById("page").clientWidth < 800;
+
+/** Plot's scale of percents: from 0, or by ratio where something more than doubled. */
+function percents(shares) {
+  const most = Math.max(100, ...shares);
+  if (most <= 200) return { type: "linear", domain: [0, most], ticks: 5 };
+  const least = Math.min(80, ...shares);
+  return { type: "log", domain: [least, most], ticks: TICKS.filter((tick) => tick >= least && tick <= most), tickFormat: String };
+}
+
+/**
+ * Ends of lines with a `place` for each name: as near to its end as names that do not touch allow,
+ * those that would touch around their mean, none below the plane. `brief` fits a phone.
+ */
+function spaced(ends, { type, domain }) {
+  const [to, from] = type === "log" ? [Math.log, Math.exp] : [Number, Number];
+  const [low, high] = domain.map(to);
+  const apart = (high - low) / 13;
+  const first = ({ sum, count }) => Math.max(low, sum / count - (apart * (count - 1)) / 2);
+  const sorted = [...ends].sort((a, b) => a.share - b.share);
+  const blocks = [];
+  for (const end of sorted) {
+    let block = { sum: to(end.share), count: 1 };
+    while (blocks.length && first(blocks.at(-1)) + apart * blocks.at(-1).count > first(block)) {
+      const above = blocks.pop();
+      block = { sum: above.sum + block.sum, count: above.count + block.count };
+    }
+    blocks.push(block);
+  }
+  const places = blocks.flatMap((block) => Array.from({ length: block.count }, (_, i) => from(first(block) + apart * i)));
+  return sorted.map((end, i) => ({ ...end, place: places[i], brief: end.name.length > 15 ? `${end.name.slice(0, 14)}…` : end.name }));
 }
 
 function offered(report) {

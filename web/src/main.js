@@ -6,7 +6,7 @@ import { loads } from "./loads.js";
 import { matter } from "./matter.js";
 import { panels } from "./panel.js";
 import { firstChoice, ranking } from "./ranking.js";
-import { panelId } from "./rows.js";
+import { mainLevel, panelId } from "./rows.js";
 
 const NAME_MAX = 40;
 
@@ -17,7 +17,7 @@ let chosen = null;
 export function show(report) {
   chosen ??= firstChoice(report);
   if (!report.levels.some((level) => level.connections === chosen.connections)) {
-    chosen.connections = report.levels.at(-1)?.connections ?? null;
+    chosen.connections = mainLevel(report);
   }
   const focused = document.activeElement?.id;
   const open = new Set([...page.querySelectorAll("details[open][id]")].map((one) => one.id));

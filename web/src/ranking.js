@@ -2,7 +2,7 @@
 
 import { columns, GROUPS } from "./columns.js";
 import { h, scrolling } from "./dom.js";
-import { comparisons, rowsAt } from "./rows.js";
+import { comparisons, mainLevel, rowsAt } from "./rows.js";
 import { plural } from "./words.js";
 
 const ANY = "";
@@ -12,7 +12,7 @@ export function firstChoice(report) {
   const wide = matchMedia("(min-width: 60rem)").matches;
   const names = comparisons(report);
   return {
-    connections: report.levels.at(-1)?.connections ?? null,
+    connections: mainLevel(report),
     name: "",
     language: ANY,
     kind: ANY,

@@ -30,6 +30,12 @@ export function rowsAt(report, connections) {
   });
 }
 
+/** The last level at which anything was measured. */
+export function mainLevel(report) {
+  const levels = report.levels.map((one) => one.connections);
+  return levels.findLast((connections) => rowsAt(report, connections).some((row) => row.rate)) ?? levels.at(-1) ?? null;
+}
+
 /** The id of the panel of a report's i-th contender. */
 export const panelId = (i) => `server-${i}`;
 

@@ -8,14 +8,14 @@ const PAD = 6;
 
 /** `scale`: the leader's rate, and the largest ratio that has to fit. */
 export function whisker(row, scale) {
-  const { ratio, low, high } = row.ranked ? row.standing.ratio_to_leader ?? {} : {};
+  const { ratio, low, high } = row.standing.ratio_to_leader ?? {};
   const x = place(scale);
   const middle = HEIGHT / 2;
   const length = ratio ?? (row.rate ?? 0) / scale.leader;
   const known = low !== undefined && low !== null && high <= 30 * low;
   return svg("svg", { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
     svg("rect", {
-      class: row.ranked ? "bar" : "bar doubtful",
+      class: row.cell?.doubtful === false ? "bar" : "bar doubtful",
       x: x(0), y: middle - 4, width: Math.max(0, x(length) - x(0)), height: 8,
     }),
     known && low !== high ? [

@@ -18,7 +18,9 @@ def answer(view: RunView, level: Level) -> str:
         return "This run searched for the highest rate that holds an objective"
     ranking, ranked = level.ranking, level.ranked
     if ranking is None or not ranked:
-        return "Nothing is ranked at this level"
+        valid = any(one.cell.valid for one in level.standings)
+        why = "no comparison has an interval" if valid else "no trial is valid"
+        return f"No ranks at this level: {why}"
     leaders = [one for one in ranked if one.row and one.row.rank_low == 1]
     if len(ranked) == 1:
         return f"{ranked[0].name} alone is ranked"
@@ -44,8 +46,9 @@ def trust(view: RunView, analysis: Analysis, level: Level) -> str:
             if failed
             else f"All {words.count(len(trials), 'trial')} passed every check"
         )
+    ranked = level.ranked
     left_out = [standing for standing in level.standings if not standing.ranked]
-    if left_out and view.races:
+    if left_out and ranked and view.races:
         told.append(f"Not ranked: {_names(left_out)}{_failed_gates(left_out)}")
     if analysis.blocks and view.state != "complete":
         told.append(f"The run is not complete ({view.state})")

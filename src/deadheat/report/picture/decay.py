@@ -34,7 +34,8 @@ def draw(view: RunView, analysis: Analysis) -> str | None:
     ]
     decayed = sum(share[-1] < DECAYED for _, share in fell)
     of = words.count(len(fell), "server")
-    title = f"{decayed or 'None'} of {of} ended a start more than 10 % below its first trial"
+    who = f"{decayed} of {of}" if decayed else f"Of {of} none"
+    title = f"{who} ended a start more than 10 % below its first trial"
     parts = lines.plane(title, _across(shown), _up(shown), shown)
     below = lines.HEIGHT + 16
     foot = footer(view, analysis, below, whiskers=False)
