@@ -154,6 +154,13 @@ fn write_client(out: &mut String, document: &Document) -> std::fmt::Result {
         write!(out, ", {cpu_us:.2} us a request")?;
     }
     writeln!(out, ", busiest thread {:.0} %", client.busiest_thread_share * 100.0)?;
+    if let Some(calibration) = &document.calibration {
+        let (null_rate, share) = (calibration.null_rate_per_s, calibration.share * 100.0);
+        writeln!(
+            out,
+            "  calibration: {null_rate:.1} ok/s of a null server, {share:.0} % of it here"
+        )?;
+    }
     for limit in &document.limits {
         writeln!(
             out,

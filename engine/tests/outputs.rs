@@ -170,6 +170,18 @@ fn the_summary_says_all_that_decides_the_exit_code() {
     }
 }
 
+/// Once, a calibration was only told of where the client was the limit.
+#[test]
+fn the_summary_tells_of_a_calibration() {
+    let tallies = [Tally::default(), tally(&[(Class::Ok, 100)])];
+    let mut document = document(&["-c", "1"], &Run { tallies, responses: vec![100], ..run() });
+    report::add_calibration(&mut document, 200.0);
+    assert_eq!(document.calibration.as_ref().map(|part| part.share), Some(0.25));
+    let text = summary::of(&document);
+    let told = "  calibration: 200.0 ok/s of a null server, 25 % of it here\n";
+    assert!(text.contains(told), "{text}");
+}
+
 #[test]
 fn the_summary_says_what_was_asked_for() {
     let line = |args: &[&str], processes| {

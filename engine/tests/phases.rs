@@ -117,6 +117,33 @@ fn requests_wait_in_the_backlog_while_no_connection_is_free() {
 }
 
 #[test]
+fn what_waits_when_the_load_ends_is_still_sent() {
+    let plan = plan(&["--rate", "10"]);
+    let mut session = open(&plan, 1);
+    assert!(!session.is_over(END), "90 requests wait for a connection");
+    connect(&mut session, END);
+    for _ in 0..90 {
+        assert!(!session.is_over(END));
+        session.received(0, ANSWER.as_bytes(), END, false);
+    }
+    assert!(session.is_over(END));
+    assert_eq!(session.tallies.each_ref().map(|tally| tally.count(Class::Ok)), [10, 80]);
+}
+
+#[test]
+fn only_a_closed_loop_has_time_to_gather_answers() {
+    let kept = plan(&[]);
+    let mut session = closed(&kept, 2);
+    assert_eq!(session.busy(), 0);
+    connect(&mut session, LOAD);
+    assert_eq!(session.busy(), 1);
+    let scheduled = plan(&["--rate", "10"]);
+    let mut session = open(&scheduled, 1);
+    connect(&mut session, LOAD);
+    assert_eq!(session.busy(), 0, "a request is out, and the next one is due");
+}
+
+#[test]
 fn idle_connections_take_turns() {
     let plan = plan(&["--rate", "10"]);
     let mut session = open(&plan, 3);
