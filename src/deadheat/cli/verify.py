@@ -1,9 +1,10 @@
 """`deadheat verify`: build, start, ask, load, stop; one line a server and how it behaves."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -13,7 +14,7 @@ from deadheat.campaign.inspection import Inspection, inspect
 from deadheat.campaign.prepare import prepare
 from deadheat.campaign.progress import Listener
 from deadheat.campaign.world import World
-from deadheat.catalog import Contender, Server, contender
+from deadheat.catalog import Catalog, Contender, Server, contender
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
@@ -21,6 +22,12 @@ from deadheat.errors import DeadheatError
 from deadheat.report.inspections import line, servers_page, summary
 
 ALL_LEVELS = (10, 100, 1000)
+# What the C library, curl, Java, Node and Erlang say of a host that does not resolve or answer.
+OUT_OF_REACH = re.compile(
+    r"Name or service not known|Temporary failure in name resolution|Could not resolve host"
+    r"|Network is unreachable|No route to host|UnknownHostException|Unknown host"
+    r"|ENOTFOUND|EAI_AGAIN|nxdomain"
+)
 
 
 @click.command("verify")
@@ -52,7 +59,8 @@ def command(
     """Build and start servers, check what they answer, and stop them.
 
     Status, media type and body decide; the rest is how the server behaves. With --load, so many
-    connections are opened, and those that get an answer are counted. No failure stops it.
+    connections are opened, and those that get an answer are counted. No failure stops it; one
+    that is the server's ends it with 1, a tool or a registry that is missing here does not.
 
     \b
     Examples:
@@ -73,7 +81,10 @@ def command(
                 click.echo(line(one))
     if page is not None:
         page.write_text(servers_page(kept.all, found), encoding="utf-8")
-    click.echo(json.dumps([o.to_json() for o in done], indent=2) if as_json else summary(done))
+    if as_json:
+        click.echo(json.dumps([one.to_json() for one in done], indent=2))
+    else:
+        click.echo(summary(done) + _recipes(done, found))
     sys.exit(1 if any(one.fault and not one.lacks for one in done) else 0)
 
 
@@ -96,7 +107,26 @@ def _inspect_all(
         (candidate,) = prepare([one], world.server_host, builder, listen)
         key = candidate.built.key if candidate.built else None
         earlier = kept.of(one.name, key, levels)
-        yield earlier or inspect(world, candidate, levels)
+        yield earlier or _without_registry(inspect(world, candidate, levels), one.server)
+
+
+def _without_registry(one: Inspection, server: Server) -> Inspection:
+    """A registry that a build could not reach is missing here; it is no fault of the server."""
+    said = OUT_OF_REACH.search(one.words)
+    if one.build_key is not None or one.lacks or said is None:
+        return one
+    return replace(
+        one,
+        fault=f"{server.name} is left out: its registry cannot be reached ({said.group()})",
+        words="",
+        lacks=(f"deadheat build {server.name}  # where it can be",),
+    )
+
+
+def _recipes(done: Iterable[Inspection], catalog: Catalog) -> str:
+    """How many of those missing here have run elsewhere, from upstream sources."""
+    tried = [o for o in done if o.lacks and catalog.servers[o.server].manifest.verified]
+    return f" ({len(tried)} of them a recipe, verified against upstream)" if tried else ""
 
 
 @dataclass(frozen=True, slots=True)
