@@ -229,6 +229,21 @@ def test_a_url_where_nothing_answers_is_told_before_anything_is_measured(fake: F
     assert fake.rows("SELECT * FROM run") == []
 
 
+def test_a_server_whose_answers_vary_is_told_unless_that_is_meant(fake: FakeWorld) -> None:
+    """Regression: a page with a time on it "answers nothing"; there was no way to race it."""
+    numbers = itertools.count(10)
+    fake.servers["own"] = FakeServer(answer=lambda _: GREETING[:-2] + b"%d" % next(numbers))
+    fake.rates["own"] = 500
+    own = Racer("own", "rival", ("own", "{port}"), any_body=True)
+    fake.conduct(protocol(), extra=(own,))
+    assert "own" not in {name for name, _ in order(fake)}
+    assert fake.troubles()[0].endswith("if they are meant to vary: --any-body")
+    fake.conduct(protocol(), extra=(replace(own, body_varies=True),))
+    assert "own" in {name for name, _ in order(fake)}
+    assert {("--any-body" in spec.command) for name, spec in fake.loads if name == "own"} == {True}
+    assert not any("--any-body" in spec.command for name, spec in fake.loads if name == "slow")
+
+
 def test_without_any_build_there_is_an_error_and_a_kept_run(fake: FakeWorld) -> None:
     fake.host.on_run(
         lambda command: command[0] == "maker", lambda *_: Completed(127, "", "", 0.1, 0.1)

@@ -1,6 +1,10 @@
 """What a user reads when something is wrong: what, and the way out. Before anything is measured."""
 
+import os
+import pty
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -155,3 +159,16 @@ def test_names_and_a_language_that_exclude_each_other(deadheat: Deadheat) -> Non
 def test_an_error_carries_its_way_out() -> None:
     error = DeadheatError("what went wrong", "the way out")
     assert (str(error), error.hint) == ("what went wrong", "the way out")
+
+
+@pytest.mark.parametrize("wanted", ["1", ""])
+def test_no_color_is_no_bold_either(wanted: str, tmp_path: Path) -> None:
+    """Regression: NO_COLOR took the colours, and left the rest of the escapes."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from deadheat.cli import main; main()"]
+    command += ["report", "--store", str(tmp_path / "none")]
+    env = {**os.environ, "NO_COLOR": wanted}
+    subprocess.run(command, stderr=theirs, env=env, timeout=60, check=False)
+    assert (b"\x1b" in os.read(ours, 65536)) is not bool(wanted)
+    os.close(ours)
+    os.close(theirs)

@@ -3,9 +3,12 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from deadheat.campaign.lifecycle import Resident
 from deadheat.campaign.racer import Racer
 from deadheat.cli.own import own_racers
+from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
 
 PROTOCOL = Protocol.model_validate(
@@ -33,3 +36,26 @@ def test_a_query_belongs_to_what_is_asked() -> None:
     url = "http://127.0.0.1:8080/search?q=x"
     racer = Racer("own", "rival", (), any_body=True, url=url)
     assert Resident(racer, "", 8080, "", 0.0).path == "/search?q=x"
+
+
+def test_a_page_of_the_users_server_can_be_named() -> None:
+    """Regression: a server that has nothing at / could not be raced."""
+    (one,) = own_racers(["python3", "{port}"], (), (), PROTOCOL, "/items?n=1")
+    resident = Resident(one, "1", 8080, "", 0.0)
+    assert resident.url == "http://127.0.0.1:8080/items?n=1"
+    assert resident.path == "/items?n=1"
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "any_body", "told"),
+    [
+        ((), "/items", False, "--path is for a command behind `--`"),
+        (("python3", "{port}"), "items", False, "--path 'items': expected what begins with /"),
+        ((), None, True, "--any-body is for a server of your own"),
+    ],
+)
+def test_an_option_without_a_server_to_speak_of_is_told(
+    command: tuple[str, ...], path: str | None, any_body: bool, told: str
+) -> None:
+    with pytest.raises(DeadheatError, match=told):
+        own_racers(command, (), (), PROTOCOL, path, any_body)

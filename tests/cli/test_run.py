@@ -72,6 +72,8 @@ def test_its_json_is_all_that_is_printed(deadheat: Deadheat, home: Path) -> None
     (run,) = rows(home, "SELECT id, seed FROM run")
     assert run["seed"] == 7
     assert run["id"] in json.dumps(told)
+    again = json.loads(deadheat("report", run["id"], "--format", "json").out)
+    assert told == again, "regression: what only the whole view reads was left out"
     assert rows(home, "SELECT name, workers FROM contender") == [
         {"name": "hello", "workers": 1},
         {"name": "hello:w2", "workers": 2},

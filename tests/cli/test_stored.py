@@ -29,6 +29,14 @@ def test_no_store_yet_is_told_alike_by_every_reader(deadheat: Deadheat, command:
     assert ended.way_out.startswith("measure something with deadheat run")
 
 
+def test_an_empty_file_is_no_store(deadheat: Deadheat, tmp_path: Path) -> None:
+    """Regression: a file without a byte was told in the words of the database."""
+    (tmp_path / "empty.sqlite").touch()
+    ended = deadheat("report", "--store", str(tmp_path / "empty.sqlite"))
+    assert ended.code == 1
+    assert "empty.sqlite is empty: no run was ever stored in it" in ended.err
+
+
 @pytest.mark.parametrize("command", READERS)
 def test_a_database_of_another_program_is_told_by_every_reader(
     deadheat: Deadheat, tmp_path: Path, command: str

@@ -6,7 +6,7 @@ from deadheat.campaign import lifecycle
 from deadheat.campaign.lifecycle import Resident, StartFailed
 from deadheat.campaign.progress import Doing, Happened, Listener
 from deadheat.campaign.racer import Racer
-from deadheat.campaign.verify import verify
+from deadheat.campaign.verify import first_answer, verify
 from deadheat.campaign.warm import Warmed, warm
 from deadheat.campaign.world import World
 from deadheat.protocol import Protocol
@@ -61,7 +61,8 @@ class Grid:
             self._store.add_start(
                 **kept, command=command, fault=error.reason, log_tail=error.log_tail
             )
-            raise self._unfit(entrant, error.reason, str(error)) from error
+            told = f"{error}\n  way out: {error.hint}" if error.hint else str(error)
+            raise self._unfit(entrant, error.reason, told) from error
         command = list(racer.command_at(resident.port))
         start_id = self._store.add_start(**kept, command=command, ready_s=resident.ready_s)
         try:
@@ -84,7 +85,7 @@ class Grid:
         card = verify(
             self._world.server_host, resident.address, racer.media_type, path=resident.path
         )
-        fault = None if racer.any_body else card.fault
+        fault = _varied(self._world, resident) if racer.any_body else card.fault
         self._store.update_start(start_id, card=card.to_json(), fault=fault)
         if fault is not None:
             raise self._unfit(entrant, fault, f"{racer.name} is not measured: {fault}")
@@ -117,3 +118,13 @@ class Grid:
         tail = lifecycle.log_tail(self._world, resident)
         ended = lifecycle.stop(self._world, resident)
         self._store.update_start(start_id, log_tail=tail, ended={"how": ended.how})
+
+
+def _varied(world: World, resident: Resident) -> str | None:
+    """What is wrong with a user's own server whose answers are not alike; None if they are."""
+    if resident.racer.body_varies:
+        return None
+    answers = [first_answer(world.server_host, resident.address, resident.path) for _ in range(2)]
+    if len({answer.body for answer in answers if answer is not None}) < 2:
+        return None
+    return "its answers are not alike; if they are meant to vary: --any-body"

@@ -42,7 +42,7 @@ class Resident:
 
     @property
     def url(self) -> str:
-        return self.racer.url or f"http://{HOST}:{self.port}/"
+        return self.racer.url or f"http://{HOST}:{self.port}{self.racer.path}"
 
     @property
     def address(self) -> tuple[str, int]:
@@ -157,7 +157,7 @@ def _await_ready(world: World, resident: Resident, begun_s: float) -> None:
     silence_s = SILENCE_S
     while host.now_s() - begun_s < racer.ready_s:
         asked_s = host.now_s()
-        answer = first_answer(host, resident.address, silence_s=silence_s)
+        answer = first_answer(host, resident.address, resident.path, silence_s)
         if (end := ended(world, resident)) is not None:
             raise _early_end(world, resident, end)
         if answer is not None and _fault(racer, answer) is None:
@@ -167,9 +167,9 @@ def _await_ready(world: World, resident: Resident, begun_s: float) -> None:
         last = answer or last
         host.sleep(ASK_INTERVAL_S)
     fault = _fault(racer, last) if last is not None else "it never answered"
-    raise StartFailed(
-        f"{racer.name} was not ready within {racer.ready_s:g} s: {fault}", log_tail(world, resident)
-    )
+    hint = "name a page of it that answers with 200: --path /PAGE" if racer.any_body else None
+    told = f"{racer.name} was not ready within {racer.ready_s:g} s: {fault}"
+    raise StartFailed(told, log_tail(world, resident), hint if last is not None else None)
 
 
 def _fault(racer: Racer, answer: Response) -> str | None:

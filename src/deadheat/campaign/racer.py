@@ -31,6 +31,8 @@ class Racer:
     media_type: str = "text/plain"
     slow_start: bool = False
     any_body: bool = False  # a command line or URL of the user's: its own first answer is the rule
+    body_varies: bool = False  # and not even that: of its answers the status alone is looked at
+    path: str = "/"  # of what is asked
     url: str | None = None  # where it runs already, and is not ours to start, freeze or stop
 
     def command_at(self, port: int) -> tuple[str, ...]:

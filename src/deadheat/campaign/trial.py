@@ -8,6 +8,7 @@ from deadheat.campaign import lifecycle
 from deadheat.campaign.evidence import Evidence
 from deadheat.campaign.gates import judge, steady_gate
 from deadheat.campaign.lifecycle import Resident, log_tail
+from deadheat.campaign.racer import Racer
 from deadheat.campaign.verify import BODY
 from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
@@ -19,6 +20,7 @@ from deadheat.store import Gate, TrialRecord
 SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
 ANSWERS_A_CONNECTION = 5
 SLICE_S_MAX = 3.0
+BODY_UNREAD = {"engine": ("--any-body",), "ab": ("-l",)}
 KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "elapsed_s")
 
 
@@ -60,8 +62,13 @@ def load_spec(
         keep_alive=protocol.keep_alive,
         request_cap=protocol.request_cap,
         expect_body=None if resident.racer.any_body else BODY.decode(),
-        arguments=protocol.arguments,
+        arguments=(*protocol.arguments, *unread(resident.racer, protocol.generator)),
     )
+
+
+def unread(racer: Racer, generator: str) -> tuple[str, ...]:
+    """How a generator is told to leave the bodies of a racer unread; wrk reads none."""
+    return BODY_UNREAD.get(generator, ()) if racer.body_varies else ()
 
 
 def measure(

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from deadheat.campaign.lifecycle import Resident
+from deadheat.campaign.trial import unread
 from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
 from deadheat.host import ProcessSpec
@@ -48,7 +49,7 @@ def warm(world: World, resident: Resident, protocol: Protocol) -> Warmed:
             found = classify(windows, asked)
             if found.found and found.rate > 0:
                 return Warmed(found.kind, windows, rule.window_s, found.start, found.rate, None)
-            reason = found.reason if found.rate > 0 else "it answers nothing"
+            reason = found.reason if found.rate > 0 else "not one right answer"
             chunk_s = rule.least_s / 2
     except DeadheatError as error:
         return Warmed("none", windows, rule.window_s, None, _last(windows), str(error))
@@ -67,6 +68,7 @@ def _load(
         threads=protocol.threads,
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,
+        arguments=unread(resident.racer, world.engine.name),
     )
     done = world.load_host.run(
         ProcessSpec(world.engine.command(spec), cpus=world.load_cpus), spec.limit_s

@@ -3,6 +3,7 @@
 import difflib
 import importlib
 import keyword
+import os
 import sys
 
 import click
@@ -73,7 +74,7 @@ def cli() -> None:
 def main() -> None:
     """Entry point: a fault that the user can act on is one message and exit code 1."""
     try:
-        cli.main(prog_name="deadheat", standalone_mode=False)
+        cli.main(prog_name="deadheat", standalone_mode=False, color=_styles())
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as error:
@@ -92,8 +93,13 @@ def main() -> None:
 
 
 def _tell(fault: str, way_out: str | None) -> None:
-    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+    click.secho("error: ", fg="red", bold=True, nl=False, err=True, color=_styles())
     click.echo(fault, err=True)
     if way_out:
-        click.secho("  way out: ", fg="cyan", nl=False, err=True)
+        click.secho("  way out: ", fg="cyan", nl=False, err=True, color=_styles())
         click.echo(way_out, err=True)
+
+
+def _styles() -> bool | None:
+    """False where NO_COLOR asks for plain text, bold included; None leaves it to the terminal."""
+    return False if os.environ.get("NO_COLOR") else None

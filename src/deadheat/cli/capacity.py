@@ -80,6 +80,8 @@ def _line(one: Capacity, slo: str) -> str:
         return f"{one.name:24} not measured: {one.trouble}"
     above = f"; {one.above_per_s:,.0f}/s did not hold" if one.above_per_s is not None else ""
     trouble = f" ({one.trouble})" if one.trouble else ""
+    if one.rate_per_s == 0:
+        return f"{one.name:24} no rate was seen to hold {slo}{above}, {one.trials} trials{trouble}"
     return (
         f"{one.name:24} {one.rate_per_s:>9,.0f} requests/s hold {slo}{above}, "
         f"{one.trials} trials{trouble}"

@@ -1,29 +1,62 @@
 """Racers that no folder stands behind: a command line of the user's, or a server that runs."""
 
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
+
+import click
 
 from deadheat.campaign.racer import CANARY_WORKS, Racer
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
 
 
+def own_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What is asked of the user's own server; the command gets it as `path` and `any_body`."""
+    path = click.option("--path", help="What is asked of the command behind `--`.  [/]")
+    any_body = click.option(
+        "--any-body", is_flag=True, help="Answers of your own server may vary: read the status."
+    )
+    return path(any_body(command))
+
+
 def own_racers(
-    command: Sequence[str], urls: Sequence[str], taken: Collection[str], protocol: Protocol
+    command: Sequence[str],
+    urls: Sequence[str],
+    taken: Collection[str],
+    protocol: Protocol,
+    path: str | None = None,
+    any_body: bool = False,
 ) -> list[Racer]:
     """What the user brought. Raises `DeadheatError` for what cannot be measured."""
+    require_own(command, urls, path, any_body)
     if urls and protocol.residency == "alone":
         raise DeadheatError(
             f"--url: the protocol {protocol.name} starts its servers itself",
             "give the command line behind `--`, or use another protocol",
         )
-    return list(_distinct([*_commanded(command), *map(_running, urls)], taken))
+    brought = [*_commanded(command, path or "/"), *map(_running, urls)]
+    return [replace(one, body_varies=any_body) for one in _distinct(brought, taken)]
 
 
-def _commanded(command: Sequence[str]) -> Iterator[Racer]:
+def require_own(
+    command: Sequence[str], urls: Sequence[str], path: str | None, any_body: bool
+) -> None:
+    """Raises `DeadheatError` for an option that has no server to speak of."""
+    if path is not None and not path.startswith("/"):
+        raise DeadheatError(f"--path {path!r}: expected what begins with /", "such as /api/items")
+    if path is not None and not command:
+        raise DeadheatError("--path is for a command behind `--`", "a --url holds its own path")
+    if any_body and not command and not urls:
+        raise DeadheatError(
+            "--any-body is for a server of your own", "leave it out: the catalog's say one thing"
+        )
+
+
+def _commanded(command: Sequence[str], path: str) -> Iterator[Racer]:
     if not command:
         return
     if not any("{port}" in part for part in command):
@@ -40,6 +73,7 @@ def _commanded(command: Sequence[str]) -> Iterator[Racer]:
         command=(str(Path(program).absolute()), *command[1:]),  # a venv's python is a link
         cwd=str(Path.cwd()),
         any_body=True,
+        path=path,
     )
 
 

@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from deadheat.campaign.campaign import Plan, conduct
 from deadheat.campaign.racer import Racer
 from deadheat.campaign.revision import build_revision, racer_of, repository_of, resolve
 from deadheat.cli.options import FILE, catalog_option, json_option, protocol_options, store_option
+from deadheat.cli.own import own_options, require_own
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.run import INTERRUPTED, WithCommand
 from deadheat.cli.stored import require_another
@@ -27,6 +29,7 @@ from deadheat.store import Store, home
 @click.option("--base", required=True, metavar="REV", help="The revision to compare with.")
 @click.option("--head", default="HEAD", show_default=True, metavar="REV", help="The change.")
 @click.option("--build", metavar="COMMAND", help="A shell command that builds a revision.")
+@own_options
 @protocol_options
 @click.option("--seed", type=int, help="Of the random order; stored with the run.")
 @click.option(
@@ -50,6 +53,8 @@ def command(
     base: str,
     head: str,
     build: str | None,
+    path: str | None,
+    any_body: bool,
     protocol: Protocol,
     seed: int | None,
     comment_path: Path | None,
@@ -70,6 +75,7 @@ def command(
     """
     own: list[str] = ctx.meta["own"]
     _require_command(own)
+    require_own(own, (), path, any_body)
     for written in filter(None, (comment_path, junit_path)):
         require_another(written, store_path)
     make_room(
@@ -85,7 +91,8 @@ def command(
             for revision in revisions:
                 into = home() / "revisions"
                 folder = build_revision(host, repository, revision, build, into, listen)
-                racers.append(racer_of(revision, folder, own))
+                racer = racer_of(revision, folder, own)
+                racers.append(replace(racer, path=path or "/", body_varies=any_body))
             plan = Plan(
                 protocol=protocol,
                 contenders=[],

@@ -21,7 +21,7 @@ from deadheat.cli.options import (
     protocol_options,
     store_option,
 )
-from deadheat.cli.own import own_racers
+from deadheat.cli.own import own_options, own_racers
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.replay import decay_of, on_one_host, replay_lineup
 from deadheat.cli.resume import resumed_plan
@@ -55,6 +55,7 @@ class WithCommand(click.Command):
 @click.option("--workers", type=Levels(), help="Workers of each server, e.g. 1,2,4.")
 @click.option("--setting", default="default", help="A named setting of the manifests.")
 @click.option("--url", "urls", multiple=True, help="A server that runs already.")
+@own_options
 @click.option("--latency", is_flag=True, help="Latency apart: open loop at 50, 70, 90 % load.")
 @click.option("--seed", type=int, help="Of the random order; stored with the run.")
 @click.option("--resume", metavar="RUN", help="Go on with a run that ended early.")
@@ -72,6 +73,8 @@ def command(
     workers: tuple[int, ...] | None,
     setting: str,
     urls: tuple[str, ...],
+    path: str | None,
+    any_body: bool,
     latency: bool,
     seed: int | None,
     resume: str | None,
@@ -109,7 +112,7 @@ def command(
             protocol=protocol,
             contenders=chosen,
             labels=lineup.labels if lineup else {},
-            extra=own_racers(own, urls, {one.name for one in chosen}, protocol),
+            extra=own_racers(own, urls, {one.name for one in chosen}, protocol, path, any_body),
             seed=seed if seed is not None else random.randrange(2**31),
             command=["deadheat", *sys.argv[1:]],
             latency_s=LATENCY_S if latency else None,
@@ -171,7 +174,7 @@ def _tell_decay(store_path: Path, run_id: str, root: Path) -> None:
 def _tell(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> str:
     """Print and write the run's table; returns the run's state."""
     with Store(store_path, read_only=True) as store:
-        view = report.load_view(store, run_id)
+        view = report.load_view(store, run_id, whole=as_json)
     markdown = output or home() / "reports" / f"{run_id}.md"
     make_room(markdown.parent)
     markdown.write_text(report.write(view, "md"), encoding="utf-8")

@@ -15,6 +15,8 @@ def stored(path: Path, first: str = MEASURE) -> Store:
     """
     if not path.exists():
         raise StoreError(f"there is no store {path} yet", first)
+    if path.is_file() and path.stat().st_size == 0:
+        raise StoreError(f"{path} is empty: no run was ever stored in it", first)
     return Store(path, read_only=True)
 
 
