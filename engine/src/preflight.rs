@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::expected::Expected;
 use crate::request::RequestBook;
 use crate::response::{Framing, Head, media_type, parse_head};
+use crate::signals;
 use crate::target::Address;
 
 /// How long a connection that should be kept is watched for a close.
@@ -78,10 +79,19 @@ impl Stream {
         }
     }
 
+    /// Goes on after an interruption that is not the user's: a read with a time limit ends with
+    /// EINTR after a SIGCONT too, and where the kernel has work left of an io_uring.
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.read(buffer),
-            Self::Unix(stream) => stream.read(buffer),
+        loop {
+            let got = match self {
+                Self::Tcp(stream) => stream.read(buffer),
+                Self::Unix(stream) => stream.read(buffer),
+            };
+            match got {
+                Err(error)
+                    if error.kind() == ErrorKind::Interrupted && signals::received() == 0 => {}
+                got => return got,
+            }
         }
     }
 

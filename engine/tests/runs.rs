@@ -41,6 +41,34 @@ fn a_signal_ends_a_run_with_the_result_so_far() {
     }
 }
 
+/// Once, the preflight failed with EINTR, which the kernel's own work for an io_uring brings too.
+#[test]
+fn a_preflight_survives_a_stop_and_a_continue() {
+    // Its port may be given to another test's server as soon as it is closed: not at this address.
+    let listener = TcpListener::bind("127.0.0.8:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let engine = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
+        .args([&url, "--json", "-c", "1", "-d", "50ms", "--warmup", "0s"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut preflight, _) = listener.accept().unwrap();
+    drop(listener);
+    assert!(preflight.read(&mut [0; 1024]).unwrap() > 0);
+    let pid = engine.id() as libc::pid_t;
+    // SAFETY: the engine has not been waited for, so its id is its own; the pointer may be null.
+    unsafe {
+        libc::kill(pid, libc::SIGSTOP);
+        assert_eq!(libc::waitpid(pid, std::ptr::null_mut(), libc::WUNTRACED), pid);
+        libc::kill(pid, libc::SIGCONT);
+    }
+    preflight.write_all(GOOD.as_bytes()).unwrap();
+    drop(preflight);
+    let output = engine.wait_with_output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["preflight_error"], Value::Null);
+}
+
 /// Once, the preflight ended as failed, with exit code 3 and "Interrupted system call".
 #[test]
 fn a_signal_in_the_preflight_ends_the_process_at_once() {
@@ -53,9 +81,10 @@ fn a_signal_in_the_preflight_ends_the_process_at_once() {
         .unwrap();
     let (mut preflight, _) = listener.accept().unwrap();
     assert!(preflight.read(&mut [0; 1024]).unwrap() > 0);
+    // Not SIGINT, which a test run in the background inherits ignored.
     // SAFETY: the engine has not been waited for, so its id is its own.
-    unsafe { libc::kill(engine.id() as libc::pid_t, libc::SIGINT) };
-    assert_eq!(engine.wait().unwrap().signal(), Some(libc::SIGINT));
+    unsafe { libc::kill(engine.id() as libc::pid_t, libc::SIGTERM) };
+    assert_eq!(engine.wait().unwrap().signal(), Some(libc::SIGTERM));
 }
 
 /// Once, connections that had no time for a measured response were the client's limit.
