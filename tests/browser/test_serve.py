@@ -19,7 +19,7 @@ from tests.browser.made_page import MARKUP, hostile_run
 from tests.browser.programs import WEB, chromium_and_node
 from tests.report.made import MadeRun
 
-RUNS = 200
+RUNS = 60
 BETWEEN_TRIALS_S = 0.3
 CHECKS = (
     "shows_the_ranking",
@@ -55,7 +55,7 @@ def ended(programs: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -
 def _small(of: MadeRun, number: int) -> MadeRun:
     """Few trials, of a version that changes now and then; some contenders are seldom there."""
     run = MadeRun(of.store)
-    run.contender("alpha", version=f"1.{number // 70}.0")
+    run.contender("alpha", version=f"1.{number // 20}.0")
     rates = {"alpha": 9000.0 + 10 * number, "reference": 12000.0}
     seldom = {1: ["twice"], 2: ["once", "twice"], RUNS - 1: [MARKUP]}
     blocks = 3 if number == RUNS - 1 else 1

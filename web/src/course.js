@@ -30,13 +30,14 @@ export function rateFigure(trials, middle) {
   const windows = trials.flatMap(({ series }, i) => (series?.rate_at_s ?? []).map((at, j) =>
     ({ trial: i, at_s: begins_s[i] + at, rate: series.rate_per_s[j] })));
   const starts = firsts(trials).map((i) => ({ at_s: begins_s[i], name: `start ${trials[i].invocation}` }));
+  const early = ({ at_s }) => at_s < 0.8 * domain[1];
   return figure(caption, `Requests per second of ${points.length} trials; filled: valid, hollow: failed a check.`, {
     x: { label: OWN_TIME, ticks: 6, domain },
     y: { label: "requests/s", zero: true, nice: true, ticks: 5, tickFormat: short },
     marks: [
       gridY({ ticks: 5 }), ruleY([0], { stroke: "var(--line)" }),
       ruleX(starts, { x: "at_s", stroke: "var(--muted)", strokeDasharray: "2 4" }),
-      starts.length < 8 ? text(starts, { x: "at_s", text: "name", frameAnchor: "bottom", textAnchor: "start", dx: 3, dy: -3, fill: "var(--muted)" }) : null,
+      ...(starts.length < 8 ? [named(starts.filter(early), "start"), named(starts.filter((start) => !early(start)), "end")] : []),
       middle ? ruleY([middle], { stroke: "var(--muted)" }) : null,
       line(windows, { x: "at_s", y: "rate", z: "trial", stroke: "var(--blue)", strokeOpacity: 0.6, strokeWidth: 1 }),
       dot(points.filter((point) => point.valid), { x: "at_s", y: "rate", r: 3.5, fill: "var(--blue)" }),
@@ -47,6 +48,11 @@ export function rateFigure(trials, middle) {
     rate(trial.rate_per_s), count(trial.requests_ok),
     trial.valid ? "passed" : trial.gates_failed.map((gate) => gate.code).join(", ") || trial.reason || "failed"]));
 }
+
+/** A start's name beside its rule: before it where there is no room behind. */
+const named = (starts, textAnchor) => text(starts, {
+  x: "at_s", text: "name", frameAnchor: "bottom", textAnchor, dx: textAnchor === "start" ? 3 : -3, dy: -3, fill: "var(--muted)",
+});
 
 export function cpuFigure(trials) {
   return usageFigure("CPU over time", "CPUs in use by the server's whole process tree", "CPUs in use",
