@@ -1,13 +1,17 @@
 """What an inspection says of real servers, most of which misbehave on purpose."""
 
+from dataclasses import replace
+
 import pytest
 
 from deadheat.campaign import inspection
 from deadheat.campaign.build import Built
 from deadheat.campaign.inspection import Inspection, inspect
+from deadheat.campaign.lifecycle import Resident
 from deadheat.campaign.prepare import Candidate
 from deadheat.campaign.world import World
 from deadheat.catalog import contender, load_server
+from deadheat.load import LoadResult
 from tests.servers.racers import CATALOG
 
 
@@ -32,6 +36,25 @@ def test_a_good_server_is_served_to_every_connection(world: World) -> None:
     assert found.card["status"] == 200
     assert found.stop is not None
     assert Inspection.from_json(found.to_json()) == found
+
+
+def test_what_went_wrong_in_a_short_load_is_asked_again_patiently(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: an answer later than a second, on a busy machine, was held against a server."""
+    monkeypatch.setattr(inspection, "SERVE_PATIENTLY_S", 0.4)
+    load, loads_s = inspection._load, []
+
+    def late_at_first(
+        world: World, resident: Resident, connections: int, duration_s: float
+    ) -> LoadResult:
+        loads_s.append(duration_s)
+        result = load(world, resident, connections, duration_s)
+        return replace(result, errors={"timeout_first_byte": 1} if len(loads_s) == 1 else {})
+
+    monkeypatch.setattr(inspection, "_load", late_at_first)
+    assert inspect(world, candidate("hello"), [5]).doubts == ()
+    assert loads_s == [0.2, 0.4]
 
 
 def test_without_levels_nothing_is_loaded(world: World) -> None:

@@ -15,7 +15,7 @@ from deadheat.host import ProcessSpec
 from deadheat.load import LoadResult, LoadSpec
 
 SERVE_S = 1.0
-SERVE_PATIENTLY_S = 10.0  # a slow server needs longer to get round all its connections
+SERVE_PATIENTLY_S = 10.0  # a slow server, or machine, needs longer to get round all connections
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _serve(world: World, resident: Resident, connections: int) -> tuple[int, str
     """How many of so many connections get an answer, and what else went wrong."""
     try:
         result = _load(world, resident, connections, SERVE_S)
-        if (result.connections_served or 0) < connections:
+        if (result.connections_served or 0) < connections or result.errors_total:
             result = _load(world, resident, connections, SERVE_PATIENTLY_S)
     except DeadheatError as error:
         return 0, f"at {connections} connections: {error}"
