@@ -82,7 +82,7 @@ def test_a_manifest_that_cannot_be_read_is_listed_with_file_and_line(
     ended = deadheat("list")
     assert f"{broken}:13: start.wroker: unknown key" in ended.out
     assert f"{broken}:11: start.worker: missing" in ended.out
-    assert "1 servers in" in ended.out
+    assert "1 server in" in ended.out
     assert "never-ready" in json.loads(deadheat("list", "--json").out)["faults"]
 
 

@@ -69,6 +69,7 @@ def test_a_revision_is_built_once(deadheat: Deadheat, repository: Path, home: Pa
     [
         (("--base", "nothing"), "--base nothing: no such revision"),
         (("--base", "good", "--head", "none"), "--head none: no such revision"),
+        (("--base", "slower"), "--base slower and --head HEAD are one commit: nothing changed"),
         (("--base", "good", "--build", "echo broken; exit 7"), "  | broken"),
     ],
 )

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
-from rich.console import Console
 from rich.text import Text
 
 from deadheat.cli.options import json_option
+from deadheat.cli.styles import console
 from deadheat.host import Host, ProcessSpec
 from deadheat.host.doctor import examine
 from deadheat.host.local import LocalHost
@@ -67,17 +67,17 @@ def _tool(host: Host, name: str) -> Tool:
 
 
 def _print(findings: Sequence[Finding]) -> None:
-    console = Console(highlight=False)
+    out = console()
     for finding in findings:
         line = Text(f"{finding.level:6}", style=STYLES[finding.level])
         line.append(f"{finding.topic}: {finding.reading}", style="default")
-        console.print(line, soft_wrap=True)
+        out.print(line, soft_wrap=True)
         if finding.level != "ok":
             told = textwrap.fill(
                 finding.meaning, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT
             )
-            console.print(Text(told), soft_wrap=True)
+            out.print(Text(told), soft_wrap=True)
         if finding.command is not None:
-            console.print(Text(f"{INDENT}$ {finding.command}", style="bold"), soft_wrap=True)
+            out.print(Text(f"{INDENT}$ {finding.command}", style="bold"), soft_wrap=True)
     counts = Counter(finding.level for finding in findings)
-    console.print(Text(", ".join(f"{counts[level]} {level}" for level in STYLES)))
+    out.print(Text(", ".join(f"{counts[level]} {level}" for level in STYLES)))

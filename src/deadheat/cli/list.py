@@ -5,13 +5,13 @@ import sys
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from deadheat.campaign.build import Builder
 from deadheat.catalog import Catalog, Server, Toolchains, choose, missing
 from deadheat.cli.options import catalog_option, json_option
+from deadheat.cli.styles import console
 from deadheat.cli.workbench import builder_on, open_catalog
 from deadheat.host.local import LocalHost
 
@@ -66,7 +66,7 @@ def _row(server: Server, toolchains: Toolchains, builder: Builder) -> dict[str, 
 
 def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog) -> None:
     # What is not read on a terminal is read by line: none is folded.
-    console = Console() if sys.stdout.isatty() else Console(width=LINE_COLUMNS)
+    out = console(width=None if sys.stdout.isatty() else LINE_COLUMNS)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("server", "language", "framework", "kind", "here"):
         table.add_column(name, overflow="fold")
@@ -77,11 +77,12 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
         style = "green" if row["ready"] else "yellow"
         cells = [Text(row[name]) for name in ("name", "language", "framework", "kind")]
         table.add_row(*cells, Text(state, style=style))
-    console.print(table)
+    out.print(table)
     for row in rows:
         for install in row["install"]:
-            console.print(Text(f"{row['name']}: install with  {install}"), soft_wrap=True)
+            out.print(Text(f"{row['name']}: install with  {install}"), soft_wrap=True)
     for fault in faults.values():
-        console.print(Text(fault, style="red"), soft_wrap=True)
+        out.print(Text(fault, style="red"), soft_wrap=True)
     ready = sum(row["ready"] for row in rows)
-    console.print(Text(f"{len(rows)} servers in {catalog.root / 'servers'}, {ready} ready here"))
+    counted = "1 server" if len(rows) == 1 else f"{len(rows)} servers"
+    out.print(Text(f"{counted} in {catalog.root / 'servers'}, {ready} ready here"))

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from deadheat.campaign.progress import Doing, Happened, Listener
+from deadheat.cli.styles import console
 
 REFRESH_PER_S = 1  # a live display costs CPU that the race wants
 
@@ -15,38 +16,38 @@ REFRESH_PER_S = 1  # a live display costs CPU that the race wants
 @contextmanager
 def progress_view() -> Iterator[Listener]:
     """A listener that writes to standard error, so that standard output holds the table alone."""
-    console = Console(stderr=True)
+    terminal = console(stderr=True)
     if not sys.stderr.isatty():
-        yield _plain_listener(console)
+        yield _plain_listener(terminal)
         return
-    with console.status("preparing", refresh_per_second=REFRESH_PER_S) as status:
+    with terminal.status("preparing", refresh_per_second=REFRESH_PER_S) as status:
 
         def listen(event: Doing | Happened) -> None:
             if isinstance(event, Doing):
                 status.update(escape(_line(event)))
             else:
-                _write(console, event)
+                _write(terminal, event)
 
         yield listen
 
 
-def _plain_listener(console: Console) -> Listener:
+def _plain_listener(terminal: Console) -> Listener:
     told = ""
 
     def listen(event: Doing | Happened) -> None:
         nonlocal told
         if isinstance(event, Happened):
-            _write(console, event)
+            _write(terminal, event)
         elif (stage := event.what.split(":")[0]) != told:
             told = stage
-            console.print(escape(_line(event) if event.of else stage), soft_wrap=True)
+            terminal.print(escape(_line(event) if event.of else stage), soft_wrap=True)
 
     return listen
 
 
-def _write(console: Console, event: Happened) -> None:
+def _write(terminal: Console, event: Happened) -> None:
     style = "yellow" if event.trouble else None
-    console.print(escape(event.what), style=style, soft_wrap=True)
+    terminal.print(escape(event.what), style=style, soft_wrap=True)
 
 
 def _line(event: Doing) -> str:

@@ -11,7 +11,7 @@ import click
 from deadheat import report
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.campaign.racer import Racer
-from deadheat.campaign.revision import build_revision, racer_of, repository_of, resolve
+from deadheat.campaign.revision import Revision, build_revision, racer_of, repository_of, resolve
 from deadheat.cli.options import FILE, catalog_option, json_option, protocol_options, store_option
 from deadheat.cli.own import own_options, require_own
 from deadheat.cli.progress_view import progress_view
@@ -86,6 +86,7 @@ def command(
         host = world.server_host
         repository = repository_of(host, Path.cwd())
         revisions = [resolve(host, repository, *one) for one in (("base", base), ("head", head))]
+        _require_change(*revisions)
         with progress_view() as listen:
             racers: list[Racer] = []
             for revision in revisions:
@@ -123,4 +124,12 @@ def _require_command(own: list[str]) -> None:
         raise DeadheatError(
             "no command that starts the server, with {port} where its port goes",
             "deadheat regress --base main -- ./my-server --port {port}",
+        )
+
+
+def _require_change(base: Revision, head: Revision) -> None:
+    if base.commit == head.commit:
+        raise DeadheatError(
+            f"--base {base.asked} and --head {head.asked} are one commit: nothing changed",
+            "commit the change, or race it uncommitted: --head $(git stash create)",
         )
