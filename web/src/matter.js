@@ -46,7 +46,7 @@ function sentence(own, compared) {
   const close = compared.filter((one) => one.capacity >= 1 - CLOSE).length;
   const last = compared.at(-1);
   return [
-    "With ", h("strong", {}, span(own)), ` of your own, ${close} of ${compared.length} servers are within 3 % of the best; the slowest, `,
+    "With ", h("strong", {}, span(own)), ` of your own, ${close} of ${compared.length} servers ${close === 1 ? "is" : "are"} within 3 % of the best; the slowest, `,
     h("span", { dir: "auto" }, short(last.name)), ", gets through ", h("strong", {}, percent(last.capacity)), " of what the best does on the same CPU.",
   ];
 }

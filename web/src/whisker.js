@@ -5,6 +5,7 @@ import { svg } from "./dom.js";
 const WIDTH = 128;
 const HEIGHT = 22;
 const PAD = 6;
+const STEPS = [0.5, 1, 2, 5, 10, 20, 50, 100]; // of the axis: three ticks have room
 
 /** `scale`: the leader's rate, and the largest ratio that has to fit. */
 export function whisker(row, scale) {
@@ -29,7 +30,8 @@ export function whisker(row, scale) {
 
 export function whiskerAxis(scale) {
   const x = place(scale);
-  const ticks = [0, 0.5, 1, 1.5].filter((tick) => tick <= scale.most);
+  const step = STEPS.find((each) => scale.most / each < 3) ?? scale.most;
+  const ticks = [0, 1, 2].map((i) => i * step).filter((tick) => tick <= scale.most);
   return svg("svg", { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "bar with interval" },
     ticks.map((tick) => [
       svg("line", { class: "tick", x1: x(tick), x2: x(tick), y1: HEIGHT - 4, y2: HEIGHT }),
