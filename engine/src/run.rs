@@ -133,3 +133,58 @@ fn add_up(outcomes: Vec<Outcome>, connect_ns: u64, window: Window) -> Run {
     }
     run
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Window = Window { load_ns: 100, measure_ns: 200, end_ns: 1000 };
+
+    fn outcome(stopped_ns: u64, ended_ns: u64, peak: u64) -> Outcome {
+        Outcome {
+            backend: Backend::Epoll,
+            tallies: Default::default(),
+            links: Links { opened: 2, ..Links::default() },
+            responses: vec![3, 4],
+            backlog_peak: Some(peak),
+            usage: [200, 1000, 1100].map(|at_ns| ThreadUsage { at_ns, ..Default::default() }),
+            stopped_ns,
+            ended_ns,
+        }
+    }
+
+    /// Name, start and end of each phase but the last, which ends now.
+    fn phases(run: &Run) -> Vec<(&str, u64, u64)> {
+        let phases = run.phases.iter().map(|phase| (phase.name, phase.start_ns, phase.end_ns));
+        phases.take(4).collect()
+    }
+
+    #[test]
+    fn threads_add_up_and_the_last_of_them_ends_the_phases() {
+        let run = add_up(vec![outcome(1000, 1100, 5), outcome(1000, 1300, 7)], 50, WINDOW);
+        assert_eq!((run.links.opened, run.responses.clone()), (4, vec![3, 4, 3, 4]));
+        assert_eq!((run.backlog_peak, run.elapsed_ns), (Some(12), 800));
+        let wanted = [
+            ("connect", 50, 100),
+            ("warmup", 100, 200),
+            ("measure", 200, 1000),
+            ("drain", 1000, 1300),
+        ];
+        assert_eq!(phases(&run), wanted);
+        assert_eq!((run.phases[4].name, run.phases[4].start_ns), ("close", 1300));
+        assert_eq!(run.usage[0].map(|usage| usage.at_ns), [800, 900], "window, and with the drain");
+    }
+
+    #[test]
+    fn a_signal_in_the_warm_up_leaves_no_time_measured() {
+        let run = add_up(vec![outcome(150, 160, 0)], 50, WINDOW);
+        assert_eq!(run.elapsed_ns, 0);
+        let wanted = [
+            ("connect", 50, 100),
+            ("warmup", 100, 150),
+            ("measure", 150, 150),
+            ("drain", 150, 160),
+        ];
+        assert_eq!(phases(&run), wanted);
+    }
+}

@@ -161,6 +161,26 @@ fn bytes_that_nobody_asked_for() {
     all_are("unsolicited", bytes, Then::Keep);
 }
 
+/// They are in no class, as no request is out.
+#[test]
+fn bytes_that_come_while_nothing_is_asked() {
+    let server =
+        Server::start(|_| Reply::new(format!("{GOOD}x"), Then::Hang, "stray").split(GOOD.len()));
+    let (document, exit) = load(&server.url(), &["--rate", "50"]);
+    let idle = document["connections"]["unsolicited_idle"].as_u64().unwrap();
+    assert!(idle > 0, "{}", document["connections"]);
+    assert_eq!(idle + class(&document, "unsolicited"), server.count("stray") - 1);
+    assert_eq!(exit, 3);
+}
+
+#[test]
+fn a_server_that_answers_nothing_is_at_fault_before_any_time_is_up() {
+    let server = after_preflight(|_| Reply::new("", Then::Hang, "fault"));
+    let (document, exit) = load(&server.url(), &["--timeout", "1h", "--drain", "10ms"]);
+    assert_all_in(&document, "unfinished", server.count("fault"));
+    assert_eq!(exit, 3);
+}
+
 #[test]
 fn status_lines_that_are_none() {
     all_malformed("status_line", "SSH-2.0-OpenSSH_9\r\n\r\n");

@@ -110,6 +110,50 @@ fn a_signal_in_the_warm_up_is_no_limit_of_the_client() {
     assert!(!limits.contains("unserved"), "{limits}");
 }
 
+#[test]
+fn a_signal_does_not_wait_for_answers_that_do_not_come() {
+    let server = Server::start(|nth| {
+        let then = if nth.is_preflight { Then::Keep } else { Then::Hang };
+        let bytes = if nth.is_preflight { GOOD } else { "" };
+        Reply::new(bytes, then, "asked")
+    });
+    let mut engine = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
+        .args([&server.url(), "--stream", "-c", "3", "--warmup", "0s", "--timeout", "1h"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(engine.stdout.take().unwrap()).lines();
+    assert!(lines.by_ref().nth(1).unwrap().unwrap().contains("\"row\""));
+    // SAFETY: the engine has not been waited for, so its id is its own.
+    unsafe { libc::kill(engine.id() as libc::pid_t, libc::SIGTERM) };
+    let last: Value = serde_json::from_str(&lines.last().unwrap().unwrap()).unwrap();
+    engine.wait().unwrap();
+    assert_all_in(&last["document"], "unfinished", server.count("asked") - 1);
+}
+
+#[test]
+fn connections_come_from_the_sources_that_were_asked_for() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (sender, peers) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            sender.send(stream.peer_addr().unwrap().ip().to_string()).unwrap();
+            std::thread::spawn(move || {
+                let mut request = [0; 4096];
+                while stream.read(&mut request).is_ok_and(|got| got > 0) {
+                    stream.write_all(GOOD.as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    let sources = ["--source", "127.0.0.7", "--source", "127.0.0.8"];
+    let (document, _) = load(&url, &[&sources[..], &["-c", "4"]].concat());
+    assert_eq!(document["connections"]["served"], 4);
+    let peers: Vec<String> = peers.try_iter().skip(1).collect();
+    assert_eq!(peers, ["127.0.0.7", "127.0.0.7", "127.0.0.8", "127.0.0.8"], "after the preflight");
+}
+
 /// A listen queue of one that nobody empties: some connections get into it and are never
 /// answered, and the others never get a connection.
 #[test]
