@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.campaign.limits import fit_to
+from deadheat.campaign.limits import fit_to, too_few
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
 from tests.audit.made import protocol
@@ -60,6 +60,15 @@ def test_short_queues_and_shared_cpus_are_told() -> None:
         in (found.remarks[0])
     )
     assert found.remarks[1] == "the load generator's 4 threads share 1 CPU"
+
+
+def test_a_race_is_told_that_a_server_cannot_hold_its_connections() -> None:
+    """Regression: under ulimit -n 256 its servers "never got an answer" at 1,000, and nobody said
+    why."""
+    (told,) = too_few(protocol(connections=[100, 1000]), machine(256))
+    assert told.startswith("a server of one process holds at most 256 descriptors here")
+    assert told.endswith("ulimit -n 65536")
+    assert too_few(protocol(connections=[100]), machine(256)) == ()
 
 
 def test_settings_are_set_beside_the_published_and_not_changed() -> None:

@@ -158,6 +158,7 @@ def test_a_server_that_runs_already_is_measured_and_left_alone(
     assert ended.code == 0
     (theirs,) = [one for one in json.loads(ended.out)["contenders"] if one["name"] in running_url]
     assert theirs["fault"] is None
+    assert "runs already: it keeps its CPUs" in ended.err
     again = deadheat("run", *BRIEF, "--url", running_url)
     assert again.code == 0, "it still runs"
 

@@ -9,7 +9,7 @@ from deadheat.campaign.alone import Alone
 from deadheat.campaign.build import Builder
 from deadheat.campaign.enter import enter_contenders, enter_racers, require_rivals
 from deadheat.campaign.grid import Entrant
-from deadheat.campaign.limits import fit_to
+from deadheat.campaign.limits import fit_to, too_few
 from deadheat.campaign.past import Past
 from deadheat.campaign.progress import Happened, Listener
 from deadheat.campaign.race import Race
@@ -22,6 +22,11 @@ from deadheat.errors import DeadheatError
 from deadheat.load.several import Several
 from deadheat.protocol import Protocol
 from deadheat.store import Store
+
+NOT_OURS = (
+    "runs already: it keeps its CPUs and runs on while others are measured, and what a fresh start "
+    "would change is not seen; a command behind `--` is started, held apart and frozen"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +52,15 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     for racer in plan.extra:
         if racer.url is not None:
             lifecycle.start(world, racer)
+            listen(Happened(f"{racer.name} {NOT_OURS}"))
     run: Run | None = None
     known: dict[str, Any] = {}
     if plan.protocol.residency == "alone":
         plan, world, remarks = _fit(plan, world, listen)
         known = {"missing": dict(plan.missing), "remarks": list(remarks)}
+    else:
+        for remark in too_few(plan.protocol, world.server_host.fingerprint()):
+            listen(Happened(remark, trouble=True))
     opened = (
         open_run(store, world, plan.protocol, plan.command, plan.seed, known)
         if plan.left is None

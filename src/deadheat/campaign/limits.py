@@ -59,6 +59,18 @@ def fit_to(
     return Fitted(fitted, each, tuple(remarks))
 
 
+def too_few(protocol: Protocol, server: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the levels of a race ask for and the server's machine does not give.
+
+    Our engine splits itself where a client process may hold too few connections.
+    """
+    return tuple(
+        told
+        for connections in protocol.connections
+        for told in _at_level(connections, UNLIMITED, server)
+    )
+
+
 def _cannot(connections: int, each: int, load: Mapping[str, Any], generator: str) -> str | None:
     if each < 1 or math.ceil(connections / each) > CLIENTS_MAX:
         return (
@@ -86,7 +98,7 @@ def _at_level(connections: int, each: int, server: Mapping[str, Any]) -> list[st
     if connections > descriptors - DESCRIPTORS_BESIDE:
         told.append(
             f"a server of one process holds at most {descriptors:,} descriptors "
-            f"here, too few for {connections:,} connections at once"
+            f"here, too few for {connections:,} connections at once; to widen it: ulimit -n 65536"
         )
     for name in ("net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog"):
         size = server.get("sysctl", {}).get(name)
