@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from deadheat.cli.workbench import tell_others
 from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
+from tests.report.made import made_run
 from tests.servers.racers import CATALOG, PYTHON, running
 
 HERE = Path(__file__).resolve().parents[2]
@@ -203,3 +205,17 @@ def test_heats_run_on_real_servers_with_the_canaries_in_each(
     heats = {row["name"]: row["heats"] for row in rows(home, query)}
     assert sorted([heats["hello"], heats["hello:w2"]]) == ["1", "2"]
     assert heats["null-server"] == heats["reference"] == "1,2"
+
+
+def test_a_run_under_way_is_told_to_the_next(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Regression: two runs at once, and neither was told why everything was in doubt."""
+    home.mkdir()
+    made = made_run(home / "runs.sqlite")
+    with Store(home / "runs.sqlite", read_only=True) as store:
+        tell_others(store)
+        assert f"run {made.run_id} is under way" in capsys.readouterr().err
+        made.end()
+        tell_others(store)
+    assert capsys.readouterr().err == ""

@@ -17,7 +17,7 @@ from deadheat.cli.own import own_options, require_own
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.run import INTERRUPTED, WithCommand
 from deadheat.cli.stored import require_another
-from deadheat.cli.workbench import builder_on, local_world, make_room
+from deadheat.cli.workbench import builder_on, local_world, make_room, tell_others
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
 from deadheat.report.analysis import analyse
@@ -83,6 +83,7 @@ def command(
         *(p.absolute().parent for p in (comment_path, junit_path) if p),
     )
     with Store(store_path) as store, local_world(protocol.generator, protocol.threads) as world:
+        tell_others(store)
         host = world.server_host
         repository = repository_of(host, Path.cwd())
         revisions = [resolve(host, repository, *one) for one in (("base", base), ("head", head))]

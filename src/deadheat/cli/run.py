@@ -26,7 +26,14 @@ from deadheat.cli.progress_view import progress_view
 from deadheat.cli.replay import decay_of, on_one_host, replay_lineup
 from deadheat.cli.resume import resumed_plan
 from deadheat.cli.stored import require_another
-from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
+from deadheat.cli.workbench import (
+    builder_on,
+    chosen_servers,
+    local_world,
+    make_room,
+    open_catalog,
+    tell_others,
+)
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
 from deadheat.report.encoding import fit
@@ -127,6 +134,7 @@ def command(
         Store(store_path) as store,
         local_world(protocol.generator, protocol.threads, crowded) as world,
     ):
+        tell_others(store)
         if install:
             install_missing(world.server_host, [one.server for one in plan.contenders])
         with progress_view() as listen:

@@ -14,7 +14,8 @@ from deadheat.catalog import Catalog, Server, choose, find_root, load_catalog
 from deadheat.host import Host
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator, generator_version
-from deadheat.store import StoreError, home
+from deadheat.report.runs import state_of
+from deadheat.store import Store, StoreError, home
 
 DISK_FREE_BYTES_MIN = 200 * 1024**2
 OTHER_PLACE = "make room there, or name another place with DEADHEAT_HOME or --store FILE"
@@ -51,6 +52,14 @@ def make_room(*places: Path) -> None:
             raise StoreError(
                 f"less than {DISK_FREE_BYTES_MIN // 1024**2} MiB are free in {place}", OTHER_PLACE
             )
+
+
+def tell_others(store: Store) -> None:
+    """Tell each run of this store that is under way: two at once disturb one another."""
+    for row in store.rows("SELECT id, state, writer FROM run WHERE state = 'running'"):
+        if state_of(row) == "running":
+            told = f"run {row['id']} is under way: the two will disturb one another; end one"
+            click.secho(told, fg="yellow", err=True)
 
 
 def builder_on(host: Host) -> Builder:
