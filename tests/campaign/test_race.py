@@ -297,6 +297,17 @@ def test_a_full_disk_ends_the_run_and_everything_in_it(
 SETTLE = {"kind": "settle", "invocations": 2, "blocks_min": 4, "budget_s": 600}
 
 
+def test_an_interrupt_while_it_builds_offers_nothing_to_resume(fake: FakeWorld) -> None:
+    """Regression: `--resume` was offered, and refused."""
+
+    def interrupt(*_: object) -> Completed:
+        raise KeyboardInterrupt
+
+    fake.host.on_run(lambda command: command[0] == "maker", interrupt)
+    fake.conduct(protocol())
+    assert fake.troubles() == ["interrupted: nothing was measured yet"]
+
+
 def test_a_race_ends_when_its_order_is_settled(fake: FakeWorld) -> None:
     fake.conduct(protocol(stopping=SETTLE, connections=[10]))
     (run,) = fake.rows("SELECT conclusion FROM run")

@@ -72,9 +72,16 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     except KeyboardInterrupt:
         if run is None:
             raise
-        goes_on = "" if plan.extra else f"; deadheat run --resume {run.id} goes on"
-        listen(Happened(f"interrupted: what was measured is kept{goes_on}", trouble=True))
+        listen(Happened(f"interrupted: {_left_by(run, plan, store)}", trouble=True))
     return run.id
+
+
+def _left_by(run: Run, plan: Plan, store: Store) -> str:
+    """What an interrupt leaves; how a server of the user's own was started is not kept."""
+    if not store.rows("SELECT 1 FROM trial WHERE run_id = ? LIMIT 1", run.id):
+        return "nothing was measured yet"
+    goes_on = "" if plan.extra else f"; deadheat run --resume {run.id} goes on"
+    return f"what was measured is kept{goes_on}"
 
 
 def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple[str, ...]]:
