@@ -54,8 +54,16 @@ def test_a_quick_run_says_that_it_has_no_interval(tmp_path: Path) -> None:
     run.end()
     found = told(run)
     assert "no interval and no rank" in found["no order"]
+    assert found["no order"].endswith("The protocol settle gives intervals")
     assert "separated" not in found
     assert "method" not in found
+
+
+def test_a_settle_run_too_short_for_a_second_start_asks_for_budget(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol=SETTLE)
+    run.race({"a": 3000, "b": 9000}, invocations=1, blocks=3)
+    run.end()
+    assert told(run)["no order"].endswith("A longer --budget gives intervals")
 
 
 def test_without_a_valid_trial_nothing_is_concluded(tmp_path: Path) -> None:
