@@ -80,8 +80,7 @@ def _why_no_order(view: RunView, analysis: Analysis) -> str:
         if analysis.invocations == 1
         else "the contenders share too few valid blocks"
     )
-    settles = view.protocol.get("stopping", {}).get("kind") == "settle"
-    remedy = "A longer --budget" if settles else "The protocol settle"
+    remedy = "A longer --budget" if view.settles else "The protocol settle"
     return (
         f"{missing}, so there is no interval and no rank; the rows are in the order of their "
         f"rates, which may be chance. {remedy} gives intervals"
