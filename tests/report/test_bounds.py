@@ -35,5 +35,37 @@ def test_a_bound_below_another_says_nothing_of_that_one(tmp_path: Path) -> None:
     assert one.beaten == ("slow",)
 
 
+def test_too_few_blocks_for_an_order_bound_nothing(tmp_path: Path) -> None:
+    """Regression: a traceback, where a busy machine failed a gate in the second of two heats."""
+    run = made_run(tmp_path / "runs.sqlite")
+    canaries = {"null-server": 50_000, "reference": 12_000}
+    for name in canaries:
+        run.contender(name, role="canary")
+    run.race(canaries | {"slow": 3000}, invocations=1, blocks=2, heat=1)
+    run.race(
+        canaries | {"fast": 9000},
+        invocations=1,
+        blocks=2,
+        heat=2,
+        gates_of={"fast": failed("ceiling")},
+    )
+    run.end()
+    view = load_view(run.store, run.run_id)
+    assert at_least(view, analyse(view).main) == ()
+
+
+def test_a_canary_that_was_not_measured_hinders_no_bound(tmp_path: Path) -> None:
+    """Regression: a traceback."""
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("reference", role="canary", fault="it did not start")
+    gates = {"fast": failed("ceiling")}
+    run.race({"fast": 15000, "slow": 3000}, blocks=12, gates_of=gates)
+    run.race({"middle": 9000}, blocks=12)
+    run.end()
+    view = load_view(run.store, run.run_id)
+    (one,) = at_least(view, analyse(view).main)
+    assert one.beaten == ("middle", "slow")
+
+
 def test_any_other_doubt_makes_it_no_bound(tmp_path: Path) -> None:
     assert found(tmp_path, 15000, (*failed("client_cpu"), *failed("steal"))) == ()

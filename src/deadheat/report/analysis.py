@@ -128,7 +128,7 @@ def ranking_of(
     places: Set[Place],
 ) -> Ranking:
     """The rivals' ranking, with the canaries as companions of the same blocks."""
-    canaries = {one.name: rates[one.name] for one in view.canaries}
+    canaries = {one.name: rates[one.name] for one in view.canaries if one.name in rates}
     columns = {**rivals, **canaries}
     stopping = view.stopping
     return rank(

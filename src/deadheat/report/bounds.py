@@ -50,12 +50,15 @@ def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
     fit = rankable({name: [*rates[name]] for name in cells}, len(places) / heats)
     ranking = ranking_of(view, {name: rates[name] for name in fit}, rates, places)
     found = []
-    for name in (name for name in limited if name in fit):
-        pairs = [ranking.pair(name, other) for other in ranked if other in fit]
-        beaten = [p for p in pairs if p.verdict is Verdict.SEPARATED and p.faster == name]
+    for name, one in limited.items():
+        separated = {
+            pair.slower: pair
+            for pair in ranking.pairs
+            if pair.verdict is Verdict.SEPARATED and pair.faster == name
+        }
+        beaten = tuple(other for other in ranked if other in separated)
         if beaten:
-            names = tuple(pair.slower for pair in beaten)
-            found.append(AtLeast(limited[name].contender, names, beaten[0].ratio.low))
+            found.append(AtLeast(one.contender, beaten, separated[beaten[0]].ratio.low))
     return tuple(found)
 
 
