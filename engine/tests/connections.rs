@@ -191,6 +191,17 @@ fn a_slot_rests_after_a_failed_connect() {
 }
 
 #[test]
+fn a_connect_that_fails_in_the_load_costs_a_request_also_where_it_began_before() {
+    let plan = plan(&[]);
+    let mut session = closed(&plan, 1);
+    let slot = session.next_open(LOAD - 1).unwrap();
+    session.opening(slot, LOAD - 1);
+    session.open_failed(slot, libc::ECONNREFUSED, LOAD);
+    assert_eq!(classes(&session), [(Class::ConnectRefused, 1)]);
+    assert_eq!(session.links.failed_without_request, 0);
+}
+
+#[test]
 fn a_connect_past_the_timeout_is_a_connect_timeout() {
     let plan = plan(&["--timeout", "3s"]);
     let mut session = closed(&plan, 1);

@@ -174,6 +174,26 @@ fn a_driver_is_back_before_something_is_due() {
     assert_eq!(session.next_wake_ns(LOAD + 99 * MS), LOAD + 100 * MS - spin_ns);
 }
 
+/// Timeouts are that much late at most; see docs/engine.md.
+#[test]
+fn what_is_overdue_is_looked_for_every_twentieth_of_the_timeout() {
+    for (timeout, apart_ns) in [("1s", 50 * MS), ("1h", 100 * MS), ("5ms", MS)] {
+        let plan = plan(&["--timeout", timeout]);
+        let mut session = closed(&plan, 1);
+        assert_eq!(session.overdue(LOAD), None);
+        assert_eq!(session.next_wake_ns(LOAD), LOAD + apart_ns, "{timeout}");
+    }
+}
+
+#[test]
+fn connections_for_one_request_are_not_opened_ahead_of_the_load() {
+    let per_request = plan(&["--close"]);
+    assert_eq!(closed(&per_request, 1).next_open(LOAD - 1), None);
+    assert_eq!(closed(&per_request, 1).next_open(LOAD), Some(0));
+    let kept = plan(&[]);
+    assert_eq!(closed(&kept, 1).next_open(LOAD - 1), Some(0));
+}
+
 #[test]
 fn a_driver_is_back_when_a_phase_ends() {
     let plan = plan(&[]);
@@ -182,6 +202,18 @@ fn a_driver_is_back_when_a_phase_ends() {
     assert_eq!(session.next_wake_ns(LOAD - MS), LOAD);
     assert_eq!(session.overdue(END - MS), None);
     assert_eq!(session.next_wake_ns(END - MS), END);
+}
+
+#[test]
+fn a_connection_that_came_back_is_idle_once() {
+    let plan = plan(&["--rate", "10"]);
+    let mut session = open(&plan, 1);
+    connect(&mut session, LOAD - 3);
+    assert_eq!(session.ended(0, LOAD - 2), Action::Close);
+    connect(&mut session, LOAD - 1);
+    let now_ns = LOAD + 100 * MS;
+    assert!(matches!(session.next_send(now_ns), Some((0, Action::Send(_)))));
+    assert_eq!(session.next_send(now_ns), None, "two are due, and one connection is there");
 }
 
 #[test]
