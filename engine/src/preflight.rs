@@ -187,7 +187,7 @@ impl Input {
     fn more(&mut self, stream: &mut Stream) -> Result<(), String> {
         let mut buffer = [0; 16 * 1024];
         if Instant::now() >= self.deadline {
-            return Err("no whole response within --timeout".to_owned());
+            return Err("no whole response before the timeout".to_owned());
         }
         match stream.read(&mut buffer) {
             Ok(0) if self.bytes.is_empty() => Err("closed without a response".to_owned()),
@@ -200,7 +200,7 @@ impl Input {
                 }
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                Err("no whole response within --timeout".to_owned())
+                Err("no whole response before the timeout".to_owned())
             }
             Err(error) => Err(error.to_string()),
         }

@@ -51,6 +51,10 @@ def test_verify_goes_on_from_what_is_kept(
     rows = json.loads(kept.read_text())
     assert [row["state"] for row in rows] == ["fails", "works"]
     assert rows[1:] == before
+    rows[1]["start_key"] = "of another command"
+    kept.write_text(json.dumps(rows))
+    deadheat("verify", "hello", "--load", "3", "-o", str(kept))
+    assert json.loads(kept.read_text())[1]["start_key"] == before[0]["start_key"]
 
 
 def test_verify_does_not_overwrite_a_file_that_is_something_else(

@@ -67,7 +67,7 @@ def test_what_never_had_a_valid_trial_or_no_trial_is_told_apart(tmp_path: Path) 
     run.trial("c", None, state="failed", reason="died")
     run.contender("d", fault="no toolchain")
     reasons = {s.name: s.reason for s in analysed(run).main.standings}
-    assert reasons["c"] == "none of its 1 trial is valid"
+    assert reasons["c"] == "its trial is not valid"
     assert reasons["d"] == "not measured at this level"
 
 

@@ -31,7 +31,7 @@ def test_a_run_that_was_cut_short_says_so(tmp_path: Path) -> None:
     run.end("interrupted", "interrupted")
     assert "the run was interrupted;" in of(run)["interrupted"].text
     run.end("failed", "the disk is full")
-    assert "was failed: the disk is full" in of(run)["failed"].text
+    assert "the run failed: the disk is full" in of(run)["failed"].text
 
 
 def test_a_gate_is_one_line_with_its_worst_reading_and_advice(tmp_path: Path) -> None:

@@ -53,7 +53,9 @@ def test_the_page_has_a_row_for_each_contender_and_each_published_row(catalog: C
 
 
 def test_a_recipe_tried_on_upstream_sources_is_no_failure(catalog: Catalog) -> None:
-    tried = Inspection("lisp-woo", "lisp-woo", "default", fault="lisp-woo: no registry")
+    tried = Inspection(
+        "lisp-woo", "lisp-woo", "default", fault="lisp-woo: no registry", lacks=("a registry",)
+    )
     page = servers_page([tried], catalog)
     assert "| recipe, verified against upstream | 1 |" in page
     assert "| fails | 0 |" in page

@@ -82,7 +82,7 @@ def test_what_is_not_ranked_stands_below_with_its_doubt_and_advice(tmp_path: Pat
     assert line_of(text, "gamma").startswith("–")
     assert "(99,999)" in line_of(text, "gamma")
     assert "in brackets" in text
-    assert "gamma: none of its 1 trial is valid" in text
+    assert "gamma: its trial is not valid" in text
     assert "! steal: failed in 1 trial of gamma" in text
     assert "stop what else runs on this machine" in text
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign import lifecycle
+from deadheat.campaign import inspection, lifecycle
 from deadheat.campaign.build import Builder
 from deadheat.campaign.inspection import inspect
 from deadheat.campaign.prepare import Candidate, prepare
@@ -51,6 +51,7 @@ def catalog() -> Catalog:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEADHEAT_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setattr(inspection, "SERVE_S", 0.2)  # who needs longer is asked again patiently
         with local_world("engine", 1) as world:
             yield world
 

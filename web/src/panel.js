@@ -55,7 +55,7 @@ function content(one, cell, connections) {
       memoryFigure(trials)) : null,
     cell && same(cell.service, cell.first_byte) && cell.first_byte.requests
       ? h("p", { class: "told" }, "The first byte came with the last: both have one curve.") : null,
-    facts(one),
+    facts(one, cell),
     behaviour(one),
     then(one),
     output(one),
@@ -100,7 +100,14 @@ function remarks(one, trials) {
 
 const excess = ({ reading, threshold }) => (reading === null || threshold === null ? 0 : Math.abs(reading - threshold));
 
-function facts(one) {
+const LIMITS = {
+  client: "the client: its rate is a lower bound",
+  cpu: "the server's CPUs",
+  workers: "the CPU of its workers, fewer than the server's CPUs",
+  waiting: "no CPU: its requests wait",
+};
+
+function facts(one, cell) {
   const start = one.starts.find((each) => each.command.length);
   const ready = one.starts.map((each) => each.ready_s).filter((s) => s !== null);
   const build = one.build;
@@ -110,6 +117,7 @@ function facts(one) {
     ["kind", one.kind],
     ["workers and threads", `${words.plural(one.workers, "worker")}, ${words.plural(one.threads, "thread")} each`],
     ["setting", one.setting],
+    ["limited by", cell?.limit ? `${LIMITS[cell.limit]}${cell.server_cpus_used === null ? "" : ` (${cell.server_cpus_used.toFixed(2)} in use)`}` : null],
     ["homepage", one.homepage ? link(one.homepage) : null],
     ["started by", start ? h("code", { dir: "auto" }, words.shell(start.command)) : null],
     ["ready after", ready.length ? ready.map((s) => words.duration(s)).join(", ") : null],

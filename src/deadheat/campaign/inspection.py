@@ -33,6 +33,7 @@ class Inspection:
     setting: str
     version: str | None = None
     build_key: str | None = None
+    start_key: str | None = None
     fault: str | None = None
     words: str = ""
     lacks: tuple[str, ...] = ()
@@ -71,6 +72,7 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
         "server": contender.server.name,
         "setting": contender.setting,
         "version": candidate.version,
+        "start_key": contender.start_key,
     }
     if candidate.built is None:
         fault, *lines = (candidate.fault or "").splitlines()

@@ -1,6 +1,7 @@
 """`Server`: one folder of `servers/`, its manifest joined with its recipe."""
 
 import difflib
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,11 @@ class Contender:
         if self.start.workers != workers:
             parts.append(f"w{self.start.workers}")
         return ":".join(parts)
+
+    @property
+    def start_key(self) -> str:
+        """Of how it is started: another command, environment or signal has another key."""
+        return hashlib.sha256(self.start.model_dump_json().encode()).hexdigest()[:12]
 
 
 def contender(server: Server, setting: str = "default", workers: int | None = None) -> Contender:

@@ -106,7 +106,7 @@ def _inspect_all(
     for one in contenders:
         (candidate,) = prepare([one], world.server_host, builder, listen)
         key = candidate.built.key if candidate.built else None
-        earlier = kept.of(one.name, key, levels)
+        earlier = kept.of(one, key, levels)
         yield earlier or _without_registry(inspect(world, candidate, levels), one.server)
 
 
@@ -154,10 +154,14 @@ class _Kept:
     def all(self) -> list[Inspection]:
         return [self.rows[name] for name in sorted(self.rows)]
 
-    def of(self, name: str, build_key: str | None, levels: tuple[int, ...]) -> Inspection | None:
-        """What is known of this build, if it worked and was loaded at these levels."""
-        row = self.rows.get(name)
-        if row is None or row.fault is not None or row.build_key != build_key:
+    def of(
+        self, contender: Contender, build_key: str | None, levels: tuple[int, ...]
+    ) -> Inspection | None:
+        """What is known of this build, if it was started so, worked and was loaded so."""
+        row = self.rows.get(contender.name)
+        if row is None or row.fault is not None:
+            return None
+        if (row.build_key, row.start_key) != (build_key, contender.start_key):
             return None
         return row if set(map(str, levels)) <= set(row.served) else None
 

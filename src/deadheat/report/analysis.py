@@ -171,7 +171,8 @@ def _why_unranked(cell: Cell, places: Set[Place], fit: bool) -> str:
     if not cell.trials:
         return "not measured at this level"
     if not cell.valid:
-        return f"none of its {count(len(cell.trials), 'trial')} is valid"
+        trials = len(cell.trials)
+        return f"none of its {trials:,} trials is valid" if trials > 1 else "its trial is not valid"
     if not fit:
         heats = {trial.heat for trial in cell.trials}
         blocks = sum(heat in heats for _, heat, _ in places)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deadheat.report.analysis import Analysis, Level, Standing
+from deadheat.report.limited import limit_of
 from deadheat.report.scaling import Gain, curves
 from deadheat.report.view import ContenderView, OfferedCell, RunView
 
@@ -16,7 +17,8 @@ FIELDS = (
     *("ratio_to_leader", "ratio_low", "ratio_high", "ratio_to_fewest_workers"),
     *("ratio_to_fewest_workers_low", "ratio_to_fewest_workers_high"),
     *("service_us_p50", "service_us_p99", "response_us_p50", "response_us_p99"),
-    *("response_us_p99_9", "server_cpu_us_per_request", "memory_peak_bytes", "errors"),
+    *("response_us_p99_9", "server_cpu_us_per_request", "server_cpus_used", "limit"),
+    *("memory_peak_bytes", "errors"),
     *("trials", "trials_valid"),
 )
 
@@ -76,6 +78,8 @@ def _standing(view: RunView, level: Level, standing: Standing) -> Mapping[str, A
         "service_us_p50": cell.service["p50"],
         "service_us_p99": cell.service["p99"],
         "server_cpu_us_per_request": cell.server_cpu_us_per_request,
+        "server_cpus_used": cell.server_cpus_used,
+        "limit": limit_of(view, standing.contender, cell),
         "errors": cell.errors.total(),
         "trials": len(cell.trials),
         "trials_valid": len(cell.valid),

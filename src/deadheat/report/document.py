@@ -1,8 +1,9 @@
-"""The shape of `--format json`, version 3: `docs/schema-report.json` is made from it.
+"""The shape of `--format json`, version 4: `docs/schema-report.json` is made from it.
 
 History: 1, the first. 2: scaling and capacities; a trial's heat, a reading's unit, lost runs.
 3: what the page shows: the answer in a sentence, time to first byte, curves, series, builds,
 commands, the tool's output, published rows. The page is made from this document alone.
+4: what limited a rate.
 """
 
 import datetime
@@ -13,8 +14,9 @@ from pydantic import Field
 
 from deadheat.report.document_evidence import Build, PublishedRow, RawOutput, Series
 from deadheat.report.document_part import Finite, Part
+from deadheat.report.limited import Limit
 
-SCHEMA: Literal["deadheat-report/3"] = "deadheat-report/3"
+SCHEMA: Literal["deadheat-report/4"] = "deadheat-report/4"
 
 
 class Run(Part):
@@ -120,6 +122,11 @@ class Cell(Part):
     first_byte: Latency
     """Time to first byte: from a request's sending; nothing where the generator tells none."""
     server_cpu_us_per_request: Finite | None
+    server_cpus_used: Finite | None
+    """How many CPUs the server kept busy."""
+    limit: Limit | None
+    """What limited the rate: the load generator, all CPUs that the server was given, those that its
+    workers can use, or no CPU; null where the server's CPU time is not known."""
     memory_peak_bytes: int | None
     errors: dict[str, int]
     trials: tuple[Trial, ...]
@@ -341,7 +348,7 @@ class Calibration(Part):
 class Document(Part):
     """A report of one run, as `deadheat report --format json` writes it."""
 
-    schema_: Annotated[Literal["deadheat-report/3"], Field(alias="schema")] = SCHEMA
+    schema_: Annotated[Literal["deadheat-report/4"], Field(alias="schema")] = SCHEMA
     run: Run
     hosts: tuple[Host, ...]
     contenders: tuple[Contender, ...]

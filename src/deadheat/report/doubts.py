@@ -48,9 +48,10 @@ def _state(view: RunView) -> Iterator[Doubt]:
         text = f"{words.UNENDED[view.state]}: what it measured so far is shown"
         yield Doubt(view.state, (), text)
     elif view.state != "complete":
+        ended = "failed" if view.state == "failed" else f"was {view.state}"
         why = str(view.conclusion.get("why") or view.state)
-        text = view.state if why == view.state else f"{view.state}: {why}"
-        yield Doubt(view.state, (), f"the run was {text}; what it measured is shown")
+        text = ended if why == view.state else f"{ended}: {why}"
+        yield Doubt(view.state, (), f"the run {text}; what it measured is shown")
 
 
 def _absent(one: ContenderView) -> Doubt:

@@ -215,7 +215,7 @@ def _behaviour(found: Sequence[Inspection]) -> Iterator[Sequence[str]]:
 
 def _state(one: Inspection, catalog: Catalog) -> str:
     """What was seen here; of what no registry here can install, how else it was tried."""
-    if one.card is None and catalog.servers[one.server].manifest.verified:
+    if one.lacks and catalog.servers[one.server].manifest.verified:
         return RECIPE
     return one.state
 

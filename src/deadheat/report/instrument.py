@@ -8,13 +8,16 @@ from typing import Any
 from deadheat.campaign.racer import CANARY
 from deadheat.report import words
 from deadheat.report.analysis import Analysis, Level
+from deadheat.report.limited import limits
 from deadheat.report.statement import Statement
 from deadheat.report.view import ContenderView, RunView
 from deadheat.stats.ranking import Ranking
 
 
 def instrument(view: RunView, analysis: Analysis) -> Iterator[Statement]:
-    """The client's ceiling, the machine's weather, what could be told apart, and the method."""
+    """What limited the rates, the client's ceiling, the machine's weather, what could be told
+    apart, and the method."""
+    yield from limits(view, analysis.main)
     yield from _ceiling(view, analysis.main)
     yield from _machine(view, analysis.main.connections)
     yield from _resolution(analysis.main.ranking)

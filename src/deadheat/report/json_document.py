@@ -13,6 +13,7 @@ from deadheat.report.doubts import doubts
 from deadheat.report.heading import heading
 from deadheat.report.headline import answer, trust
 from deadheat.report.json_scaling import scaling
+from deadheat.report.limited import limit_of
 from deadheat.report.scaling import curves
 from deadheat.report.view import Cell, ContenderView, OfferedCell, RunView, StartView, TrialView
 from deadheat.stats.ranking import Pair, Ranking
@@ -73,7 +74,7 @@ def _contender(view: RunView, one: ContenderView) -> to.Contender:
             "build": dataclasses.asdict(one.build) if one.build else None,
             "raw_output": dataclasses.asdict(one.raw_output) if one.raw_output else None,
             "starts": [_start(start) for start in one.starts],
-            "levels": [_cell(view, cell) for cell in one.cells.values()],
+            "levels": [_cell(view, one, cell) for cell in one.cells.values()],
             "offered": [_offered(cell) for cell in one.offered],
         }
     )
@@ -84,7 +85,7 @@ def _start(start: StartView) -> to.Start:
     return to.Start.model_validate({name: values[name] for name in to.Start.model_fields})
 
 
-def _cell(view: RunView, cell: Cell) -> to.Cell:
+def _cell(view: RunView, one: ContenderView, cell: Cell) -> to.Cell:
     slowest, fastest = cell.spread_per_s or (None, None)
     return to.Cell(
         connections=cell.connections,
@@ -97,6 +98,8 @@ def _cell(view: RunView, cell: Cell) -> to.Cell:
         service=_latency(cell.service),
         first_byte=_latency(cell.first_byte),
         server_cpu_us_per_request=cell.server_cpu_us_per_request,
+        server_cpus_used=cell.server_cpus_used,
+        limit=limit_of(view, one, cell),
         memory_peak_bytes=cell.memory_peak_bytes,
         errors=dict(cell.errors),
         trials=tuple(_trial(trial) for trial in cell.trials),

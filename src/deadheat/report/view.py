@@ -64,6 +64,13 @@ class TrialView:
     series: Series | None = None
 
     @property
+    def server_cpus_used(self) -> float | None:
+        """How many CPUs the server kept busy; None where its CPU time is not known."""
+        if self.rate_per_s is None or self.server_cpu_us_per_request is None:
+            return None
+        return self.rate_per_s * self.server_cpu_us_per_request / 1e6
+
+    @property
     def measured(self) -> bool:
         """It ended with a rate, whatever its gates say."""
         return self.state == "ok" and self.rate_per_s is not None and self.rate_per_s > 0
@@ -115,6 +122,11 @@ class Cell:
     @property
     def server_cpu_us_per_request(self) -> float | None:
         return _median([trial.server_cpu_us_per_request for trial in self.counted])
+
+    @property
+    def server_cpus_used(self) -> float | None:
+        """How many CPUs the server kept busy."""
+        return _median([trial.server_cpus_used for trial in self.counted])
 
     @property
     def memory_peak_bytes(self) -> int | None:
