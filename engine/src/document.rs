@@ -146,6 +146,7 @@ pub struct ClientPart {
     pub system_s: f64,
     pub cpu_us_per_request: Option<f64>,
     pub busiest_thread_share: f64,
+    pub polled_share: f64,
     pub run_wait_share: f64,
     pub steal_share: f64,
 }

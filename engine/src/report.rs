@@ -236,7 +236,8 @@ fn client_part(run: &Run) -> ClientPart {
         user_s: seconds(total(|usage| usage.user_ns)),
         system_s: seconds(total(|usage| usage.system_ns)),
         cpu_us_per_request: (requests > 0).then(|| cpu_s * 1e6 / requests as f64),
-        busiest_thread_share: share(|usage| usage.cpu_ns()),
+        busiest_thread_share: share(|usage| usage.busy_ns()),
+        polled_share: share(|usage| usage.polled_ns),
         run_wait_share: share(|usage| usage.wait_ns),
         steal_share: run.steal_share,
     }

@@ -153,7 +153,11 @@ fn write_client(out: &mut String, document: &Document) -> std::fmt::Result {
     if let Some(cpu_us) = client.cpu_us_per_request {
         write!(out, ", {cpu_us:.2} us a request")?;
     }
-    writeln!(out, ", busiest thread {:.0} %", client.busiest_thread_share * 100.0)?;
+    write!(out, ", busiest thread {:.0} %", client.busiest_thread_share * 100.0)?;
+    if client.polled_share >= 0.005 {
+        write!(out, " and {:.0} % polling", client.polled_share * 100.0)?;
+    }
+    writeln!(out)?;
     if let Some(calibration) = &document.calibration {
         let (null_rate, share) = (calibration.null_rate_per_s, calibration.share * 100.0);
         writeln!(

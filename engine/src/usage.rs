@@ -15,11 +15,13 @@ pub struct ThreadUsage {
     pub system_ns: u64,
     /// Time the thread was ready and another ran (second field of schedstat).
     pub wait_ns: u64,
+    /// Time in which it did nothing but look whether the next request is due yet.
+    pub polled_ns: u64,
 }
 
 impl ThreadUsage {
-    /// Of the calling thread.
-    pub fn read() -> Self {
+    /// Of the calling thread, which has polled for so long.
+    pub fn read(polled_ns: u64) -> Self {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: getrusage fills the struct it is given; zeroes are a valid one too.
         let usage = unsafe {
@@ -33,6 +35,7 @@ impl ThreadUsage {
             user_ns: of_timeval(usage.ru_utime),
             system_ns: of_timeval(usage.ru_stime),
             wait_ns: wait_ns.unwrap_or(0),
+            polled_ns,
         }
     }
 
@@ -42,11 +45,17 @@ impl ThreadUsage {
             user_ns: self.user_ns - earlier.user_ns,
             system_ns: self.system_ns - earlier.system_ns,
             wait_ns: self.wait_ns - earlier.wait_ns,
+            polled_ns: self.polled_ns - earlier.polled_ns,
         }
     }
 
     pub fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
+    }
+
+    /// CPU time that was work: a thread that only polls could send more.
+    pub fn busy_ns(&self) -> u64 {
+        self.cpu_ns().saturating_sub(self.polled_ns)
     }
 }
 

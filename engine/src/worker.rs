@@ -93,8 +93,12 @@ impl Worker<'_> {
         let mut log = RowLog::new(window);
         let mut give_up_ns = window.end_ns + drain_ns;
         let mut signals_seen = 0;
+        let (mut looked_ns, mut only_looked) = (window.load_ns, false);
         loop {
             let now_ns = clock::now_ns();
+            if only_looked {
+                meter.polled_ns += now_ns - looked_ns;
+            }
             if signals::received() > signals_seen {
                 signals_seen += 1;
                 self.session.stop(now_ns);
@@ -108,10 +112,11 @@ impl Worker<'_> {
             if self.session.is_over(now_ns) || now_ns >= give_up_ns {
                 break;
             }
-            self.driver.launch(&mut self.session, now_ns)?;
+            let sent = self.driver.launch(&mut self.session, now_ns)?;
             self.driver.expire(&mut self.session, now_ns)?;
             let wake_ns = self.session.next_wake_ns(now_ns).min(log.next_ns).min(give_up_ns);
-            self.driver.turn(&mut self.session, wake_ns)?;
+            let brought = self.driver.turn(&mut self.session, wake_ns)?;
+            (looked_ns, only_looked) = (now_ns, wake_ns <= now_ns && !sent && !brought);
         }
         let ended_ns = clock::now_ns();
         self.session.finish(ended_ns);
@@ -133,11 +138,12 @@ impl Worker<'_> {
 struct Meter {
     usage: [Option<ThreadUsage>; 2],
     next_ns: u64,
+    polled_ns: u64,
 }
 
 impl Meter {
     fn new(window: Window) -> Self {
-        Self { usage: [None, None], next_ns: window.measure_ns }
+        Self { usage: [None, None], next_ns: window.measure_ns, polled_ns: 0 }
     }
 
     #[inline]
@@ -147,11 +153,11 @@ impl Meter {
         }
         self.next_ns = match self.usage {
             [None, _] => {
-                self.usage[0] = Some(ThreadUsage::read());
+                self.usage[0] = Some(ThreadUsage::read(self.polled_ns));
                 window.end_ns
             }
             [_, None] => {
-                self.usage[1] = Some(ThreadUsage::read());
+                self.usage[1] = Some(ThreadUsage::read(self.polled_ns));
                 u64::MAX
             }
             _ => u64::MAX,
@@ -159,7 +165,7 @@ impl Meter {
     }
 
     fn finish(self) -> [ThreadUsage; 3] {
-        let last = ThreadUsage::read();
+        let last = ThreadUsage::read(self.polled_ns);
         let first = self.usage[0].unwrap_or(last);
         [first, self.usage[1].unwrap_or(last), last]
     }

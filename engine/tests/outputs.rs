@@ -115,7 +115,7 @@ fn littles_law_is_about_connections_times_depth() {
 #[test]
 fn the_busiest_and_the_most_hindered_thread_are_judged() {
     let thread = |user_ns, wait_ns| {
-        let usage = ThreadUsage { at_ns: SECOND, user_ns, system_ns: 0, wait_ns };
+        let usage = ThreadUsage { at_ns: SECOND, user_ns, wait_ns, ..ThreadUsage::default() };
         [usage, ThreadUsage { user_ns: user_ns + SECOND, ..usage }]
     };
     let tallies = [Tally::default(), tally(&[(Class::Shed, 1000)])];
@@ -125,6 +125,23 @@ fn the_busiest_and_the_most_hindered_thread_are_judged() {
     assert_eq!((client.busiest_thread_share, client.run_wait_share), (0.5, 0.25));
     assert_eq!((client.cpu_s, client.cpu_us_per_request), (2.75, Some(2750.0)));
     assert_eq!(codes(&document), ["run_wait"]);
+}
+
+/// Once, every open loop of more than 16,000 requests a second was told to use more threads.
+#[test]
+fn polling_for_the_next_request_is_no_limit_of_the_client() {
+    let polling = ThreadUsage {
+        at_ns: SECOND,
+        user_ns: SECOND,
+        polled_ns: SECOND / 4 * 3,
+        ..ThreadUsage::default()
+    };
+    let tallies = [Tally::default(), tally(&[(Class::Shed, 1)])];
+    let run = Run { usage: vec![[polling, polling]], tallies, ..run() };
+    let document = document(&["-c", "1", "--rate", "1"], &run);
+    let client = &document.client;
+    assert_eq!((client.cpu_s, client.busiest_thread_share, client.polled_share), (1.0, 0.25, 0.75));
+    assert_eq!(codes(&document), [""; 0]);
 }
 
 #[test]

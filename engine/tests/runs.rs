@@ -212,6 +212,15 @@ fn an_open_loop_sends_what_was_asked_for() {
 }
 
 #[test]
+fn only_an_open_loop_polls() {
+    let server = good_server();
+    let client = |options: &[&str]| load(&server.url(), options).0["client"].clone();
+    let open = client(&["--rate", "17000", "-c", "4"]);
+    assert!(open["polled_share"].as_f64().unwrap() > 0.0, "{open}");
+    assert_eq!(client(&["-c", "4"])["polled_share"], 0.0);
+}
+
+#[test]
 fn connections_per_request_in_an_open_loop_are_opened_for_requests_only() {
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
     let server = Server::start(move |_| Reply::new(response, Then::Close, "answered"));

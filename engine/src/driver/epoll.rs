@@ -198,7 +198,8 @@ impl Epoll {
 
 impl Driver for Epoll {
     #[inline]
-    fn launch(&mut self, session: &mut Session, mut now_ns: u64) -> Result<(), String> {
+    fn launch(&mut self, session: &mut Session, mut now_ns: u64) -> Result<bool, String> {
+        let begun_ns = now_ns;
         while let Some(slot) = session.next_open(now_ns) {
             self.open(session, slot)?;
             now_ns = clock::now_ns();
@@ -207,7 +208,7 @@ impl Driver for Epoll {
             self.carry_out(session, slot, action)?;
             now_ns = clock::now_ns();
         }
-        Ok(())
+        Ok(now_ns != begun_ns)
     }
 
     fn expire(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
@@ -218,7 +219,7 @@ impl Driver for Epoll {
         Ok(())
     }
 
-    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<(), String> {
+    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool, String> {
         let ready = self.poll.wait(wake_ns)?;
         for at in 0..ready {
             let (slot, flags) = self.poll.event(at);
@@ -234,6 +235,6 @@ impl Driver for Epoll {
             // One that is not in use again by now would be reported for as long as it is there.
             self.links[slot].spare = None;
         }
-        Ok(())
+        Ok(ready > 0)
     }
 }

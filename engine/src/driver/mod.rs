@@ -19,12 +19,13 @@ pub trait Driver: Send {
         Ok(())
     }
 
-    /// Starts what the session wants started now: connects and sends.
-    fn launch(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String>;
+    /// Starts what the session wants started now, connects and sends; whether there was any.
+    fn launch(&mut self, session: &mut Session, now_ns: u64) -> Result<bool, String>;
 
     /// Gives up the slots whose time is up.
     fn expire(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String>;
 
-    /// Waits until something happens, or until `wake_ns` (CLOCK_MONOTONIC), and handles it.
-    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<(), String>;
+    /// Waits until something happens, or until `wake_ns` (CLOCK_MONOTONIC), and handles it;
+    /// whether anything happened.
+    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool, String>;
 }

@@ -265,7 +265,8 @@ impl Driver for Uring {
         self.ring.enable()
     }
 
-    fn launch(&mut self, session: &mut Session, mut now_ns: u64) -> Result<(), String> {
+    fn launch(&mut self, session: &mut Session, mut now_ns: u64) -> Result<bool, String> {
+        let begun_ns = now_ns;
         while let Some(slot) = session.next_open(now_ns) {
             self.open(session, slot)?;
             now_ns = clock::now_ns();
@@ -274,7 +275,7 @@ impl Driver for Uring {
             self.carry_out(session, slot, action)?;
             now_ns = clock::now_ns();
         }
-        Ok(())
+        Ok(now_ns != begun_ns)
     }
 
     fn expire(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
@@ -285,7 +286,7 @@ impl Driver for Uring {
         Ok(())
     }
 
-    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<(), String> {
+    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool, String> {
         let now_ns = clock::now_ns();
         let turn_ns = now_ns - std::mem::replace(&mut self.turned_ns, now_ns);
         let patience = Patience::after(session.busy(), self.brought, turn_ns);
@@ -307,6 +308,6 @@ impl Driver for Uring {
         for slot in std::mem::take(&mut self.held) {
             self.send_waiting(session, slot)?;
         }
-        Ok(())
+        Ok(self.brought > 0)
     }
 }
