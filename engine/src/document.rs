@@ -137,6 +137,7 @@ pub struct LatencyPart {
     pub response_us: Option<Summary>,
     pub error_us: Summary,
     pub send_lag_us: Option<Summary>,
+    pub client_lag_us: Option<Summary>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -18,7 +18,7 @@ pub struct Readings {
     pub run_wait_share: f64,
     pub steal_share: f64,
     pub little_law_error: Option<f64>,
-    pub send_lag_us_p99: Option<f64>,
+    pub client_lag_us_p99: Option<f64>,
     pub response_us_p50: Option<f64>,
     pub client_limits: u64,
     pub unserved_connections: u64,
@@ -50,7 +50,7 @@ impl Readings {
             ),
             (
                 "send_lag",
-                self.send_lag_us_p99,
+                self.client_lag_us_p99,
                 lag_us,
                 "requests left late: use more threads or connections, or a lower --rate",
             ),
@@ -99,7 +99,7 @@ mod tests {
         run_wait_share: 0.02,
         steal_share: 0.01,
         little_law_error: Some(-0.03),
-        send_lag_us_p99: Some(100.0),
+        client_lag_us_p99: Some(100.0),
         response_us_p50: Some(2000.0),
         client_limits: 0,
         unserved_connections: 0,
@@ -119,7 +119,7 @@ mod tests {
             ("steal", Readings { steal_share: 0.011, ..FINE }),
             ("little_law", Readings { little_law_error: Some(0.031), ..FINE }),
             ("little_law", Readings { little_law_error: Some(-0.031), ..FINE }),
-            ("send_lag", Readings { send_lag_us_p99: Some(101.0), ..FINE }),
+            ("send_lag", Readings { client_lag_us_p99: Some(101.0), ..FINE }),
             ("client_resources", Readings { client_limits: 1, ..FINE }),
             ("unserved_connections", Readings { unserved_connections: 1, ..FINE }),
         ] {
@@ -132,8 +132,8 @@ mod tests {
     #[test]
     fn a_lag_is_allowed_a_twentieth_of_a_slow_servers_response_time() {
         let slow = Readings { response_us_p50: Some(10_000.0), ..FINE };
-        assert_eq!(Readings { send_lag_us_p99: Some(500.0), ..slow }.limits(), []);
-        let limits = Readings { send_lag_us_p99: Some(501.0), ..slow }.limits();
+        assert_eq!(Readings { client_lag_us_p99: Some(500.0), ..slow }.limits(), []);
+        let limits = Readings { client_lag_us_p99: Some(501.0), ..slow }.limits();
         assert_eq!(limits.iter().map(|limit| limit.threshold).collect::<Vec<_>>(), [500.0]);
     }
 

@@ -110,6 +110,7 @@ fn empty(config: &Config) -> Document {
             response_us: open.then(|| tally.response.summary()),
             error_us: tally.error.summary(),
             send_lag_us: open.then(|| tally.send_lag.summary()),
+            client_lag_us: open.then(|| tally.client_lag.summary()),
         },
         client: ClientPart::default(),
         calibration: None,
@@ -219,6 +220,7 @@ fn latency_part(config: &Config, run: &Run) -> LatencyPart {
         response_us: open.then(|| tally.response.summary()),
         error_us: tally.error.summary(),
         send_lag_us: open.then(|| tally.send_lag.summary()),
+        client_lag_us: open.then(|| tally.client_lag.summary()),
     }
 }
 
@@ -264,7 +266,7 @@ fn readings(config: &Config, run: &Run, document: &Document) -> Readings {
         run_wait_share: document.client.run_wait_share,
         steal_share: document.client.steal_share,
         little_law_error: document.little_law_error.filter(|_| tally.not_ok() == 0),
-        send_lag_us_p99: tally.send_lag.quantile_us(0.99).map(|us| us as f64),
+        client_lag_us_p99: tally.client_lag.quantile_us(0.99).map(|us| us as f64),
         response_us_p50: tally.response.quantile_us(0.5).map(|us| us as f64),
         client_limits: tally.client_limits(),
         unserved_connections: unserved,

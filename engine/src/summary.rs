@@ -88,6 +88,7 @@ fn write_latency(out: &mut String, document: &Document) -> std::fmt::Result {
         ("first byte", Some(&latency.first_byte_us)),
         ("connect", Some(&latency.connect_us)),
         ("send lag", latency.send_lag_us.as_ref()),
+        ("client lag", latency.client_lag_us.as_ref()),
         ("errors", Some(&latency.error_us)),
     ];
     for (name, summary) in rows {

@@ -29,6 +29,8 @@ pub struct Tally {
     pub error: Latency,
     /// Open loop: from the intended time to the write.
     pub send_lag: Latency,
+    /// Open loop: what of that was the client's, from when a connection was free for the request.
+    pub client_lag: Latency,
 }
 
 impl Default for Tally {
@@ -48,6 +50,7 @@ impl Default for Tally {
             response: Latency::default(),
             error: Latency::default(),
             send_lag: Latency::default(),
+            client_lag: Latency::default(),
         }
     }
 }
@@ -121,6 +124,7 @@ impl Tally {
         self.response.merge(&other.response);
         self.error.merge(&other.error);
         self.send_lag.merge(&other.send_lag);
+        self.client_lag.merge(&other.client_lag);
     }
 }
 
@@ -155,6 +159,7 @@ mod tests {
             &mut tally.response,
             &mut tally.error,
             &mut tally.send_lag,
+            &mut tally.client_lag,
         ] {
             (0..number()).for_each(|us| latency.record(us * 1000));
         }
@@ -173,6 +178,7 @@ mod tests {
             ("response", &tally.response),
             ("error", &tally.error),
             ("send_lag", &tally.send_lag),
+            ("client_lag", &tally.client_lag),
         ] {
             found.push((format!("{name}.count"), latency.count()));
         }

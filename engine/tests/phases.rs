@@ -246,3 +246,28 @@ fn a_request_past_the_deadline_is_shed_before_it_is_sent() {
     assert_eq!(classes(&session), [(Class::Shed, 2)], "due at 0 and 100 ms; 200 ms is in time");
     assert_eq!(session.tallies[0].send_lag.max_us().map(|us| us / 1000), Some(150));
 }
+
+/// Once, a server with all its connections busy was called a client that sends late.
+#[test]
+fn what_waits_for_the_server_is_no_lag_of_the_client() {
+    let plan = plan(&["--rate", "10"]);
+    let mut session = open(&plan, 1);
+    connect(&mut session, LOAD);
+    assert_eq!(session.next_send(LOAD + 550 * MS), None, "the one connection is busy");
+    let answered_ns = LOAD + 560 * MS;
+    assert!(matches!(session.received(0, ANSWER.as_bytes(), answered_ns, false), Action::Send(_)));
+    let [tally, _] = &session.tallies;
+    assert_eq!(tally.send_lag.max_us().map(|us| us / 1000), Some(460));
+    assert_eq!(tally.client_lag.max_us(), Some(0));
+}
+
+#[test]
+fn what_leaves_late_though_a_connection_is_free_is_the_client_s_lag() {
+    let plan = plan(&["--rate", "10"]);
+    let mut session = open(&plan, 1);
+    connect(&mut session, LOAD);
+    session.received(0, ANSWER.as_bytes(), LOAD + 10 * MS, false);
+    assert!(session.next_send(LOAD + 130 * MS).is_some());
+    let lag = &session.tallies[0].client_lag;
+    assert_eq!(lag.max_us().map(|us| us / 1000), Some(30), "due at 100 ms");
+}

@@ -144,7 +144,7 @@ def document(spec: ProcessSpec, rate_per_s: float) -> Completed:
     figures = DOCUMENT["latency"]["service_us"] | {"mean": connections / rate_per_s * 1e6}
     latency = DOCUMENT["latency"] | {"service_us": figures}
     if offered_per_s is not None:
-        latency = latency | {"response_us": figures, "send_lag_us": figures | {"p99": 1.0}}
+        latency = latency | {"response_us": figures, "client_lag_us": figures | {"p99": 1.0}}
     told = DOCUMENT | {
         "rate_per_s": rate_per_s,
         "elapsed_s": duration_s,

@@ -86,7 +86,7 @@ def open_loop(late: int = 0, **result: Any) -> Evidence:
         "service_us": {"mean": 100.0},
         "response_us": {"p50": 120.0},
         "offered_rate_per_s": 10_000.0,
-        "send_lag_us_p99": 50.0,
+        "client_lag_us_p99": 50.0,
         "series": [*rows, {"at_s": 1.1, "ok": late}],
     }
     return evidence(told | result, {"rate_per_s": 10_000.0})
@@ -129,7 +129,7 @@ def test_a_good_open_loop_passes_every_gate_but_those_of_a_closed_one() -> None:
         ("listen_drops", evidence(last=sample(1.0, network={"ListenDrops": 8}))),
         ("retransmits", evidence(last=sample(1.0, network={"RetransSegs": 9}))),
         ("achieved", open_loop(late=200)),
-        ("send_lag", open_loop(send_lag_us_p99=101.0)),
+        ("send_lag", open_loop(client_lag_us_p99=101.0)),
     ],
 )
 def test_each_gate_fails_on_its_fault_alone(code: str, bad: Evidence) -> None:
@@ -314,7 +314,7 @@ def test_requests_under_way_as_the_window_ends_are_no_shortfall() -> None:
 
 
 def test_send_lag_is_judged_beside_the_response_time() -> None:
-    assert the("send_lag", open_loop(send_lag_us_p99=400.0, response_us={"p50": 10_000.0})).passed
+    assert the("send_lag", open_loop(client_lag_us_p99=400.0, response_us={"p50": 10_000.0})).passed
 
 
 def test_an_open_loop_with_few_requests_has_no_use_for_every_connection() -> None:

@@ -36,6 +36,7 @@ impl Session<'_> {
         let measured = usize::from(since_ns >= self.window.measure_ns);
         self.tallies[measured].connect.record(now_ns - since_ns);
         self.connections[slot].enter(State::Open, now_ns);
+        self.freed(now_ns);
         self.refill(slot, now_ns)
     }
 
@@ -174,6 +175,7 @@ impl Session<'_> {
         if done && connection.issued >= self.plan.requests_per_connection {
             return self.shut(slot, now_ns, false);
         }
+        self.freed(now_ns);
         self.refill(slot, now_ns)
     }
 

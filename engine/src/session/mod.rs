@@ -60,6 +60,8 @@ pub struct Session<'p> {
     in_flight: usize,
     open: usize,
     lingering: usize,
+    /// When a request was last known to find no connection free.
+    none_free_ns: u64,
     scan_ns: u64,
     scan_at: usize,
     /// Before the measured window, and inside it.
@@ -85,6 +87,7 @@ impl<'p> Session<'p> {
             in_flight: 0,
             open: 0,
             lingering: 0,
+            none_free_ns: 0,
             scan_ns: 0,
             scan_at: 0,
             tallies: [Tally::default(), Tally::default()],
@@ -205,6 +208,7 @@ impl<'p> Session<'p> {
             && let Some(backlog) = &mut self.backlog
         {
             backlog.note(now_ns);
+            self.none_free_ns = now_ns;
         }
         let slot = found?;
         if self.connections[slot].state == State::Closed {
@@ -251,6 +255,14 @@ impl<'p> Session<'p> {
     /// Slots that opened for a request do not open again before there is another.
     fn opens_on_demand(&self) -> bool {
         self.plan.per_request && self.backlog.is_some()
+    }
+
+    /// A connection is free from now on; where none was, what is due waited for the server.
+    #[inline]
+    fn freed(&mut self, now_ns: u64) {
+        if self.idle.is_empty() {
+            self.none_free_ns = now_ns;
+        }
     }
 
     fn await_use(&mut self, slot: usize) {

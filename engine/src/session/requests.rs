@@ -34,7 +34,11 @@ impl Session<'_> {
             backlog.note(now_ns);
         }
         let measured = starts_ns >= self.window.measure_ns;
-        self.tallies[usize::from(measured)].scheduled += 1;
+        let tally = &mut self.tallies[usize::from(measured)];
+        tally.scheduled += 1;
+        if intended_ns > 0 {
+            tally.client_lag.record(now_ns.saturating_sub(intended_ns.max(self.none_free_ns)));
+        }
         self.in_flight += 1;
         let connection = &mut self.connections[slot];
         let url = connection.next_url;

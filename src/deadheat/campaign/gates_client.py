@@ -58,8 +58,8 @@ def ceiling(evidence: Evidence) -> Gate | None:
 
 
 def send_lag(evidence: Evidence) -> Gate | None:
-    """Open loop: requests left when they were meant to, or nearly so beside the response time."""
-    lag_us, median_us = evidence.result.send_lag_us_p99, evidence.result.response_us.get("p50")
+    """Open loop: with a connection free, requests left when they were meant to, or nearly so."""
+    lag_us, median_us = evidence.result.client_lag_us_p99, evidence.result.response_us.get("p50")
     if evidence.spec.rate_per_s is None or lag_us is None:
         return None
     bound_us = max(SEND_LAG_US_MAX, SEND_LAG_SHARE_MAX * (median_us or 0.0))

@@ -68,7 +68,7 @@ class LoadResult:
     little_law_error: float | None = None  # closed loop: rate x time in the loop / connections - 1
     client_cpu_s: float | None = None
     offered_rate_per_s: float | None = None
-    send_lag_us_p99: float | None = None
+    client_lag_us_p99: float | None = None
     limits: Sequence[Mapping[str, Any]] = ()
     bytes_in: int | None = None
 

@@ -113,7 +113,7 @@ class Engine:
             little_law_error=told["little_law_error"],
             client_cpu_s=told["client"]["cpu_s"],
             offered_rate_per_s=told["offered_rate_per_s"],
-            send_lag_us_p99=_figures(latency.get("send_lag_us")).get("p99"),
+            client_lag_us_p99=_figures(latency.get("client_lag_us")).get("p99"),
             limits=told["limits"],
             bytes_in=told["bytes_in"],
         )
