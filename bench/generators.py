@@ -62,7 +62,8 @@ def oha(connections: int, seconds: int, close: bool, url: str) -> list[str]:
 
 
 def bombardier(connections: int, seconds: int, close: bool, url: str) -> list[str]:
-    kept = ["-a"] if close else []
+    # Its -a is for another HTTP client of its own, and does nothing here.
+    kept = ["-H", "Connection: close"] if close else []
     return ["-q", "-c", f"{connections}", "-d", f"{seconds}s", *kept, url]
 
 
