@@ -10,14 +10,18 @@ from deadheat.cli.verify import command
 from tests.servers.racers import CATALOG
 
 
-def _verify(catalog: Path, home: Path, says: str, verified: str = "") -> Result:
+VERIFIED = 'verified = "upstream sources, 2026-11-20, versions hello 1"\n'
+
+
+def _verify(folder: Path, says: str, verified: str = "") -> Result:
     """Of the server `hello`, whose build says something and fails."""
+    catalog = folder / "catalog"
     shutil.copytree(CATALOG, catalog)
     manifest = catalog / "servers" / "hello" / "server.toml"
     told = f'[build]\nsteps = [["sh", "-c", "echo {says} >&2; exit 1"]]\n\n[version]'
     text = manifest.read_text().replace("[version]", verified + told, 1)
     manifest.write_text(text)
-    return CliRunner(env={"DEADHEAT_HOME": str(home)}).invoke(
+    return CliRunner(env={"DEADHEAT_HOME": str(folder / "home")}).invoke(
         command, ["hello", "--catalog", str(catalog)]
     )
 
@@ -30,7 +34,7 @@ def _verify(catalog: Path, home: Path, says: str, verified: str = "") -> Result:
     ],
 )
 def test_a_registry_out_of_reach_is_no_failure(tmp_path: Path, says: str) -> None:
-    ended = _verify(tmp_path / "catalog", tmp_path / "home", says)
+    ended = _verify(tmp_path, says)
     assert ended.exit_code == 0
     assert "lack hello: hello is left out: its registry cannot be reached" in ended.output
     assert "0 fails; 1 missing here" in ended.output
@@ -38,23 +42,13 @@ def test_a_registry_out_of_reach_is_no_failure(tmp_path: Path, says: str) -> Non
 
 
 def test_a_recipe_verified_elsewhere_is_counted_as_one(tmp_path: Path) -> None:
-    ended = _verify(
-        tmp_path / "catalog",
-        tmp_path / "home",
-        "Could not resolve host",
-        verified='verified = "upstream sources, 2026-11-20, versions hello 1"\n',
-    )
+    ended = _verify(tmp_path, "Could not resolve host", VERIFIED)
     assert ended.exit_code == 0
     assert "1 missing here (1 of them a recipe, verified against upstream)" in ended.output
 
 
 def test_a_failed_build_of_a_recipe_verified_elsewhere_stays_a_failure(tmp_path: Path) -> None:
-    ended = _verify(
-        tmp_path / "catalog",
-        tmp_path / "home",
-        "hello.nim: undeclared identifier",
-        verified='verified = "upstream sources, 2026-11-20, versions hello 1"\n',
-    )
+    ended = _verify(tmp_path, "hello.nim: undeclared identifier", VERIFIED)
     assert ended.exit_code == 1
     assert "FAIL hello" in ended.output
     assert "1 fails; 0 missing here" in ended.output

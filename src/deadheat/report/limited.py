@@ -45,8 +45,7 @@ def limits(view: RunView, level: Level) -> Iterator[Statement]:
     for one in level.standings:
         limit = limit_of(view, one.contender, one.cell)
         if limit is not None:
-            used = f" ({_share(view, one.cell)})" if limit is Limit.WAITING else ""
-            found[limit].append(one.name + used)
+            found[limit].append(one.name + _share(view, limit, one.cell.server_cpus_used))
     known = sum(map(len, found.values()))
     cpus = words.count(view.server_cpus, "CPU")
     for limit, names in found.items():
@@ -77,6 +76,8 @@ def _who(names: list[str], known: int) -> str:
     return words.listing(names)
 
 
-def _share(view: RunView, cell: Cell) -> str:
-    used = cell.server_cpus_used
-    return words.NONE if used is None else words.percent(used / view.server_cpus, 0)
+def _share(view: RunView, limit: Limit, used: float | None) -> str:
+    """How little of its CPUs a server used whose requests wait."""
+    if limit is not Limit.WAITING or used is None:
+        return ""
+    return f" ({words.percent(used / view.server_cpus, 0)})"
