@@ -55,4 +55,16 @@ pub trait Driver: Send {
         }
         Ok(())
     }
+
+    /// Ends the load: gives up what is still waited for, and closes its connections.
+    fn finish(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
+        let slots = session.finish(now_ns);
+        slots.into_iter().try_for_each(|slot| self.carry_out(session, slot, Action::Close))
+    }
+
+    /// Closes all connections, for new ones.
+    fn renew(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
+        let slots = session.renew(now_ns);
+        slots.into_iter().try_for_each(|slot| self.carry_out(session, slot, Action::Close))
+    }
 }
