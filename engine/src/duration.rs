@@ -1,8 +1,8 @@
-//! Durations as they are typed: `500ms`, `10s`, `1m`.
+//! Durations such as `500ms`, `10s` and `1m`.
 
 use crate::error::{Error, Result};
 
-/// Nanoseconds of a duration; a number without a unit is in seconds.
+/// Parses a duration into nanoseconds; a number without a unit is in seconds.
 pub(crate) fn parse_ns(text: &str) -> Result<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
