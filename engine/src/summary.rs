@@ -1,11 +1,11 @@
-//! The summary that people read.
+//! The summary in text.
 
 use std::fmt::Write;
 
 use crate::document::{ConfigPart, Document};
 use crate::histogram::Summary;
 
-/// The whole text, ending in a newline.
+/// The whole text, with a newline at its end.
 pub(crate) fn of(document: &Document) -> String {
     let mut text = String::new();
     write_into(&mut text, document).expect("a string takes all text");
@@ -52,9 +52,9 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
     write_client(out, document)
 }
 
-/// What was asked for, in a line.
+/// The settings, in one line.
 fn load(config: &ConfigPart, processes: usize) -> String {
-    // Each process has a thread of its own at least.
+    // Each process has at least one thread.
     let threads = config.threads.max(processes);
     let pace = match (config.rate_per_s, &config.arrival) {
         (Some(rate), Some(arrival)) => format!("open loop, {rate} requests/s, {arrival}"),

@@ -1,4 +1,4 @@
-//! Where the load goes: `http://host:port/path` or `unix:/socket:/path`.
+//! Parsing of URLs: `http://host:port/path` or `unix:/socket:/path`.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// How long one of several addresses of a host has to take a connection.
+/// Time limit of a connect to one of several addresses of a host.
 const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,8 +71,8 @@ fn resolve(host: &str) -> io::Result<Address> {
     address.map(Address::Tcp).ok_or_else(|| io::Error::other("the host has no address"))
 }
 
-/// Of several addresses of a host the first that takes a connection, as `localhost` is `::1` and
-/// 127.0.0.1, and many a server listens on one of them; the first of all where none does.
+/// The first address that accepts a connection, or the first of all. `localhost` is often both
+/// `::1` and 127.0.0.1, and servers listen on one of them.
 fn choose(found: &[SocketAddr]) -> Option<SocketAddr> {
     let answers = |address: &&SocketAddr| TcpStream::connect_timeout(address, LOOK).is_ok();
     let several = (found.len() > 1).then(|| found.iter().find(answers)).flatten();
@@ -98,8 +98,8 @@ mod tests {
         assert_eq!(target.path, "/users/1");
     }
 
-    /// Once, only the first address of a host was tried: `localhost` was refused where it is `::1`
-    /// first and the server listens on 127.0.0.1.
+    /// Only the first address was tried, so `localhost` was refused if it was `::1` first and the
+    /// server listened on 127.0.0.1.
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no sockets")]
     fn a_host_of_several_addresses_is_the_one_that_listens() {
