@@ -1,17 +1,17 @@
-//! The lines that ask for something: `{"id": 7, "duration_s": 0.08}`.
+//! The input lines, such as `{"id": 7, "duration_s": 0.08}`.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// What a line asks for.
+/// A line of input.
 #[derive(Debug, PartialEq)]
 pub(super) enum Request {
     Slice(SliceRequest),
     End,
 }
 
-/// One slice; durations in nanoseconds, absent where the command line has the value.
+/// The settings of a slice; durations in nanoseconds, `None` if the command line sets them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SliceRequest {
     pub id: u64,
@@ -23,10 +23,10 @@ pub(super) struct SliceRequest {
     pub timeout_ns: Option<u64>,
 }
 
-/// What is wrong with a line.
+/// Why a line was rejected.
 #[derive(Debug, PartialEq)]
 pub(super) struct BadRequest {
-    /// Of the line, where it could be read.
+    /// The `id` of the line, if it is readable.
     pub id: Option<u64>,
     pub key: Option<String>,
     pub message: String,
@@ -52,7 +52,7 @@ impl Request {
     }
 }
 
-/// A key and what is wrong with it.
+/// A key and its problem.
 type Wrong<'f> = (&'f str, String);
 
 struct Fields(BTreeMap<String, Value>);
@@ -99,7 +99,7 @@ impl Fields {
         }
     }
 
-    /// Nanoseconds of a duration in seconds.
+    /// Reads a duration in seconds as nanoseconds.
     fn duration(&self, key: &'static str, positive: bool) -> Result<Option<u64>, Wrong<'_>> {
         let Some(value) = self.0.get(key) else { return Ok(None) };
         match value.as_f64().map(|seconds| (seconds, (seconds * 1e9).round())) {
