@@ -33,13 +33,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_short_of_time_gathers_for_a_small_share_of_the_service_time() {
+    fn busy_thread_batches_for_a_small_share_of_the_service_time() {
         let batching = Batching::after(1000, 50, 250_000);
         assert_eq!(batching, Batching { completions: 250, gather_us: 125 });
     }
 
     #[test]
-    fn few_connections_or_time_to_spare_mean_no_gathering() {
+    fn does_not_batch_with_few_connections_or_spare_time() {
         assert_eq!(Batching::after(255, 50, 250_000), Batching::NONE);
         assert_eq!(Batching::after(1000, 50, 500_001), Batching::NONE);
         assert_eq!(Batching::after(1000, 0, 1), Batching::NONE);

@@ -130,7 +130,7 @@ mod tests {
 
     /// Reads the table in docs/engine.md.
     #[test]
-    fn classes_have_the_exit_codes_of_the_documentation() {
+    fn classes_have_the_documented_exit_codes() {
         let page = include_str!("../../docs/engine.md");
         for class in Class::ALL {
             let row =
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_connects_are_told_apart_by_their_error_number() {
+    fn class_of_failed_connect_follows_its_error_number() {
         for (errno, class) in [
             (libc::ECONNREFUSED, Class::ConnectRefused),
             (libc::ETIMEDOUT, Class::ConnectTimeout),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closing_server_is_met_before_the_first_byte_only() {
+    fn stale_reuse_ends_before_the_first_byte() {
         let stale = Class::ALL.iter().filter(|class| class.is_stale_reuse()).copied();
         let wanted = [Class::WriteReset, Class::EofOnReused, Class::ResetBeforeByte];
         assert_eq!(stale.collect::<Vec<_>>(), wanted);

@@ -29,7 +29,7 @@ mod tests {
     use super::parse_ns;
 
     #[test]
-    fn units_are_known() {
+    fn parses_all_units() {
         assert_eq!(parse_ns("500ms").unwrap(), 500_000_000);
         assert_eq!(parse_ns("1.5s").unwrap(), 1_500_000_000);
         assert_eq!(parse_ns("2").unwrap(), 2_000_000_000);

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exit_codes_follow_the_kind() {
+    fn exit_code_follows_the_kind_of_error() {
         let problem = PreflightProblem::Timeout;
         for (error, code) in [
             (Error::usage("-c"), 2),

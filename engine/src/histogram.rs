@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "takes minutes under Miri")]
-    fn a_quantile_needs_a_hundred_values_beyond_it() {
+    fn quantile_needs_a_hundred_values_beyond_it() {
         let mut latency = Latency::default();
         (1..=9_999).for_each(|us| latency.record(us * 1000));
         assert_eq!(latency.quantile_us(0.99), None);
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "takes minutes under Miri")]
-    fn a_summary_is_that_of_its_values() {
+    fn summary_has_the_quantiles_of_the_values() {
         const COUNT: u64 = 200_000;
         let mut latency = Latency::default();
         (1..=COUNT).for_each(|us| latency.record(us * 1000));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distribution_survives_the_wire() {
+    fn distribution_survives_encoding() {
         let mut latency = Latency::default();
         for ns in [1_000, 42_500, 3_600_000_000_000, u64::MAX / 2] {
             latency.record(ns);

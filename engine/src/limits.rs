@@ -136,13 +136,13 @@ mod tests {
     };
 
     #[test]
-    fn what_is_at_its_threshold_is_no_limit() {
+    fn accepts_readings_at_their_thresholds() {
         assert_eq!(FINE.limits(), []);
         assert_eq!(Readings::default().limits(), [], "what was not read is not judged");
     }
 
     #[test]
-    fn each_reading_past_its_threshold_is_its_limit() {
+    fn reports_each_reading_above_its_threshold() {
         for (code, readings) in [
             ("client_cpu", Readings { busiest_thread_share: 0.801, ..FINE }),
             ("client_wait", Readings { run_wait_share: 0.051, ..FINE }),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lag_is_allowed_a_twentieth_of_a_slow_servers_response_time() {
+    fn allows_a_lag_of_a_twentieth_of_the_response_time() {
         let slow = Readings { response_us_p50: Some(10_000.0), ..FINE };
         assert_eq!(Readings { client_lag_us_p99: Some(500.0), ..slow }.limits(), []);
         let limits = Readings { client_lag_us_p99: Some(501.0), ..slow }.limits();
@@ -167,20 +167,20 @@ mod tests {
     }
 
     #[test]
-    fn rate_above_seven_tenths_of_the_null_servers_is_the_clients_limit() {
+    fn reports_a_rate_near_the_ceiling() {
         assert_eq!(Limit::of_ceiling(0.70), None);
         assert!(Limit::of_ceiling(0.71).is_some());
     }
 
     #[test]
-    fn connection_without_response_is_a_limit() {
+    fn reports_connections_without_response() {
         let limits = Readings { served: Some([2, 3]), ..FINE }.limits();
         let read: Vec<_> = limits.iter().map(|l| (l.code, l.reading, l.threshold)).collect();
         assert_eq!(read, [("served", 2.0, 3.0)]);
     }
 
     #[test]
-    fn thresholds_are_widened_by_what_a_reading_cannot_resolve() {
+    fn thresholds_include_the_resolution_of_the_reading() {
         let short = Readings {
             steal: Steal { share: 0.05, resolution: 0.05 },
             little_law_error: Some(0.08),

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_are_given_replace_the_usual_ones() {
+    fn given_headers_replace_the_defaults() {
         let text = request(&["-H", "host: b", "-H", "X: 1", "-H", "Accept: a/b", "--close"]);
         let agent = concat!("deadheat-load/", env!("CARGO_PKG_VERSION"));
         let wanted = format!(
@@ -100,7 +100,7 @@ mod tests {
 
     /// A POST without a body had no length, which some servers reject with 411.
     #[test]
-    fn methods_about_content_say_its_length_also_of_none() {
+    fn methods_with_content_send_a_length_of_zero() {
         for (args, wanted) in [
             (&["--body", "abc"][..], Some("3")),
             (&["--body", ""], Some("0")),
@@ -120,7 +120,7 @@ mod tests {
 
     /// An empty --body was sent with GET.
     #[test]
-    fn a_body_makes_a_post_even_when_it_is_empty() {
+    fn empty_body_makes_a_post() {
         assert!(request(&["--body", ""]).starts_with("POST /a "));
         assert!(request(&["--body", "", "-X", "PUT"]).starts_with("PUT /a "));
     }

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_come_back_as_they_were() {
+    fn tags_survive_encoding() {
         for what in [What::Receive, What::Send, What::Writable] {
             for (slot, generation) in [(0, 0), (1, GENERATIONS - 1), (u32::MAX, 5)] {
                 let tag = Tag { slot, generation, what };

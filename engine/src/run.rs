@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_add_up_and_the_last_of_them_ends_the_phases() {
+    fn threads_add_up_and_the_last_one_ends_each_phase() {
         let run = Run::add_up(vec![outcome(1000, 1100, 5), outcome(1000, 1300, 7)], 50, WINDOW);
         assert_eq!((run.stats.opened, run.responses.clone()), (4, vec![3, 4, 3, 4]));
         assert_eq!((run.backlog_peak, run.elapsed_ns), (Some(12), 800));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_in_the_warm_up_leaves_no_time_measured() {
+    fn signal_in_the_warm_up_leaves_no_measured_time() {
         let run = Run::add_up(vec![outcome(150, 160, 0)], 50, WINDOW);
         assert_eq!(run.elapsed_ns, 0);
         let wanted = [

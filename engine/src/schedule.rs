@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_repeats_and_threads_differ() {
+    fn same_seed_repeats_and_threads_differ() {
         let new = |seed, thread| Arrivals::new(Arrival::Poisson, 10.0, seed, thread, 2);
         assert_eq!(times(&mut new(1, 0), 9), times(&mut new(1, 0), 9));
         assert_ne!(times(&mut new(1, 0), 9), times(&mut new(1, 1), 9));

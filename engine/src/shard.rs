@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_add_up_and_differ_by_one_at_most() {
+    fn shares_add_up_and_differ_by_at_most_one() {
         let shares: Vec<usize> = (0..4).map(|part| share(10, 4, part)).collect();
         assert_eq!(shares, [3, 3, 2, 2]);
     }

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moment_is_known_when_the_last_thread_arrives() {
+    fn moment_is_set_when_the_last_thread_arrives() {
         let moment = Moment::new(2);
         moment.arrive(100);
         assert_eq!(moment.agreed_ns(), None);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_thread_lets_the_others_go_on_and_moves_no_moment() {
+    fn failed_thread_sets_only_the_moments_that_are_not_set() {
         let moments = || Moment::new(2);
         let slice = Slice {
             duration_ns: 0,

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_take_their_parts() {
+    fn splits_urls_into_their_parts() {
         let target = Target::parse("http://127.0.0.1:4000").unwrap();
         assert_eq!((target.host.as_str(), target.path.as_str()), ("127.0.0.1:4000", "/"));
         let target = Target::parse("http://127.0.0.1/a?b#c").unwrap();
@@ -102,7 +102,7 @@ mod tests {
     /// server listened on 127.0.0.1.
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no sockets")]
-    fn a_host_of_several_addresses_is_the_one_that_listens() {
+    fn chooses_the_address_that_listens() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let listens = listener.local_addr().unwrap();
         let closed = SocketAddr::new([127, 0, 0, 2].into(), listens.port());
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_urls_say_what_was_expected() {
+    fn rejects_wrong_urls() {
         for url in ["127.0.0.1:80", "https://127.0.0.1/", "http://", "http://a b/", "unix:x"] {
             let error = Target::parse(url).unwrap_err().to_string();
             assert!(error.contains("expected"), "{error}");

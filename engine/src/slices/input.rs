@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no poll()")]
-    fn splits_pieces_into_lines_and_takes_a_last_one_without_line_feed() {
+    fn splits_input_into_lines() {
         assert_eq!(
             lines(&[b"a\nb", b"c\n\nd"]),
             [text("a\n"), text("bc\n"), text("\n"), text("d")]
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no poll()")]
-    fn passes_over_a_line_that_is_too_long_and_goes_on_behind_it() {
+    fn skips_a_line_that_is_too_long() {
         let long = vec![b'x'; 3 * MAX_LINE_BYTES];
         assert_eq!(lines(&[&long, b"\nb\n"]), [Line::Unreadable, text("b\n")]);
         assert_eq!(lines(&[&long]), [Line::Unreadable]);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no poll()")]
-    fn says_that_a_line_is_not_utf_8() {
+    fn rejects_a_line_that_is_not_utf_8() {
         assert_eq!(lines(&[b"\xff\n", b"b\n"]), [Line::Unreadable, text("b\n")]);
     }
 }

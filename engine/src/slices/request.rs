@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_defaults_for_what_is_left_out() {
+    fn missing_keys_get_defaults() {
         let wanted = SliceRequest {
             id: 7,
             duration_ns: 80_000_000,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_every_key() {
+    fn accepts_every_key() {
         let line = r#"{"id": 0, "duration_s": 1, "discard_s": 0, "discard_requests": 2500,
             "renew": true, "drain_s": 0, "timeout_s": 0.5}"#;
         let wanted = SliceRequest {
@@ -153,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn takes_an_end() {
+    fn accepts_an_end() {
         assert_eq!(Request::parse(r#"{"type": "end"}"#), Ok(Request::End));
     }
 
     #[test]
-    fn rejects_wrong_keys_and_values_by_name() {
+    fn names_the_wrong_key() {
         for (line, key) in [
             (r#"{"id": 7, "duration_s": 1, "duration": 1}"#, "duration"),
             (r#"{"duration_s": 1}"#, "id"),
@@ -185,14 +185,14 @@ mod tests {
     }
 
     #[test]
-    fn names_the_slice_that_a_bad_line_is_about() {
+    fn bad_line_keeps_its_id() {
         let id = |line| Request::parse(line).unwrap_err().id;
         assert_eq!(id(r#"{"id": 7, "duration_s": 0}"#), Some(7));
         assert_eq!(id(r#"{"duration_s": 0}"#), None);
     }
 
     #[test]
-    fn rejects_what_is_no_object() {
+    fn rejects_lines_without_an_object() {
         for line in ["", "7", "[]", "{", "slice"] {
             let error = Request::parse(line).unwrap_err();
             assert_eq!((error.id, error.key), (None, None), "{line}");
