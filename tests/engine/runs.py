@@ -1,4 +1,4 @@
-"""The real binaries, run to their end: our engine, its null server, wrk and ab."""
+"""Runs the real programs: the engine, its null server, wrk and ab."""
 
 import json
 import shutil
@@ -17,11 +17,11 @@ from deadheat.load.ab import Ab
 from deadheat.load.wrk import Wrk
 
 BACKENDS = pytest.mark.parametrize("backend", ["epoll", "io_uring"])
-LIMIT_S = 30  # a run that lasts longer hangs
+LIMIT_S = 30  # a longer run hangs
 
 
 def engine_binary() -> str:
-    """Where the engine is; skips the test where it was not built."""
+    """The path of the engine; skips the test if it was not built."""
     try:
         return find_engine()
     except GeneratorMissing as missing:
@@ -31,7 +31,7 @@ def engine_binary() -> str:
 def run_engine(
     url: str, *arguments: str, before: Sequence[str] = (), **options: Any
 ) -> tuple[dict[str, Any], int]:
-    """The JSON document and the exit code; `before` is put in front of the command."""
+    """The JSON document and the exit code; `before` is a prefix of the command."""
     command = [*before, engine_binary(), url, "--json", *arguments]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, **options)
     if "--backend io_uring: not allowed here" in ran.stderr:
@@ -41,7 +41,7 @@ def run_engine(
 
 
 def run_other(tool: type[Wrk] | type[Ab], spec: LoadSpec) -> LoadResult:
-    """What wrk or ab counted; skips the test where it is not installed."""
+    """The result of wrk or ab; skips the test if it is not installed."""
     generator = tool()
     if shutil.which(generator.name) is None:
         pytest.skip(f"{generator.name} is not installed: {generator.install_hint()}")
@@ -52,14 +52,14 @@ def run_other(tool: type[Wrk] | type[Ab], spec: LoadSpec) -> LoadResult:
 
 
 def answers_accounted_for(document: dict[str, Any]) -> int:
-    """Answers that the engine says it got: before the run, before the measured window, in it."""
+    """The responses that the engine counted: in the preflight, the warm-up and the window."""
     before = document["requests"]["preflight"] + document["warmup"]["classes"]["ok"]
     return int(before + document["classes"]["ok"])
 
 
 @dataclass
 class NullServer:
-    """A running null server; `counts` is there once it has ended."""
+    """A running null server; it sets `counts` when it ends."""
 
     process: subprocess.Popen[str]
     url: str
@@ -68,7 +68,7 @@ class NullServer:
 
 @contextmanager
 def null_server(*arguments: str, before: Sequence[str] = ()) -> Iterator[NullServer]:
-    """The engine's own server; by its end it has said what it answered."""
+    """The engine's null server; `counts` is set at the end of the block."""
     command = [*before, engine_binary(), "--null-server", "0", *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:

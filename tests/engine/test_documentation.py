@@ -1,4 +1,4 @@
-"""docs/engine.md names every class, kind, limit and key that there is, and no other."""
+"""docs/engine.md documents exactly the classes, kinds, limits and keys that exist."""
 
 import json
 import re
@@ -18,23 +18,23 @@ SOURCE = ROOT / "engine" / "src"
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    """A document with every key: of a run that its preflight prevents."""
+    """A document with every key: that of a failed preflight."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        told, exit_code = run_engine("http://{}:{}/".format(*closed.getsockname()))
+        failed, exit_code = run_engine("http://{}:{}/".format(*closed.getsockname()))
     assert exit_code == 3
-    return told
+    return failed
 
 
 def rows_under(heading: str) -> list[str]:
-    """What the first column of the table with this heading names."""
+    """The names in the first column of the table with this heading."""
     _, _, rest = PAGE.partition(f"\n| {heading} |")
     table = rest.partition("\n\n")[0].splitlines()[2:]
     return [name for row in table for name in re.findall(r"`(\w+)`", row.split("|")[1])]
 
 
 def keys(part: object) -> Iterator[str]:
-    """All keys of a document, but for those of the configuration, which are options."""
+    """All keys of a document, except those of `config`, which are options."""
     if isinstance(part, dict):
         for key, value in part.items():
             yield key

@@ -1,4 +1,4 @@
-"""Descriptors and ports run out: more processes and addresses, or the client's own class."""
+"""When descriptors or ports run out, the engine uses more processes, or reports its own limit."""
 
 import os
 import resource
@@ -13,7 +13,7 @@ SHORT = ("-d", "300ms", "--warmup", "0s")
 PORTS = 8
 
 
-def test_few_descriptors_make_several_processes_of_one_run() -> None:
+def test_few_descriptors_lead_to_several_processes() -> None:
     def lower() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))
 
@@ -26,8 +26,8 @@ def test_few_descriptors_make_several_processes_of_one_run() -> None:
     assert answers_accounted_for(document) == server.counts["answered"]
 
 
-def test_running_out_of_descriptors_is_the_clients_own_limit() -> None:
-    """Descriptors that the engine cannot know of take what it counts on."""
+def test_running_out_of_descriptors_is_a_limit_of_the_client() -> None:
+    """The engine inherits descriptors that it does not know of."""
     inherited = [os.open(os.devnull, os.O_RDONLY) for _ in range(60)]
     limit = max(inherited) + 60
     connections = limit - 40  # one process has room for them, as far as it can know
@@ -60,7 +60,7 @@ def test_running_out_of_descriptors_is_the_clients_own_limit() -> None:
 
 @pytest.fixture
 def namespace() -> Iterator[list[str]]:
-    """A network namespace with `PORTS` local ports: what to put before a command to be in it."""
+    """The prefix of a command that runs it in a network namespace with `PORTS` local ports."""
     make = ["unshare", "--map-root-user", "--net"]
     set_up = f"""ip link set lo up &&
         echo '50000 {50000 + PORTS - 1}' > /proc/sys/net/ipv4/ip_local_port_range &&
@@ -84,7 +84,7 @@ def namespace() -> Iterator[list[str]]:
 
 
 @BACKENDS
-def test_running_out_of_ports_is_the_clients_own_limit(namespace: list[str], backend: str) -> None:
+def test_running_out_of_ports_is_a_limit_of_the_client(namespace: list[str], backend: str) -> None:
     options = [*SHORT, "--backend", backend]
     with null_server(before=namespace) as server:
         document, exit_code = run_engine(server.url, "-c", "20", *options, before=namespace)

@@ -1,4 +1,4 @@
-"""Where wrk or ab counts wrong, and the engine right: the server's own count is the truth."""
+"""Cases in which wrk or ab miscount, by the server's own count, and the engine does not."""
 
 import pytest
 
@@ -20,7 +20,7 @@ SILENCE = Reply(b"")
 HINTED = Reply(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + GOOD)
 
 
-def test_wrk_takes_the_end_of_a_close_delimited_reply_for_a_read_error() -> None:
+def test_wrk_counts_close_delimited_replies_as_read_errors() -> None:
     with scripted(UNTIL_CLOSE) as server:
         counted = run_other(Wrk, LoadSpec(server.url, CONNECTIONS, 1.0))
         answered, connections = server.answered, server.connections
@@ -29,7 +29,7 @@ def test_wrk_takes_the_end_of_a_close_delimited_reply_for_a_read_error() -> None
         assert connections > 1.5 * answered  # and opens two connections for each
 
 
-def test_engine_takes_close_delimited_replies_for_what_they_are() -> None:
+def test_engine_accepts_close_delimited_replies() -> None:
     with scripted(UNTIL_CLOSE) as server:
         for kept in ([], ["--close"]):
             before = server.answered
@@ -46,7 +46,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("reply", [TRUNCATED, EMPTY], ids=["truncated", "empty"])
-def test_ab_finds_nothing_wrong_with_replies_that_are_none(reply: Reply) -> None:
+def test_ab_accepts_truncated_and_empty_replies(reply: Reply) -> None:
     with scripted(reply) as server:
         # The requests end it, not the time.
         spec = LoadSpec(server.url, CONNECTIONS, 20.0, keep_alive=False, request_cap=200)
@@ -57,7 +57,7 @@ def test_ab_finds_nothing_wrong_with_replies_that_are_none(reply: Reply) -> None
 
 
 @pytest.mark.parametrize(("name", "reply"), FAULTS.items(), ids=FAULTS)
-def test_engine_counts_each_reply_that_is_none(name: str, reply: Reply) -> None:
+def test_engine_counts_truncated_and_empty_replies(name: str, reply: Reply) -> None:
     with scripted(reply, first=Reply(GOOD)) as server:
         document, exit_code = run_engine(server.url, *ENGINE, "--any-body")
         assert document["classes"][name] == server.answered - 1 > 0
@@ -66,7 +66,7 @@ def test_engine_counts_each_reply_that_is_none(name: str, reply: Reply) -> None:
         assert exit_code == 3
 
 
-def test_wrk_does_not_notice_that_nothing_is_answered() -> None:
+def test_wrk_reports_no_missing_response() -> None:
     with scripted(SILENCE) as server:
         counted = run_other(Wrk, LoadSpec(server.url, CONNECTIONS, 2.0, timeout_s=1.0))
         assert server.answered >= CONNECTIONS
@@ -74,7 +74,7 @@ def test_wrk_does_not_notice_that_nothing_is_answered() -> None:
         assert not counted.errors
 
 
-def test_engine_counts_what_is_not_answered() -> None:
+def test_engine_counts_missing_responses() -> None:
     with scripted(SILENCE, first=Reply(GOOD)) as server:
         document, exit_code = run_engine(server.url, *ENGINE, "--timeout", "100ms")
         unanswered = document["classes"]["timeout_first_byte"]
@@ -84,13 +84,13 @@ def test_engine_counts_what_is_not_answered() -> None:
         assert exit_code == 3
 
 
-def test_wrk_counts_early_hints_as_one_more_response() -> None:
+def test_wrk_counts_early_hints_as_a_response() -> None:
     with scripted(HINTED) as server:
         counted = run_other(Wrk, LoadSpec(server.url, CONNECTIONS, 1.0))
         assert counted.requests_ok > 1.5 * server.answered
 
 
-def test_engine_counts_one_response_where_early_hints_came_first() -> None:
+def test_engine_does_not_count_early_hints() -> None:
     with scripted(HINTED) as server:
         document, _ = run_engine(server.url, *ENGINE)
         assert document["classes"]["ok"] == document["requests"]["scheduled"] > 0
