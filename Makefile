@@ -27,7 +27,7 @@ bench: build               ## the engine's cost beside wrk's and ab's
 verify-all: build          ## every server in every setting, loaded; goes on where it was stopped
 	-$(UV) run deadheat verify --all -o docs/results/servers.json --page docs/servers.md
 
-PAGE := src/deadheat/report/page.html
+PAGE := src/deadheat/report/formats/page.html
 
 .PHONY: page
 page: $(PAGE)              ## script and style of the reports as HTML, in one file

@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
 const here = (path) => new URL(path, import.meta.url);
-const PAGE = here("../src/deadheat/report/page.html");
+const PAGE = here("../src/deadheat/report/formats/page.html");
 
 const bundled = await build({
   entryPoints: [here("src/main.js").pathname],

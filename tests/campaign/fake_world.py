@@ -7,18 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from deadheat.campaign.build import Builder
+from deadheat.build.builder import Builder
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.campaign.progress import Doing, Happened
 from deadheat.campaign.resume import load_unfinished
-from deadheat.campaign.world import World
 from deadheat.catalog import contender
+from deadheat.events import Doing, Happened
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
 from deadheat.load import Engine
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
-from tests.campaign.made import made_server
+from tests.build.made import made_server
 
 DOCUMENT = json.loads(
     (Path(__file__).parents[1] / "load" / "output" / "engine-closed.json").read_text()

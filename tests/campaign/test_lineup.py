@@ -7,7 +7,7 @@ from deadheat.campaign.lineup import line_up
 from deadheat.catalog import Catalog, load_catalog
 from deadheat.protocol import Protocol
 from deadheat.protocol.figures import Figure, Figures
-from tests.campaign.made import MANIFEST, made_server
+from tests.build.made import MANIFEST, made_server
 
 PUBLISHED = """
 [settings.four]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from deadheat.campaign.racer import Racer
 from deadheat.campaign.standings import Standings
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Exited, HostError, Sample
 from deadheat.host.fake import FakeHost, FakeServer
+from deadheat.measure.contender import Racer
 from deadheat.protocol import Protocol
 from deadheat.store import Store, StoreError, TrialRecord
 from tests.campaign.fake_world import GREETING, FakeWorld, greet

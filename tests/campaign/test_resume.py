@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.progress import Doing
 from deadheat.campaign.resume import load_unfinished
 from deadheat.errors import DeadheatError
+from deadheat.events import Doing
 from deadheat.host.fake import FakeServer
 from deadheat.store import Store, StoreError
 from tests.campaign.fake_world import FakeWorld, greet

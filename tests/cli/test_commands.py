@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign import inspection
 from deadheat.catalog import Server, load_catalog
 from deadheat.cli.install import install_missing
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
+from deadheat.measure import inspection
 from tests.cli.conftest import Deadheat
 from tests.servers.racers import CATALOG
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.lifecycle import Resident
-from deadheat.campaign.racer import Racer
 from deadheat.cli.own import own_racers
 from deadheat.errors import DeadheatError
+from deadheat.measure.contender import Racer
+from deadheat.measure.lifecycle import Resident
 from deadheat.protocol import Protocol
 
 PROTOCOL = Protocol.model_validate(

@@ -1,7 +1,7 @@
 import pytest
 
-from deadheat.campaign.progress import Doing, Happened
 from deadheat.cli.progress_view import progress_view
+from deadheat.events import Doing, Happened
 
 
 def test_plain_lines_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deadheat.report.regression import EXIT_CODES, Outcome
+from deadheat.report.formats.regression import EXIT_CODES, Outcome
 from tests.cli.conftest import Deadheat
 from tests.servers.racers import CATALOG, PYTHON
 

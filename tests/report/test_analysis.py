@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from deadheat.report.analysis import Analysis, analyse
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import Analysis, analyse
+from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, MadeRun, failed, made_run
 
 

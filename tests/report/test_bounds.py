@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from deadheat.report.analysis import analyse
-from deadheat.report.bounds import AtLeast, at_least
-from deadheat.report.conclusion import conclusions
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.bounds import AtLeast, at_least
+from deadheat.report.findings.conclusion import conclusions
+from deadheat.report.model.load import load_view
 from deadheat.store import Gate
 from tests.report.made import failed, made_run
 

@@ -8,11 +8,11 @@ from click.testing import CliRunner
 
 from deadheat.cli.compare import command
 from deadheat.errors import DeadheatError
-from deadheat.report.analysis import analyse
-from deadheat.report.comparison import two_contenders, two_runs
-from deadheat.report.environment import differences
-from deadheat.report.load import load_view
-from deadheat.report.view import RunView
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.comparison import two_contenders, two_runs
+from deadheat.report.findings.environment import differences
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
 from tests.report.made import MadeRun, made_run
 
 RATES = {"alpha": 9000, "beta": 6000, "gamma": 3000}

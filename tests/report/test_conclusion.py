@@ -4,10 +4,10 @@ import datetime
 from pathlib import Path
 
 from deadheat.host.machine import host_key
-from deadheat.report.analysis import analyse
-from deadheat.report.conclusion import conclusions
-from deadheat.report.instrument import calibration
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.conclusion import conclusions
+from deadheat.report.findings.precision import calibration
+from deadheat.report.model.load import load_view
 from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, failed, made_run
 
 

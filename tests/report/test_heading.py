@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from deadheat.report.analysis import analyse
-from deadheat.report.heading import heading
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.heading import heading
+from deadheat.report.model.load import load_view
 from deadheat.store import Store
 from tests.report.made import QUICK, MadeRun
 

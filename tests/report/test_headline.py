@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from deadheat.report.analysis import analyse
-from deadheat.report.headline import answer, trust
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.headline import answer, trust
+from deadheat.report.model.load import load_view
 from tests.report.made import MadeRun, failed, made_run
 
 

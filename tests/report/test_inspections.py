@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.inspection import Inspection
 from deadheat.catalog import Catalog, contender, load_catalog
-from deadheat.report.inspections import line, servers_page, summary
+from deadheat.measure.inspection import Inspection
+from deadheat.report.formats.inspections import line, servers_page, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 CARD = {

@@ -10,11 +10,11 @@ import pytest
 from pydantic import ValidationError
 
 from deadheat.host.machine import host_key
-from deadheat.report.analysis import analyse
-from deadheat.report.csv_table import write as write_csv
-from deadheat.report.document import SCHEMA, Document, schema
-from deadheat.report.json_document import write
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.formats.csv_table import write as write_csv
+from deadheat.report.formats.document import SCHEMA, Document, schema
+from deadheat.report.formats.json_document import write
+from deadheat.report.model.load import load_view
 from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, failed, made_run
 
 SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "schema-report.json"

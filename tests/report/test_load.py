@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.host.machine import host_key
-from deadheat.report.load import load_view
+from deadheat.report.model.load import load_view
 from deadheat.store import Store, StoreError
 from tests.report.made import FINGERPRINT, QUICK, failed, histogram, made_run
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.markdown import code, escape, write
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.formats.markdown import code, escape, write
+from deadheat.report.model.load import load_view
 from tests.report.made import SETTLE, MadeRun, failed, made_run
 
 

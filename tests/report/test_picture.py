@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from deadheat.cli.report import command
 from deadheat.errors import DeadheatError
 from deadheat.report import load_view
-from deadheat.report.grouping import MULTI, SINGLE
+from deadheat.report.findings.grouping import MULTI, SINGLE
 from deadheat.report.picture import PICTURES, draw, png
 from deadheat.report.picture.decay import shares
 from deadheat.report.picture.lines import APART, TOP, apart

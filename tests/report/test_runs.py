@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report.analysis import analyse
-from deadheat.report.heading import heading
-from deadheat.report.load import load_view
-from deadheat.report.runs import find_run, lines, list_runs
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.heading import heading
+from deadheat.report.model.load import load_view
+from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.store import Store, StoreError, Writer
 from tests.report.made import made_run
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from deadheat.report import FORMATS, write
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.scaling import Curve, curves
-from deadheat.report.scaling_words import sentences
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.scaling import Curve, curves
+from deadheat.report.formats.scaling_text import sentences
+from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, MadeRun, failed, made_run
 
 

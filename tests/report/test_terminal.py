@@ -7,9 +7,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.terminal import show
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.formats.terminal import show
+from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, SETTLE, MadeRun, failed, made_run
 
 LONG = "python-gunicorn-flask:w16"

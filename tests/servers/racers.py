@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from deadheat.campaign.build import Built
-from deadheat.campaign.racer import Racer, from_contender
+from deadheat.build.builder import Built
+from deadheat.measure.contender import Racer, from_contender
 from deadheat.catalog import contender, load_server
 from deadheat.host import Host, HostError, ProcessSpec
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign import inspection, lifecycle
-from deadheat.campaign.build import Builder
-from deadheat.campaign.inspection import inspect
-from deadheat.campaign.prepare import Candidate, prepare
-from deadheat.campaign.racer import from_contender
-from deadheat.campaign.verify import verify
-from deadheat.campaign.world import World
+from deadheat.measure import inspection, lifecycle
+from deadheat.build.builder import Builder
+from deadheat.measure.inspection import inspect
+from deadheat.build.prepare import Candidate, prepare
+from deadheat.measure.contender import from_contender
+from deadheat.measure.verify import verify
+from deadheat.measure.world import World
 from deadheat.catalog import Catalog, Contender, contender, load_catalog
 from deadheat.cli.workbench import local_world
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.campaign.racer import CANARY
+from deadheat.measure.contender import CANARY
 from deadheat.protocol import Protocol, stored_protocol
-from deadheat.report.runs import state_of
-from deadheat.report.view import AGGREGATES
+from deadheat.report.model.runs import state_of
+from deadheat.report.model.view import AGGREGATES
 from deadheat.store import Store
 
 TRIALS = """

@@ -7,16 +7,16 @@ paired and no interval of a ratio follows.
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
-from deadheat.campaign import lifecycle
-from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
 from deadheat.campaign.past import Past
-from deadheat.campaign.progress import Doing, Happened, Listener
-from deadheat.campaign.racer import CANARY
-from deadheat.campaign.recover import recover
 from deadheat.campaign.schedule import Step, steps_left
 from deadheat.campaign.standings import Look, Standings
-from deadheat.campaign.trial import Slot, load_spec, measure
-from deadheat.campaign.world import World
+from deadheat.events import Doing, Happened, Listener
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import CANARY
+from deadheat.measure.recovery import recover
+from deadheat.measure.starter import Entrant, Grid, Started, Unfit
+from deadheat.measure.trial import Slot, load_spec, measure
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store, TrialRecord
 

@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from deadheat.campaign import lifecycle
-from deadheat.campaign.enter import enter_racers
-from deadheat.campaign.progress import Doing, Listener
+from deadheat.campaign.entry import enter_racers
 from deadheat.campaign.race import Race
-from deadheat.campaign.racer import Racer, canaries
 from deadheat.campaign.run import open_run
-from deadheat.campaign.trial import load_spec
-from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
+from deadheat.events import Doing, Listener
 from deadheat.host import ProcessSpec
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import Racer, canaries
+from deadheat.measure.trial import load_spec
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
+from deadheat.stats.distributions import Floats
 from deadheat.stats.effect import detectable_ratio
 from deadheat.stats.false_alarm import false_alarms
 from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.quantile import Floats
 from deadheat.store import Store
 
 SLOWDOWNS = (0.02, 0.03, 0.05, 0.10)

@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deadheat.campaign import lifecycle
+from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
-from deadheat.campaign.build import Builder
-from deadheat.campaign.enter import enter_contenders, enter_racers, require_rivals
-from deadheat.campaign.grid import Entrant
+from deadheat.campaign.entry import enter_contenders, enter_racers, require_rivals
 from deadheat.campaign.limits import fit_to, too_few
 from deadheat.campaign.past import Past
-from deadheat.campaign.progress import Happened, Listener
 from deadheat.campaign.race import Race
-from deadheat.campaign.racer import Racer, companions
 from deadheat.campaign.resume import Unfinished, enter_again
 from deadheat.campaign.run import Run, open_run, reopen_run
-from deadheat.campaign.world import World
 from deadheat.catalog import Contender
 from deadheat.errors import DeadheatError
+from deadheat.events import Happened, Listener
 from deadheat.load.several import Several
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import Racer, companions
+from deadheat.measure.starter import Entrant
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from deadheat.campaign import lifecycle
-from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
-from deadheat.campaign.progress import Doing, Listener
-from deadheat.campaign.trial import Slot, load_spec, measure
-from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
+from deadheat.events import Doing, Listener
+from deadheat.measure import lifecycle
+from deadheat.measure.starter import Entrant, Grid, Started, Unfit
+from deadheat.measure.trial import Slot, load_spec, measure
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.search import Bounds, Observation, next_step
 from deadheat.store import Store, TrialRecord

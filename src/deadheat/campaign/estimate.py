@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from deadheat.campaign.racer import CANARY_WORKS
+from deadheat.measure.contender import CANARY_WORKS
 from deadheat.protocol import Protocol
 
 START_S = 2.0  # of one server: starting and being ready

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from deadheat.campaign.estimate import START_S, TRIAL_OVERHEAD_S, spell_time
-from deadheat.campaign.racer import CANARY
 from deadheat.campaign.schedule import PROCESSES, restart_of, schedule
+from deadheat.measure.contender import CANARY
 from deadheat.protocol import Protocol
 
 

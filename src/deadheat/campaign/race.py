@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from deadheat.campaign import lifecycle
-from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
 from deadheat.campaign.pace import Moment, pace_of
 from deadheat.campaign.past import Past
-from deadheat.campaign.progress import Doing, Happened, Listener
-from deadheat.campaign.racer import CANARY
 from deadheat.campaign.standings import Look, Standings
-from deadheat.campaign.trial import Slot, load_spec, measure
-from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
+from deadheat.events import Doing, Happened, Listener
 from deadheat.load import LoadSpec
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import CANARY
+from deadheat.measure.starter import Entrant, Grid, Started, Unfit
+from deadheat.measure.trial import Slot, load_spec, measure
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store, TrialRecord
 

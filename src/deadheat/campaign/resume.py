@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.campaign.build import Builder, Built
-from deadheat.campaign.enter import keep_build
-from deadheat.campaign.grid import Entrant
+from deadheat.build.builder import Builder, Built
+from deadheat.build.prepare import prepare
+from deadheat.campaign.entry import keep_build
 from deadheat.campaign.past import Past, load_past
-from deadheat.campaign.prepare import prepare
-from deadheat.campaign.progress import Happened, Listener
-from deadheat.campaign.racer import CANARY, REFERENCE, Racer, from_contender
 from deadheat.campaign.schedule import steps_left
-from deadheat.campaign.world import World
 from deadheat.catalog import Contender
 from deadheat.errors import DeadheatError
+from deadheat.events import Happened, Listener
+from deadheat.measure.contender import CANARY, REFERENCE, Racer, from_contender
+from deadheat.measure.starter import Entrant
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol, stored_protocol
 from deadheat.store import Store
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deadheat.campaign.progress import Doing, Listener
-from deadheat.campaign.racer import Racer
 from deadheat.errors import DeadheatError
+from deadheat.events import Doing, Listener
 from deadheat.host import Completed, Host, ProcessSpec
+from deadheat.measure.contender import Racer
 
 GIT_TIMEOUT_S = 120.0
 BUILD_TIMEOUT_S = 3600.0

@@ -4,12 +4,12 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from deadheat.campaign.racer import CANARY
+from deadheat.measure.contender import CANARY
 from deadheat.protocol import Protocol
-from deadheat.stats.quantile import Floats
+from deadheat.stats.alpha_spending import Looks
+from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking import Ranking, rank
-from deadheat.stats.sequence import Looks
-from deadheat.stats.tableau import Place, rankable, tableau
+from deadheat.stats.rate_matrix import Place, rankable, tableau
 from deadheat.store import TrialRecord
 
 LOOKS = Looks()

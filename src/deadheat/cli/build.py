@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from deadheat.campaign.build_ahead import build_ahead, jobs_that_fit
+from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.cli.install import install_missing
 from deadheat.cli.options import catalog_option
 from deadheat.cli.progress_view import progress_view

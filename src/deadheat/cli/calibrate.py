@@ -18,8 +18,8 @@ from deadheat.cli.workbench import local_world
 from deadheat.errors import DeadheatError
 from deadheat.host.machine import host_key
 from deadheat.protocol import load_protocol
-from deadheat.report.analysis import rates_of
-from deadheat.report.runs import find_run
+from deadheat.report.findings.analysis import rates_of
+from deadheat.report.model.runs import find_run
 from deadheat.stats.false_alarm import FEWEST_PAIRS
 from deadheat.store import Store
 

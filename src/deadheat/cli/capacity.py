@@ -7,16 +7,10 @@ from pathlib import Path
 import click
 
 from deadheat.campaign.capacity import Capacity, Objective, find_capacities
-from deadheat.campaign.enter import enter_contenders, require_rivals
+from deadheat.campaign.entry import enter_contenders, require_rivals
 from deadheat.campaign.run import open_run
 from deadheat.catalog import choose, contender
-from deadheat.cli.options import (
-    Duration,
-    Levels,
-    catalog_option,
-    json_option,
-    store_option,
-)
+from deadheat.cli.options import Duration, Levels, catalog_option, json_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, local_world, open_catalog
 from deadheat.protocol import amend, load_protocol

@@ -8,9 +8,9 @@ import click
 from deadheat import report
 from deadheat.cli.options import json_option, store_option
 from deadheat.cli.stored import stored
-from deadheat.report.analysis import analyse
-from deadheat.report.comparison import two_contenders, two_runs
-from deadheat.report.runs import find_run
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.comparison import two_contenders, two_runs
+from deadheat.report.model.runs import find_run
 
 
 @click.command("compare")

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from deadheat.campaign.racer import CANARY_WORKS, Racer
 from deadheat.errors import DeadheatError
+from deadheat.measure.contender import CANARY_WORKS, Racer
 from deadheat.protocol import Protocol
 
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.markup import escape
 
-from deadheat.campaign.progress import Doing, Happened, Listener
 from deadheat.cli.styles import console
+from deadheat.events import Doing, Happened, Listener
 
 REFRESH_PER_S = 1  # a live display costs CPU that the race wants
 

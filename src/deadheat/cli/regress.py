@@ -10,7 +10,6 @@ import click
 
 from deadheat import report
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.campaign.racer import Racer
 from deadheat.campaign.revision import Revision, build_revision, racer_of, repository_of, resolve
 from deadheat.cli.options import FILE, catalog_option, json_option, protocol_options, store_option
 from deadheat.cli.own import own_options, require_own
@@ -19,9 +18,17 @@ from deadheat.cli.run import INTERRUPTED, WithCommand
 from deadheat.cli.stored import require_another
 from deadheat.cli.workbench import builder_on, local_world, make_room, tell_others
 from deadheat.errors import DeadheatError
+from deadheat.measure.contender import Racer
 from deadheat.protocol import Protocol
-from deadheat.report.analysis import analyse
-from deadheat.report.regression import EXIT_CODES, comment, junit, regressions, sentence, worst
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.formats.regression import (
+    EXIT_CODES,
+    comment,
+    junit,
+    regressions,
+    sentence,
+    worst,
+)
 from deadheat.store import Store, home
 
 

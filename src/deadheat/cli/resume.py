@@ -9,7 +9,7 @@ from deadheat.campaign.campaign import Plan
 from deadheat.campaign.resume import Kept, Unfinished, load_unfinished
 from deadheat.catalog import Catalog, Contender, contender
 from deadheat.errors import DeadheatError
-from deadheat.report.runs import find_run, state_of
+from deadheat.report.model.runs import find_run, state_of
 from deadheat.store import Store
 
 ALLOWED = ("resume", "install", "output", "catalog", "store_path", "as_json")

@@ -36,7 +36,7 @@ from deadheat.cli.workbench import (
 )
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
-from deadheat.report.encoding import fit
+from deadheat.report.formats.encoding import fit
 from deadheat.store import Store, home
 
 INTERRUPTED = 130  # as a shell says it

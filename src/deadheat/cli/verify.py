@@ -9,17 +9,17 @@ from pathlib import Path
 
 import click
 
-from deadheat.campaign.build import Builder
-from deadheat.campaign.inspection import Inspection, inspect
-from deadheat.campaign.prepare import prepare
-from deadheat.campaign.progress import Listener
-from deadheat.campaign.world import World
+from deadheat.build.builder import Builder
+from deadheat.build.prepare import prepare
 from deadheat.catalog import Catalog, Contender, Server, contender
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
 from deadheat.errors import DeadheatError
-from deadheat.report.inspections import line, servers_page, summary
+from deadheat.events import Listener
+from deadheat.measure.inspection import Inspection, inspect
+from deadheat.measure.world import World
+from deadheat.report.formats.inspections import line, servers_page, summary
 
 ALL_LEVELS = (10, 100, 1000)
 # What the C library, curl, Java, Node and Erlang say of a host that does not resolve or answer.

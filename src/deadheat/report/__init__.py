@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 
 from rich.console import Console
 
-from deadheat.report import csv_table, json_document, markdown, page, terminal
-from deadheat.report.analysis import Analysis, analyse
-from deadheat.report.encoding import fit
-from deadheat.report.load import load_view
-from deadheat.report.view import RunView
+from deadheat.report.findings.analysis import Analysis, analyse
+from deadheat.report.formats import csv_table, json_document, markdown, page, terminal
+from deadheat.report.formats.encoding import fit
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
 
 __all__ = ["FORMATS", "WHOLE", "RunView", "load_view", "write"]
 

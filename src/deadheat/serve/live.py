@@ -10,11 +10,11 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
-from deadheat.report import json_document
-from deadheat.report import page as report_page
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.runs import state_of
+from deadheat.report.findings.analysis import analyse
+from deadheat.report.formats import json_document
+from deadheat.report.formats import page as report_page
+from deadheat.report.model.load import load_view
+from deadheat.report.model.runs import state_of
 from deadheat.store import Store
 
 INTERVAL_S = 2.0

@@ -14,13 +14,13 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.bridge import bridge
+from deadheat.stats.alpha_spending import Level
 from deadheat.stats.decision import Effort, Verdict, effort, judge
+from deadheat.stats.distributions import Floats
 from deadheat.stats.effect import minimum_detectable_effect
+from deadheat.stats.indirect import bridge
 from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.quantile import Floats
 from deadheat.stats.ratio import RatioInterval, Ratios
-from deadheat.stats.sequence import Level
 
 
 @dataclass(frozen=True)

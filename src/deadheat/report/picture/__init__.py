@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 
 from deadheat.errors import DeadheatError
-from deadheat.report.analysis import Analysis, analyse
+from deadheat.report.findings.analysis import Analysis, analyse
+from deadheat.report.model.view import RunView
 from deadheat.report.picture import bars, decay, latency
 from deadheat.report.picture.raster import png
-from deadheat.report.view import RunView
 
 __all__ = ["PICTURES", "draw", "png"]
 

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deadheat.protocol import label_of
-from deadheat.report import words
-from deadheat.report.analysis import Analysis, Level, Standing
-from deadheat.report.grouping import Groups, by_cores, by_language, framework
-from deadheat.report.headline import answer
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.grouping import Groups, by_cores, by_language, framework
+from deadheat.report.findings.headline import answer
+from deadheat.report.formats.tables import rank, rate
+from deadheat.report.model.view import RunView
 from deadheat.report.picture import svg
 from deadheat.report.picture.footer import footer
-from deadheat.report.tables import rank, rate
-from deadheat.report.view import RunView
 
 RIGHT = 140
 ROW, BAR, HEAD = 24, 12, 26
@@ -87,7 +87,7 @@ def _draw(
 def _title(view: RunView, level: Level) -> str:
     if level.ranked:
         return f"{answer(view, level)}."
-    at = words.count(level.connections, "connection")
+    at = format.count(level.connections, "connection")
     return f"Requests/s at {at}, {label_of(view.protocol)}; nothing is ranked."
 
 
@@ -125,7 +125,7 @@ def _ends(view: RunView, level: Level, one: Standing) -> tuple[float, float]:
     if one.row is None or not one.ranked:
         return (length, length)
     ratio = one.row.ratio_to_leader
-    if not math.isfinite(ratio.high) or ratio.high > words.UNKNOWN_FACTOR * ratio.low:
+    if not math.isfinite(ratio.high) or ratio.high > format.UNKNOWN_FACTOR * ratio.low:
         return (length, length)
     return (length * ratio.low / ratio.ratio, length * ratio.high / ratio.ratio)
 

@@ -4,12 +4,12 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from deadheat.report import words
-from deadheat.report.analysis import Analysis
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.model.view import Cell, RunView
 from deadheat.report.picture import lines, svg
 from deadheat.report.picture.footer import footer
 from deadheat.report.picture.lines import Axis, Line
-from deadheat.report.view import Cell, RunView
 
 CURVES_MAX = 12
 DECAYED = 0.9
@@ -33,7 +33,7 @@ def draw(view: RunView, analysis: Analysis) -> str | None:
         for name, share in fell[:CURVES_MAX]
     ]
     decayed = sum(share[-1] < DECAYED for _, share in fell)
-    of = words.count(len(fell), "server")
+    of = format.count(len(fell), "server")
     who = f"{decayed} of {of}" if decayed else f"Of {of} none"
     title = f"{who} ended a start more than 10 % below its first trial"
     parts = lines.plane(title, _across(shown), _up(shown), shown)
