@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Doing:
+class Progress:
     """What goes on right now: the live line."""
 
     what: str
@@ -15,15 +15,15 @@ class Doing:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class Event:
     """Something worth a line of its own."""
 
     what: str
     trouble: bool = False
 
 
-Listener = Callable[[Doing | Happened], None]
+Listener = Callable[[Progress | Event], None]
 
 
-def silent(_: Doing | Happened) -> None:
+def silent(_: Progress | Event) -> None:
     """A listener that does not care."""

@@ -32,24 +32,24 @@ def test_a_clean_comparison_has_none(family: Callable[[Case], Iterator[Defect]])
 
 def test_read_errors_as_many_as_requests_are_closed_connections() -> None:
     published = [figure("A", 400, requests=4000, errors_read=3999), figure("B", 200)]
-    rivals = [contender("A", [100]), contender("B", [50], card={"keep_alive": False})]
-    found = only(connections.per_connection(case(rivals, published)))
+    contenders = [contender("A", [100]), contender("B", [50], behavior={"keep_alive": False})]
+    found = only(connections.per_connection(case(contenders, published)))
     assert found.rows == ("A", "B")
     assert "then 3,999 read errors in 4,000 requests" in found.found
     assert "B: ours closes after each response" in found.found
 
 
 def test_a_protocol_of_a_connection_per_request_measures_all_alike() -> None:
-    rivals = [contender("A", [100], card={"keep_alive": False})]
-    made = case(rivals, [figure("A", 400)], protocol=protocol(keep_alive=False))
+    contenders = [contender("A", [100], behavior={"keep_alive": False})]
+    made = case(contenders, [figure("A", 400)], protocol=protocol(keep_alive=False))
     assert list(connections.per_connection(made)) == []
 
 
 def test_dropped_connections_are_unserved() -> None:
     starved = trial(100, gates_failed={"listen_drops": 123.0})
-    rivals = [contender("A", [], trials=(starved,)), contender("B", [50])]
+    contenders = [contender("A", [], trials=(starved,)), contender("B", [50])]
     published = [figure("A", 400), figure("B", 200, errors_timeout=3)]
-    found = only(connections.unserved(case(rivals, published)))
+    found = only(connections.unserved(case(contenders, published)))
     assert found.rows == ("A", "B")
     assert "A at 100: now up to 123 connections dropped" in found.found
     assert "B at 100: then 3 timeouts" in found.found
@@ -70,8 +70,8 @@ def test_unequal_payloads_then_and_now() -> None:
         figure("A", 4, requests=10, bytes_read=800.0),
         figure("B", 2, requests=10, bytes_read=2000.0),
     ]
-    rivals = [contender("A", [1], card={"head_bytes": 60}), contender("B", [2])]
-    found = only(rows.payload(case(rivals, published)))
+    contenders = [contender("A", [1], behavior={"head_bytes": 60}), contender("B", [2])]
+    found = only(rows.payload(case(contenders, published)))
     assert "a response then took 80 bytes (A) to 200 (B)" in found.found
     assert "the head of ours takes 60 bytes (A) to 100 (B)" in found.found
 
@@ -92,8 +92,8 @@ def test_a_rate_of_exceptions_is_no_rate() -> None:
 def test_failures_of_today_are_told_read_errors_apart() -> None:
     failing = trial(100, errors={"exceptions": 50})
     closing = trial(100, errors={"read": 1000})
-    rivals = [contender("A", [], trials=(failing,)), contender("B", [], trials=(closing,))]
-    found = only(counting.errors_counted(case(rivals, [figure("A", 4), figure("B", 2)])))
+    contenders = [contender("A", [], trials=(failing,)), contender("B", [], trials=(closing,))]
+    found = only(counting.errors_counted(case(contenders, [figure("A", 4), figure("B", 2)])))
     assert found.rows == ("A",)
     assert "50 of 1,000 failed" in found.found
 
@@ -112,20 +112,20 @@ def test_the_cap_that_ab_implies() -> None:
 
 
 def test_the_best_of_three_flatters_scatter() -> None:
-    rivals = [contender("A", [100, 100, 150]), contender("B", [110, 110, 110])]
-    found = only(aggregate.best_of(case(rivals, [figure("A", 4), figure("B", 2)])))
+    contenders = [contender("A", [100, 100, 150]), contender("B", [110, 110, 110])]
+    found = only(aggregate.best_of(case(contenders, [figure("A", 4), figure("B", 2)])))
     assert "in A 50.0 %" in found.found
     assert "0.85 standard deviations" in found.changes
     assert "tau-b -1.00" in found.changes
 
 
 def test_one_sample_of_three_may_have_decided_the_order() -> None:
-    rivals = [contender("A", [100, 110, 105]), contender("B", [50, 55, 52])]
+    contenders = [contender("A", [100, 110, 105]), contender("B", [50, 55, 52])]
     published = [figure("A", 104), figure("B", 100), figure("C", 50)]
-    made = case(rivals, published, protocol=protocol(origin={"aggregate_stated": False}))
+    made = case(contenders, published, protocol=protocol(origin={"aggregate_stated": False}))
     found = only(aggregate.one_sample(made))
     assert "10.0 % apart" in found.found
-    assert "1 of 2 neighbouring pairs" in found.changes
+    assert "1 of 2 neighboring pairs" in found.changes
 
 
 def test_a_dropped_trial_and_a_misprint_are_told_apart() -> None:
@@ -144,14 +144,14 @@ def test_a_dropped_trial_and_a_misprint_are_told_apart() -> None:
 
 
 def test_neighbours_within_their_scatter_are_unresolved() -> None:
-    rivals = [contender("A", [100, 110, 90]), contender("B", [101, 111, 91])]
-    found = only(aggregate.unresolved(case(rivals, [figure("A", 4), figure("B", 2)])))
+    contenders = [contender("A", [100, 110, 90]), contender("B", [101, 111, 91])]
+    found = only(aggregate.unresolved(case(contenders, [figure("A", 4), figure("B", 2)])))
     assert "in the replay 1 of 1" in found.found
 
 
 def test_a_slow_first_repetition_is_a_cold_start() -> None:
-    rivals = [contender("A", [50, 100, 102]), contender("B", [100, 100, 101])]
-    found = only(aggregate.cold_start(case(rivals, [figure("A", 4), figure("B", 2)])))
+    contenders = [contender("A", [50, 100, 102]), contender("B", [100, 100, 101])]
+    found = only(aggregate.cold_start(case(contenders, [figure("A", 4), figure("B", 2)])))
     assert found.rows == ("A",)
     assert "in 1 of 2 rows" in found.found
 
@@ -165,9 +165,9 @@ def test_a_tie_at_the_top_that_more_connections_part_is_the_closed_loops() -> No
 
 
 def test_rows_near_the_null_server_are_the_clients() -> None:
-    null = contender("null-server", [120.0], role="canary")
-    rivals = [contender("A", [100]), contender("B", [50])]
-    made = case(rivals, [figure("A", 4), figure("B", 2)], null_server=null)
+    null = contender("null-server", [120.0], role="control")
+    contenders = [contender("A", [100]), contender("B", [50])]
+    made = case(contenders, [figure("A", 4), figure("B", 2)], null_server=null)
     assert only(limits.client(made)).rows == ("A",)
 
 

@@ -10,7 +10,7 @@ from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate
 from deadheat.catalog import Server
-from deadheat.events import Doing, Happened, silent
+from deadheat.events import Event, Progress, silent
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost
 from tests.build.made import made_server
@@ -50,7 +50,7 @@ def built(
     tmp_path: Path,
     host: FakeHost,
     jobs: int,
-    told: list[Doing | Happened] | None = None,
+    told: list[Progress | Event] | None = None,
 ) -> list[Candidate]:
     listen = silent if told is None else told.append
     return build_ahead(servers, host, Builder(host, tmp_path / "builds"), listen, jobs)
@@ -65,9 +65,9 @@ def test_as_many_builds_go_on_at_once_as_there_are_jobs(
         both.wait()
         return FINE
 
-    told: list[Doing | Happened] = []
+    told: list[Progress | Event] = []
     assert all(one.built for one in built(servers, tmp_path, host_where(meet), 2, told))
-    assert {1, 2} == {len(event.what.split(",")) for event in told if isinstance(event, Doing)}
+    assert {1, 2} == {len(event.what.split(",")) for event in told if isinstance(event, Progress)}
 
 
 def test_the_answer_is_in_the_order_asked_for(servers: list[Server], tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_the_answer_is_in_the_order_asked_for(servers: list[Server], tmp_path: P
         return FINE
 
     candidates = built(servers, tmp_path, host_where(finish_backwards), 4)
-    assert [one.contender.name for one in candidates] == list(NAMES)
+    assert [one.selection.name for one in candidates] == list(NAMES)
     assert all(one.built for one in candidates)
 
 
@@ -89,18 +89,18 @@ def test_each_failure_is_told_and_holds_up_no_other(servers: list[Server], tmp_p
     def fail_two(name: str) -> Completed:
         return Completed(1, "", f"no {name}\n", 1, 1) if name in "ac" else FINE
 
-    told: list[Doing | Happened] = []
+    told: list[Progress | Event] = []
     candidates = built(servers, tmp_path, host_where(fail_two), 2, told)
     assert [one.built is not None for one in candidates] == [False, True, False, True]
-    troubles = [event.what for event in told if isinstance(event, Happened) and event.trouble]
+    troubles = [event.what for event in told if isinstance(event, Event) and event.trouble]
     assert sorted(what.split(":")[0] for what in troubles) == ["a", "c"]
 
 
 def test_progress_names_what_is_being_built(servers: list[Server], tmp_path: Path) -> None:
-    told: list[Doing | Happened] = []
+    told: list[Progress | Event] = []
     built(servers, tmp_path, host_where(lambda _: FINE), 1, told)
-    assert [event for event in told if isinstance(event, Doing)] == [
-        Doing(f"building {name}", done, 4) for done, name in enumerate(NAMES)
+    assert [event for event in told if isinstance(event, Progress)] == [
+        Progress(f"building {name}", done, 4) for done, name in enumerate(NAMES)
     ]
 
 
@@ -120,7 +120,7 @@ def test_an_interrupt_begins_no_further_build_and_tells_no_failure(
         assert gone.wait(30)
         return Completed(1, "", "the agent is gone\n", 1, 1)
 
-    told: list[Doing | Happened] = []
+    told: list[Progress | Event] = []
     before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
         built(servers, tmp_path, host_where(go_with_the_host), 2, told)
@@ -128,7 +128,7 @@ def test_an_interrupt_begins_no_further_build_and_tells_no_failure(
     for thread in set(threading.enumerate()) - before:
         thread.join()
     assert sorted(begun) == ["a", "b"]
-    assert not any(isinstance(event, Happened) for event in told)
+    assert not any(isinstance(event, Event) for event in told)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, ask_version, prepare
-from deadheat.catalog import Server, contender
-from deadheat.events import Doing, Happened
+from deadheat.catalog import Server, selection
+from deadheat.events import Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost
 from tests.build.made import made_server
@@ -27,27 +27,27 @@ def servers(tmp_path: Path) -> list[Server]:
 
 
 @pytest.fixture
-def told() -> list[Doing | Happened]:
+def told() -> list[Progress | Event]:
     return []
 
 
 def prepared(
-    host: FakeHost, servers: list[Server], folder: Path, told: list[Doing | Happened]
+    host: FakeHost, servers: list[Server], folder: Path, told: list[Progress | Event]
 ) -> list[Candidate]:
-    contenders = [contender(server, workers=workers) for server in servers for workers in (1, 2)]
-    return prepare(contenders, host, Builder(host, folder), told.append)
+    selections = [selection(server, workers=workers) for server in servers for workers in (1, 2)]
+    return prepare(selections, host, Builder(host, folder), told.append)
 
 
-def troubles(told: list[Doing | Happened]) -> list[str]:
-    return [event.what for event in told if isinstance(event, Happened) and event.trouble]
+def troubles(told: list[Progress | Event]) -> list[str]:
+    return [event.what for event in told if isinstance(event, Event) and event.trouble]
 
 
 def test_every_server_is_built_once_and_asked_for_its_version(
-    servers: list[Server], tmp_path: Path, told: list[Doing | Happened]
+    servers: list[Server], tmp_path: Path, told: list[Progress | Event]
 ) -> None:
     host = answering(maker="maker 1.0\n", made="made 2.3.4-rc1 of today\n")
     candidates = prepared(host, servers, tmp_path / "builds", told)
-    assert [c.contender.name for c in candidates] == ["one", "one:w2", "two", "two:w2"]
+    assert [c.selection.name for c in candidates] == ["one", "one:w2", "two", "two:w2"]
     assert {candidate.version for candidate in candidates} == {"2.3.4-rc1"}
     assert [c.built is not None and c.built.cached for c in candidates] == [False, True] * 2
     assert [candidate.fault for candidate in candidates] == [None] * 4
@@ -55,7 +55,7 @@ def test_every_server_is_built_once_and_asked_for_its_version(
 
 
 def test_what_is_missing_is_told_once_with_how_to_get_it(
-    servers: list[Server], tmp_path: Path, told: list[Doing | Happened]
+    servers: list[Server], tmp_path: Path, told: list[Progress | Event]
 ) -> None:
     candidates = prepared(FakeHost(), servers, tmp_path / "builds", told)
     assert {candidate.fault for candidate in candidates} == {
@@ -69,7 +69,7 @@ def test_what_is_missing_is_told_once_with_how_to_get_it(
 
 
 def test_a_build_that_fails_leaves_the_others_in(
-    servers: list[Server], tmp_path: Path, told: list[Doing | Happened]
+    servers: list[Server], tmp_path: Path, told: list[Progress | Event]
 ) -> None:
     host = answering(maker="maker 1.0\n", made="2.3\n")
     host.on_run(

@@ -10,7 +10,7 @@ import pytest
 from deadheat.host import Completed, Sample, Usage
 from deadheat.host.fake import FakeHost
 from deadheat.load import Engine, LoadResult, LoadSpec
-from deadheat.measure.contender import CANARY, REFERENCE, Racer
+from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import GATES, judge, steady_gate
 from deadheat.measure.world import World
@@ -124,7 +124,7 @@ def test_a_good_open_loop_passes_every_gate_but_those_of_a_closed_one() -> None:
         ("client_wait", evidence({"run_wait_share": 0.06})),
         ("ceiling", evidence(ceiling_per_s=14_000.0)),
         ("steal", evidence(last=sample(1.0, {"steal": 5}))),
-        ("neighbour", evidence(last=sample(1.0, {"user": 100, "system": 20}, server_cpu_s=0.5))),
+        ("neighbor", evidence(last=sample(1.0, {"user": 100, "system": 20}, server_cpu_s=0.5))),
         ("frequency", evidence(clock_khz=(2_900_000, 3_000_000), clock_khz_max=3_110_000.0)),
         ("listen_drops", evidence(last=sample(1.0, network={"ListenDrops": 8}))),
         ("retransmits", evidence(last=sample(1.0, network={"RetransSegs": 9}))),
@@ -192,7 +192,7 @@ def test_the_engines_own_limits_are_judged_by_a_campaigns_thresholds() -> None:
 
 def test_no_ceiling_and_no_samples_of_our_cpus_is_no_reading() -> None:
     assert "ceiling" not in codes(evidence(ceiling_per_s=None))
-    assert codes(evidence(cpus=(9,))).isdisjoint({"steal", "neighbour"})
+    assert codes(evidence(cpus=(9,))).isdisjoint({"steal", "neighbor"})
 
 
 def test_kernel_counters_that_are_missing_are_no_reading() -> None:
@@ -205,10 +205,10 @@ def test_the_null_server_is_not_accused_of_finding_the_clients_limit() -> None:
     assert codes(at_limit).isdisjoint({"client_cpu", "ceiling"})
 
 
-def seen_in(world: World, racer: str, one: Evidence) -> Evidence:
+def seen_in(world: World, contender: str, one: Evidence) -> Evidence:
     return Evidence.of(
         world,
-        Racer(racer, "rival", ("serve",)),
+        Contender(contender, "contender", ("serve",)),
         one.spec,
         one.result,
         one.generator,
@@ -223,10 +223,12 @@ def world_on(server_host: FakeHost, load_host: FakeHost) -> World:
     return World(server_host, load_host, (0,), (1,), engine, "1", engine, "1", Path("logs"))
 
 
-@pytest.mark.parametrize(("racer", "judged"), [(CANARY, False), (REFERENCE, True), ("gin", True)])
-def test_only_the_null_server_may_saturate_the_client(racer: str, judged: bool) -> None:
+@pytest.mark.parametrize(
+    ("contender", "judged"), [(NULL_SERVER, False), (REFERENCE, True), ("gin", True)]
+)
+def test_only_the_null_server_may_saturate_the_client(contender: str, judged: bool) -> None:
     host = FakeHost()
-    seen = seen_in(world_on(host, host), racer, evidence())
+    seen = seen_in(world_on(host, host), contender, evidence())
     assert seen == replace(evidence(), probes_client=not judged, clock_khz=[])
     assert ("ceiling" in codes(seen)) == judged
 
@@ -275,21 +277,21 @@ def test_the_reading_of_a_clock_is_its_drop() -> None:
 
 def test_interrupt_time_is_the_traffics_own() -> None:
     traffic = sample(1.0, {"user": 50, "system": 50, "irq": 10, "softirq": 40}, server_cpu_s=0.5)
-    assert the("neighbour", evidence(last=traffic)).reading == 0
+    assert the("neighbor", evidence(last=traffic)).reading == 0
 
 
 def test_a_neighbours_share_is_of_all_our_cpus() -> None:
     busy = sample(1.0, {"user": 140}, server_cpu_s=0.5)
-    assert the("neighbour", evidence(last=busy)).reading == pytest.approx(0.2)
+    assert the("neighbor", evidence(last=busy)).reading == pytest.approx(0.2)
 
 
 def test_a_generator_on_another_host_uses_none_of_the_servers_cpus() -> None:
     alone = sample(1.0, {"user": 50}, server_cpu_s=0.5)
-    assert the("neighbour", evidence(last=alone, cpus=(0,), beside=False)).reading == 0
+    assert the("neighbor", evidence(last=alone, cpus=(0,), beside=False)).reading == 0
 
 
 def test_a_server_that_was_not_seen_at_both_ends_leaves_its_neighbours_unread() -> None:
-    assert "neighbour" not in codes(evidence(last=replace(sample(1.0), usage={})))
+    assert "neighbor" not in codes(evidence(last=replace(sample(1.0), usage={})))
 
 
 def test_one_retransmitted_segment_is_no_reason_for_doubt() -> None:

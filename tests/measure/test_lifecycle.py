@@ -13,11 +13,11 @@ from deadheat.host import Exchange, Exited, HostError, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.host.local import LocalHost
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Racer
-from deadheat.measure.lifecycle import Resident, StartFailed
+from deadheat.measure.contender import Contender
+from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
-from tests.servers.racers import PYTHON, racer
+from tests.servers.contenders import PYTHON, contender
 
 NEVER_READY = (
     "never-ready",
@@ -31,7 +31,7 @@ RIGHT = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\
 READY_S = 6.0  # long enough for a slow machine to get an answer out of those that give one
 
 
-def failure(world: World, one: Racer) -> StartFailed:
+def failure(world: World, one: Contender) -> StartFailed:
     with pytest.raises(StartFailed) as caught:
         lifecycle.start(world, one)
     return caught.value
@@ -40,10 +40,10 @@ def failure(world: World, one: Racer) -> StartFailed:
 @pytest.fixture(scope="module")
 def failures(world: World) -> Mapping[str, StartFailed]:
     """All of those that run and never get ready, at the same time."""
-    racers = [replace(racer(name), ready_s=READY_S) for name in NEVER_READY]
-    own = replace(racer("not-found"), name="own", any_body=True, ready_s=READY_S)
-    with ThreadPoolExecutor(len(racers) + 1) as pool:
-        told = pool.map(lambda one: failure(world, one), [*racers, own])
+    contenders = [replace(contender(name), ready_s=READY_S) for name in NEVER_READY]
+    own = replace(contender("not-found"), name="own", any_body=True, ready_s=READY_S)
+    with ThreadPoolExecutor(len(contenders) + 1) as pool:
+        told = pool.map(lambda one: failure(world, one), [*contenders, own])
     return dict(zip([*NEVER_READY, own.name], told, strict=True))
 
 
@@ -72,13 +72,13 @@ def test_a_server_that_is_not_ready_leaves_its_last_words(
 
 
 def test_a_server_that_exits_at_start(world: World) -> None:
-    failed = failure(world, racer("exits-at-start"))
+    failed = failure(world, contender("exits-at-start"))
     assert failed.reason == "exits-at-start ended before it was ready (exit 1)"
     assert failed.log_tail == "cannot read hello.conf\n"
 
 
 def test_a_program_that_is_not_there(world: World) -> None:
-    one = replace(racer("hello"), command=("/nowhere/server", "{port}"))
+    one = replace(contender("hello"), command=("/nowhere/server", "{port}"))
     failed = failure(world, one)
     assert failed.reason.startswith("hello cannot be started: ")
     assert "/nowhere/server" in failed.reason
@@ -99,11 +99,13 @@ class OnePort(LocalHost):
 def test_a_port_taken_by_another_process(world: World, tmp_path: Path, name: str) -> None:
     """Regression: what another server answered, and rightly, was taken for ours."""
     port = world.server_host.free_port()
-    other = world.server_host.start(ProcessSpec(racer(name).command_at(port)), str(tmp_path / "x"))
+    other = world.server_host.start(
+        ProcessSpec(contender(name).command_at(port)), str(tmp_path / "x")
+    )
     while not lifecycle.is_taken(world.server_host, port):
         assert world.server_host.alive(other) is None
     with OnePort(port) as host:
-        failed = failure(replace(world, server_host=host), racer("hello"))
+        failed = failure(replace(world, server_host=host), contender("hello"))
     world.server_host.stop(other, "SIGKILL", 0)
     assert failed.reason == f"hello: port {port} is taken by another process"
 
@@ -111,7 +113,7 @@ def test_a_port_taken_by_another_process(world: World, tmp_path: Path, name: str
 def test_a_server_that_goes_to_the_background(world: World) -> None:
     """Nothing of it is left when it is told."""
     code = "import os, signal; os.fork() and os._exit(0); signal.pause()"
-    failed = failure(world, replace(racer("hello"), command=(*PYTHON, "-c", code)))
+    failed = failure(world, replace(contender("hello"), command=(*PYTHON, "-c", code)))
     assert failed.reason == (
         "hello ended before it was ready (exit 0): its command has to stay in the foreground"
     )
@@ -144,7 +146,7 @@ def test_a_server_that_ends_with_its_first_answer(
     """Regression: its own answer was taken for one of another process on its port."""
     host = DiesAfterItsAnswer(successor)
     host.on_start(lambda _: True, lambda *_: FakeServer(log="out of memory"))
-    failed = failure(replace(world, server_host=host), racer("dies-mid-trial", "at-once"))
+    failed = failure(replace(world, server_host=host), contender("dies-mid-trial", "at-once"))
     assert failed.reason == f"dies-mid-trial:at-once ended before it was ready (exit 7){told}"
     assert failed.log_tail == "out of memory"
     assert len(host.processes) == starts
@@ -161,7 +163,7 @@ def test_a_port_lost_to_another_process_is_given_up_for_another(world: World) ->
 
     host = Racing()
     host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: RIGHT))
-    assert lifecycle.start(replace(world, server_host=host), racer("hello")).port == 20001
+    assert lifecycle.start(replace(world, server_host=host), contender("hello")).port == 20001
 
 
 def test_a_server_that_takes_long_for_its_first_answer_is_ready_in_the_end(world: World) -> None:
@@ -176,8 +178,8 @@ def test_a_server_that_takes_long_for_its_first_answer_is_ready_in_the_end(world
 
     host = Slow()
     host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: RIGHT))
-    resident = lifecycle.start(replace(world, server_host=host), racer("hello"))
-    assert resident.ready_s > 2
+    instance = lifecycle.start(replace(world, server_host=host), contender("hello"))
+    assert instance.ready_s > 2
 
 
 def test_a_wrong_answer_is_told_though_silence_came_last(world: World) -> None:
@@ -185,45 +187,45 @@ def test_a_wrong_answer_is_told_though_silence_came_last(world: World) -> None:
     answers = itertools.chain([RIGHT.replace(b"200", b"502")], itertools.repeat(b""))
     host = FakeHost()
     host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: next(answers)))
-    failed = failure(replace(world, server_host=host), racer("hello"))
+    failed = failure(replace(world, server_host=host), contender("hello"))
     assert failed.reason == "hello was not ready within 30 s: expected status 200, got 502"
 
 
 def test_a_good_server_starts_answers_and_stops(world: World) -> None:
-    resident = lifecycle.start(world, racer("hello"))
-    assert resident.url == f"http://127.0.0.1:{resident.port}/"
-    card = verify(world.server_host, resident.address)
-    assert card.fault is None
-    assert (card.status, card.framing, card.keep_alive) == (200, "content-length", True)
-    assert (card.close_honoured, card.http_1_0, card.pipelined) == (True, "closes", 2)
-    assert (card.head, card.unknown_path) == ("refuses", 404)
-    ended = lifecycle.stop(world, resident)
+    instance = lifecycle.start(world, contender("hello"))
+    assert instance.url == f"http://127.0.0.1:{instance.port}/"
+    behavior = verify(world.server_host, instance.address)
+    assert behavior.fault is None
+    assert (behavior.status, behavior.framing, behavior.keep_alive) == (200, "content-length", True)
+    assert (behavior.close_honored, behavior.http_1_0, behavior.pipelined) == (True, "closes", 2)
+    assert (behavior.head, behavior.unknown_path) == ("refuses", 404)
+    ended = lifecycle.stop(world, instance)
     assert (ended.how, ended.killed, ended.survivors) == ("signal 15", False, 0)
 
 
 def test_a_frozen_server_is_stopped_too(world: World) -> None:
-    resident = lifecycle.start(world, racer("hello"))
-    world.server_host.freeze(resident.process)
-    assert not lifecycle.stop(world, resident).killed
+    instance = lifecycle.start(world, contender("hello"))
+    world.server_host.freeze(instance.process)
+    assert not lifecycle.stop(world, instance).killed
 
 
 def test_nothing_outlives_a_stop(world: World) -> None:
-    resident = lifecycle.start(world, racer("outlives-sigterm"))
-    assert world.server_host.usage(resident.process).processes == 2
-    ended = lifecycle.stop(world, resident)
+    instance = lifecycle.start(world, contender("outlives-sigterm"))
+    assert world.server_host.usage(instance.process).processes == 2
+    ended = lifecycle.stop(world, instance)
     assert (ended.how, ended.killed) == ("killed past its deadline", True)
-    assert_port_is_free(resident)
+    assert_port_is_free(instance)
 
 
-def assert_port_is_free(resident: Resident) -> None:
+def assert_port_is_free(instance: Instance) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind(resident.address)
+        probe.bind(instance.address)
 
 
 def test_logs_of_one_racer_do_not_overwrite_each_other(world: World) -> None:
-    first = lifecycle.start(world, racer("hello"))
-    second = lifecycle.start(world, racer("hello"))
+    first = lifecycle.start(world, contender("hello"))
+    second = lifecycle.start(world, contender("hello"))
     try:
         assert Path(first.log_path) != Path(second.log_path)
     finally:
@@ -235,7 +237,7 @@ def test_the_users_own_server_may_say_anything(
     world: World, failures: Mapping[str, StartFailed]
 ) -> None:
     """But not that it has nothing to say."""
-    one = replace(racer("wrong-body"), any_body=True, ready_s=30)
+    one = replace(contender("wrong-body"), any_body=True, ready_s=30)
     lifecycle.stop(world, lifecycle.start(world, one))
     assert failures["own"].reason.endswith(": expected status 200, got 404")
 

@@ -10,7 +10,7 @@ import pytest
 from deadheat.audit.decay import decay_page, load_series
 from deadheat.audit.replay import load_replay
 from deadheat.campaign.alone import Alone
-from deadheat.campaign.entry import enter_racers
+from deadheat.campaign.entry import enter_made
 from deadheat.campaign.run import open_run
 from deadheat.events import silent
 from deadheat.host import Usage
@@ -19,7 +19,7 @@ from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
 from tests.campaign.fake_world import FakeWorld, greet
-from tests.servers.racers import racer
+from tests.servers.contenders import contender
 
 
 def decay(**recovery: Any) -> Protocol:
@@ -30,7 +30,7 @@ def decay(**recovery: Any) -> Protocol:
             "connections": [10],
             "duration_s": 0.5,
             "residency": "alone",
-            "canary": False,
+            "controls": False,
             "warmup": {"kind": "none"},
             "stopping": {"kind": "fixed", "repetitions": 4},
             "recovery": {"watch_s": 20.0, "probe_s": 0.1, "limit_s": 40.0, **recovery},
@@ -57,7 +57,7 @@ def test_a_server_that_idles_at_once_recovers_at_once(fake: FakeWorld) -> None:
     assert len(of_kind(fake, "steady", "measure")) == 4
     assert [row["recovered_after_s"] for row in results(fake, "steady")] == [1.0] * 4
     assert [row["burnt_for_s"] for row in results(fake, "steady")] == [0] * 4
-    assert fake.rows("SELECT count(*) AS n FROM start") == [{"n": 2}]  # one process each
+    assert fake.rows("SELECT count(*) AS n FROM instance") == [{"n": 2}]  # one process each
 
 
 def test_one_that_never_recovers_ends_its_series_and_not_the_run(fake: FakeWorld) -> None:
@@ -154,10 +154,10 @@ def test_a_real_server_that_tires(
     protocol = decay(rate_share=0.2, limit_s=limit_s, watch_s=4.0, idle_cpus=0.02)
     stopping = protocol.stopping.model_copy(update={"repetitions": 2})
     protocol = protocol.model_copy(update={"stopping": stopping})
-    tired = replace(racer("tires", setting), name=f"tires-{setting}")
+    tired = replace(contender("tires", setting), name=f"tires-{setting}")
     with Store(tmp_path / "runs.sqlite") as store:
         with open_run(store, world, protocol, ["test"], 1) as run:
-            entrants = enter_racers([tired], store, run.id)
+            entrants = enter_made([tired], store, run.id)
             Alone(world, protocol, store, run.id, entrants, {}, 1, silent).run()
         (series,) = load_series(store, load_replay(store, run.id))
     assert len(series.trials) == trials

@@ -8,15 +8,17 @@ import pytest
 from deadheat.errors import DeadheatError
 from deadheat.load import Engine, LoadSpec
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Racer
-from deadheat.measure.lifecycle import Resident
-from deadheat.measure.trial import Slot, load_spec, measure
+from deadheat.measure.contender import Contender
+from deadheat.measure.lifecycle import Instance
+from deadheat.measure.trial import TrialContext, load_spec, measure
 from deadheat.measure.world import World, split_cpus
 from deadheat.protocol import Protocol, load_protocol
 from deadheat.store import TrialRecord
-from tests.servers.racers import CATALOG, racer
+from tests.servers.contenders import CATALOG, contender
 
-SLOT = Slot("run", 1, 1, "measure", invocation=2, block=3, heat=1, at_s=4.5, steady="unsought")
+SLOT = TrialContext(
+    "run", 1, 1, "measure", invocation=2, block=3, heat=1, at_s=4.5, steady="unsought"
+)
 
 
 @pytest.fixture
@@ -24,16 +26,16 @@ def protocol() -> Protocol:
     return load_protocol(CATALOG, "brief")
 
 
-def trial(world: World, one: Racer, protocol: Protocol) -> TrialRecord:
-    resident = lifecycle.start(world, one)
+def trial(world: World, one: Contender, protocol: Protocol) -> TrialRecord:
+    instance = lifecycle.start(world, one)
     try:
-        return measure(world, resident, load_spec(protocol, resident, 2), SLOT, None)
+        return measure(world, instance, load_spec(protocol, instance, 2), SLOT, None)
     finally:
-        lifecycle.stop(world, resident)
+        lifecycle.stop(world, instance)
 
 
 def test_a_good_trial_is_kept_whole(world: World, protocol: Protocol) -> None:
-    record = trial(world, racer("hello"), protocol)
+    record = trial(world, contender("hello"), protocol)
     assert (record.state, record.reason, record.errors) == ("ok", None, {})
     assert (record.invocation, record.block, record.at_s) == (2, 3, 4.5)
     assert record.requests_ok is not None
@@ -53,7 +55,7 @@ def test_a_good_trial_is_kept_whole(world: World, protocol: Protocol) -> None:
 
 
 def test_a_server_that_dies_under_load_is_a_failed_trial(world: World, protocol: Protocol) -> None:
-    record = trial(world, racer("dies-mid-trial"), protocol)
+    record = trial(world, contender("dies-mid-trial"), protocol)
     assert record.state == "failed"
     assert record.reason == "dies-mid-trial died under load (exit 7)\nout of memory"
     assert record.gates == []
@@ -63,13 +65,13 @@ def test_a_server_that_dies_under_load_is_a_failed_trial(world: World, protocol:
 
 def test_a_server_that_answers_wrongly_later_fails_a_gate(world: World, protocol: Protocol) -> None:
     """It was right when it got ready; what it says under load is still compared."""
-    one = replace(racer("wrong-body"), any_body=True, ready_s=30)
-    resident = lifecycle.start(world, one)
+    one = replace(contender("wrong-body"), any_body=True, ready_s=30)
+    instance = lifecycle.start(world, one)
     try:
-        spec = replace(load_spec(protocol, resident, 2), expect_body="Hello, World!")
-        record = measure(world, resident, spec, SLOT, None)
+        spec = replace(load_spec(protocol, instance, 2), expect_body="Hello, World!")
+        record = measure(world, instance, spec, SLOT, None)
     finally:
-        lifecycle.stop(world, resident)
+        lifecycle.stop(world, instance)
     assert record.state == "failed"
     assert record.reason is not None
     assert "the first request failed" in record.reason
@@ -103,7 +105,7 @@ def test_a_generator_that_fails_is_a_failed_trial(
     reason: str,
 ) -> None:
     monkeypatch.setattr(LoadSpec, "limit_s", limit_s)
-    record = trial(replace(world, generator=Printing(command)), racer("hello"), protocol)
+    record = trial(replace(world, generator=Printing(command)), contender("hello"), protocol)
     assert record.state == "failed"
     assert record.reason is not None
     assert reason in record.reason
@@ -111,9 +113,9 @@ def test_a_generator_that_fails_is_a_failed_trial(
 
 
 def test_the_users_own_body_is_not_ours_to_expect(world: World, protocol: Protocol) -> None:
-    own = Resident(Racer("own", "rival", ("own",), any_body=True), "1", 80, "log", 0.1)
+    own = Instance(Contender("own", "contender", ("own",), any_body=True), "1", 80, "log", 0.1)
     assert load_spec(protocol, own, 5).expect_body is None
-    ours = replace(own, racer=racer("hello"))
+    ours = replace(own, contender=contender("hello"))
     assert load_spec(protocol, ours, 5).expect_body == "Hello, World!"
 
 
@@ -146,6 +148,6 @@ def test_a_slow_servers_slice_is_longer_only_where_nobody_asked_for_its_length(
 ) -> None:
     """Regression: wrk and ab got a fraction of a second, and --duration was not kept."""
     asked = load_protocol(CATALOG.parents[2], name).model_copy(update=changes)
-    resident = Resident(racer("hello"), "1", 20000, "", 0.0)
-    assert load_spec(asked, resident, 100, rate_per_s=400.0).duration_s == duration_s
-    assert load_spec(asked, resident, 100, rate_per_s=1e6).duration_s == asked.duration_s
+    instance = Instance(contender("hello"), "1", 20000, "", 0.0)
+    assert load_spec(asked, instance, 100, rate_per_s=400.0).duration_s == duration_s
+    assert load_spec(asked, instance, 100, rate_per_s=1e6).duration_s == asked.duration_s

@@ -6,7 +6,7 @@ import pytest
 from deadheat.host import Exchange, HostError
 from deadheat.host.fake import FakeHost
 from deadheat.measure.response import Response, read_responses
-from deadheat.measure.verify import BODY, Card, fault_of, first_answer, verify
+from deadheat.measure.verify import BODY, Behavior, fault_of, first_answer, verify
 
 ADDRESS = ("127.0.0.1", 8080)
 GREETING = (
@@ -39,12 +39,12 @@ def good(request: bytes) -> Exchange:
     return Exchange(GREETING * len(heads), closed=closes)
 
 
-def card_of(answers: Callable[[bytes], Exchange]) -> Card:
+def card_of(answers: Callable[[bytes], Exchange]) -> Behavior:
     return verify(Asked(answers), ADDRESS)
 
 
 def test_the_card_of_a_complete_server() -> None:
-    assert card_of(good) == Card(
+    assert card_of(good) == Behavior(
         status=200,
         media_type="text/plain; charset=utf-8",
         body_bytes=13,
@@ -53,7 +53,7 @@ def test_the_card_of_a_complete_server() -> None:
         date=True,
         server_header="made",
         keep_alive=True,
-        close_honoured=True,
+        close_honored=True,
         http_1_0="closes",
         head="empty",
         pipelined=2,
@@ -64,10 +64,10 @@ def test_the_card_of_a_complete_server() -> None:
 
 def test_the_card_of_a_careless_server() -> None:
     """It closes after every response, and answers the same to anything."""
-    card = card_of(lambda _: Exchange(GREETING, closed=True))
-    assert card.fault is None
-    assert (card.keep_alive, card.pipelined, card.head) == (False, 1, "body")
-    assert card.unknown_path == 200
+    behavior = card_of(lambda _: Exchange(GREETING, closed=True))
+    assert behavior.fault is None
+    assert (behavior.keep_alive, behavior.pipelined, behavior.head) == (False, 1, "body")
+    assert behavior.unknown_path == 200
 
 
 def test_the_card_of_a_stubborn_server() -> None:
@@ -77,14 +77,18 @@ def test_the_card_of_a_stubborn_server() -> None:
         refused = b"HTTP/1.0" in request or request.startswith(b"HEAD")
         return Exchange(NOT_FOUND if refused else GREETING, closed=False)
 
-    card = card_of(answers)
-    assert (card.close_honoured, card.http_1_0, card.head) == (False, "refuses", "refuses")
+    behavior = card_of(answers)
+    assert (behavior.close_honored, behavior.http_1_0, behavior.head) == (
+        False,
+        "refuses",
+        "refuses",
+    )
 
 
 def test_the_card_of_a_silent_server() -> None:
-    card = card_of(lambda _: Exchange(b"", closed=False))
-    assert card.fault == "no readable HTTP response to GET /"
-    told = dataclasses.asdict(card)
+    behavior = card_of(lambda _: Exchange(b"", closed=False))
+    assert behavior.fault == "no readable HTTP response to GET /"
+    told = dataclasses.asdict(behavior)
     del told["fault"], told["date"]
     assert set(told.values()) == {None}
 
@@ -106,10 +110,10 @@ def test_only_the_first_three_checks_decide() -> None:
             return Exchange(GREETING, closed=False)
         raise HostError("reset")
 
-    card = card_of(answers)
-    assert card.fault is None
-    assert (card.close_honoured, card.http_1_0, card.head) == (None, None, None)
-    assert (card.pipelined, card.unknown_path) == (None, None)
+    behavior = card_of(answers)
+    assert behavior.fault is None
+    assert (behavior.close_honored, behavior.http_1_0, behavior.head) == (None, None, None)
+    assert (behavior.pipelined, behavior.unknown_path) == (None, None)
 
 
 def response(received: bytes) -> Response:

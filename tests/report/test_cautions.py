@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from deadheat.report.findings.cautions import Doubt, doubts, none_found
+from deadheat.report.findings.cautions import Caution, cautions, none_found
 from deadheat.report.model.load import load_view
 from deadheat.store import Gate
 from tests.report.made import MadeRun, failed, made_run
 
 
-def of(run: MadeRun) -> dict[str, Doubt]:
-    return {doubt.code: doubt for doubt in doubts(load_view(run.store, run.run_id))}
+def of(run: MadeRun) -> dict[str, Caution]:
+    return {caution.code: caution for caution in cautions(load_view(run.store, run.run_id))}
 
 
 def test_a_clean_run_says_what_was_asked(tmp_path: Path) -> None:
@@ -42,10 +42,10 @@ def test_a_gate_is_one_line_with_its_worst_reading_and_advice(tmp_path: Path) ->
         run.trial("a", 100.0, gates=failed(reading=reading))
     run.trial("b", 100.0, gates=failed())
     run.trial("b", 100.0)
-    doubt = of(run)["steal"]
-    assert doubt.text == "steal: failed in 3 trials of a and 1 trial of b (worst 9 %, limit 1 %)"
-    assert doubt.contenders == ("a", "b")
-    assert doubt.advice == "stop what else runs on this machine"
+    caution = of(run)["steal"]
+    assert caution.text == "steal: failed in 3 trials of a and 1 trial of b (worst 9 %, limit 1 %)"
+    assert caution.contenders == ("a", "b")
+    assert caution.advice == "stop what else runs on this machine"
 
 
 def test_many_contenders_behind_a_gate_are_counted(tmp_path: Path) -> None:

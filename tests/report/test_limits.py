@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.limits import limits
 from deadheat.report.model.load import load_view
 from tests.report.made import MadeRun, failed, made_run
@@ -10,7 +10,7 @@ from tests.report.made import MadeRun, failed, made_run
 
 def told(run: MadeRun) -> list[str]:
     view = load_view(run.store, run.run_id)
-    return [statement.text for statement in limits(view, analyse(view).main)]
+    return [statement.text for statement in limits(view, analyze(view).main)]
 
 
 def cpu_us(rate_per_s: float, cpus: float) -> float:

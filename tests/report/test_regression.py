@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.regression import (
     Outcome,
     Regression,
@@ -30,7 +30,7 @@ def raced(folder: Path, base: float, head: float, blocks: int = 12) -> RunView:
 
 
 def found_in(view: RunView) -> list[Regression]:
-    return regressions(view, analyse(view), "base-1", "head-2")
+    return regressions(view, analyze(view), "base-1", "head-2")
 
 
 def test_a_slower_head_fails(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from deadheat.report import FORMATS, write
-from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.scaling import Curve, curves
 from deadheat.report.formats.scaling_text import sentences
 from deadheat.report.model.load import load_view
@@ -31,7 +31,7 @@ def scaled(path: Path, cpus: int, rates: Mapping[int, float], **values: Any) -> 
 
 def curves_of(run: MadeRun) -> tuple[Curve, ...]:
     view = load_view(run.store, run.run_id)
-    return curves(view, analyse(view).main)
+    return curves(view, analyze(view).main)
 
 
 def gains(curve: Curve) -> list[tuple[Any, ...]]:

@@ -51,7 +51,7 @@ def test_bridged_intervals_cover_the_true_ratio() -> None:
 
 def test_heats_make_one_order() -> None:
     rates = two_heats(np.random.default_rng(124), Noise(slice_sd=0.01))
-    ranking = rank(rates, NAMES, companions=["reference"])
+    ranking = rank(rates, NAMES, controls=["reference"])
     assert ranking.rows[0].name == "e"
     assert {row.name for row in ranking.rows[1:3]} == {"c", "d"}
     assert [row.name for row in ranking.rows[3:]] == ["b", "a"]

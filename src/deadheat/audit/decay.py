@@ -55,7 +55,7 @@ def load_series(store: Store, replay: Replay) -> tuple[Series, ...]:
         (row["name"], row["block"]): {**row, "result": json.loads(row["result"])}
         for row in store.rows(RECOVERIES, replay.run_id)
     }
-    return tuple(_series(one, after) for one in replay.rivals if one.trials)
+    return tuple(_series(one, after) for one in replay.contenders if one.trials)
 
 
 def _series(one: Contender, after: Mapping[tuple[str, int], Mapping[str, Any]]) -> Series:

@@ -151,7 +151,7 @@ def _missing(audit: Audit) -> Iterator[Section]:
     running = audit.case.running
     rows = [row for row in audit.case.figures.rows if row not in running]
     if rows:
-        faults = {one.row: one.fault for one in audit.case.replay.rivals if one.fault}
+        faults = {one.row: one.fault for one in audit.case.replay.contenders if one.fault}
         missing = audit.case.replay.missing
         lines = [
             f"{row}: {(faults.get(row) or missing.get(row) or 'not in this run').splitlines()[0]}"

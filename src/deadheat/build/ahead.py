@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, prepare
-from deadheat.catalog import Server, contender
-from deadheat.events import Doing, Happened, Listener
+from deadheat.catalog import Server, selection
+from deadheat.events import Event, Listener, Progress
 from deadheat.host import Host
 
 BUILD_MEMORY_BYTES = 2 << 30  # what a Scala or Rust compiler may want
@@ -53,9 +53,9 @@ class _Site:
     def build(self, server: Server) -> Candidate:
         with self._lock:
             self._at_work.append(server.name)
-            doing = Doing(f"building {', '.join(self._at_work)}", self._done, self._servers)
+            doing = Progress(f"building {', '.join(self._at_work)}", self._done, self._servers)
             self._tell(doing)
-        (candidate,) = prepare([contender(server)], self._host, self._builder, self._happened)
+        (candidate,) = prepare([selection(server)], self._host, self._builder, self._happened)
         with self._lock:
             self._at_work.remove(server.name)
             self._done += 1
@@ -66,11 +66,11 @@ class _Site:
         with self._lock:
             self._open = False
 
-    def _happened(self, event: Doing | Happened) -> None:
-        if isinstance(event, Happened):
+    def _happened(self, event: Progress | Event) -> None:
+        if isinstance(event, Event):
             with self._lock:
                 self._tell(event)
 
-    def _tell(self, event: Doing | Happened) -> None:
+    def _tell(self, event: Progress | Event) -> None:
         if self._open:
             self._listen(event)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deadheat.build.builder import Builder, BuildFailed, Built
-from deadheat.catalog import Contender, Probe, Toolchains, fill, missing
-from deadheat.events import Doing, Happened, Listener
+from deadheat.catalog import Probe, Selection, Toolchains, fill, missing
+from deadheat.events import Event, Listener, Progress
 from deadheat.host import Host, HostError, ProcessSpec
 
 VERSION_TIMEOUT_S = 30.0
@@ -16,7 +16,7 @@ VERSION_TIMEOUT_S = 30.0
 class Candidate:
     """A contender with its build, or with the reason why there is none."""
 
-    contender: Contender
+    selection: Selection
     built: Built | None
     version: str | None
     fault: str | None
@@ -24,17 +24,17 @@ class Candidate:
 
 
 def prepare(
-    contenders: Sequence[Contender], host: Host, builder: Builder, listen: Listener
+    selections: Sequence[Selection], host: Host, builder: Builder, listen: Listener
 ) -> list[Candidate]:
     """Build what is not built yet; a contender that cannot be built is told and left out."""
     toolchains = Toolchains(host)
     candidates: list[Candidate] = []
     failed: dict[str, Candidate] = {}
-    for position, contender in enumerate(contenders):
-        server = contender.server
-        listen(Doing(f"building {server.name}", position, len(contenders)))
+    for position, selection in enumerate(selections):
+        server = selection.server
+        listen(Progress(f"building {server.name}", position, len(selections)))
         if server.name in failed:
-            candidates.append(replace(failed[server.name], contender=contender))
+            candidates.append(replace(failed[server.name], selection=selection))
             continue
         try:
             probes = toolchains.check(server)
@@ -43,13 +43,13 @@ def prepare(
             built = builder.build(server, probes)
         except BuildFailed as error:
             lacks = error.installs if isinstance(error, _Lacking) else ()
-            failed[server.name] = Candidate(contender, None, None, str(error), lacks)
-            listen(Happened(f"{error}\n  {error.hint}" if error.hint else str(error), trouble=True))
+            failed[server.name] = Candidate(selection, None, None, str(error), lacks)
+            listen(Event(f"{error}\n  {error.hint}" if error.hint else str(error), trouble=True))
             candidates.append(failed[server.name])
             continue
         if not built.cached:
-            listen(Happened(f"built {server.name} in {built.elapsed_s:.0f} s"))
-        candidates.append(Candidate(contender, built, ask_version(host, built), None))
+            listen(Event(f"built {server.name} in {built.elapsed_s:.0f} s"))
+        candidates.append(Candidate(selection, built, ask_version(host, built), None))
     return candidates
 
 

@@ -5,17 +5,17 @@ from collections.abc import Mapping, Sequence
 
 from deadheat.build.builder import Builder, Built
 from deadheat.build.prepare import Candidate, prepare
-from deadheat.catalog import Contender
+from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
 from deadheat.events import Listener
-from deadheat.measure.contender import Racer, from_contender
+from deadheat.measure.contender import Contender, contender_from
 from deadheat.measure.starter import Entrant
 from deadheat.measure.world import World
 from deadheat.store import Store
 
 
 def enter_contenders(
-    contenders: Sequence[Contender],
+    selections: Sequence[Selection],
     labels: Mapping[str, str],
     world: World,
     store: Store,
@@ -25,28 +25,28 @@ def enter_contenders(
 ) -> list[Entrant]:
     """Build the contenders and enter those that can be started."""
     entrants = []
-    candidates = prepare(contenders, world.server_host, builder, listen)
+    candidates = prepare(selections, world.server_host, builder, listen)
     for position, candidate in enumerate(candidates):
         contender_id = _keep_candidate(store, run_id, position, candidate, labels)
         if candidate.built is not None:
-            racer = from_contender(candidate.contender, candidate.built)
-            entrants.append(Entrant(racer, contender_id))
+            contender = contender_from(candidate.selection, candidate.built)
+            entrants.append(Entrant(contender, contender_id))
     return entrants
 
 
-def enter_racers(
-    racers: Sequence[Racer], store: Store, run_id: str, first_position: int = 0
+def enter_made(
+    contenders: Sequence[Contender], store: Store, run_id: str, first_position: int = 0
 ) -> list[Entrant]:
     """Enter racers that no folder stands behind: canaries, copies, the user's own command."""
     return [
-        Entrant(racer, _keep_racer(store, run_id, first_position + number, racer))
-        for number, racer in enumerate(racers)
+        Entrant(contender, _keep_racer(store, run_id, first_position + number, contender))
+        for number, contender in enumerate(contenders)
     ]
 
 
-def require_rivals(entrants: Sequence[Entrant]) -> None:
+def require_contenders(entrants: Sequence[Entrant]) -> None:
     """Raises `DeadheatError` where nothing is left to measure."""
-    if all(entrant.racer.role == "canary" for entrant in entrants):
+    if all(entrant.contender.role == "control" for entrant in entrants):
         raise DeadheatError(
             "no contender is left to measure", "the reasons stand above; `deadheat list` helps"
         )
@@ -68,33 +68,33 @@ def keep_build(store: Store, built: Built) -> int:
 def _keep_candidate(
     store: Store, run_id: str, position: int, candidate: Candidate, labels: Mapping[str, str]
 ) -> int:
-    contender, built = candidate.contender, candidate.built
+    selection, built = candidate.selection, candidate.built
     return store.add_contender(
         run_id=run_id,
         position=position,
-        name=contender.name,
-        server=contender.server.name,
-        setting=contender.setting,
-        label=labels.get(contender.name),
-        role="rival",
-        workers=contender.start.workers,
-        threads=contender.start.threads,
+        name=selection.name,
+        server=selection.server.name,
+        setting=selection.setting,
+        label=labels.get(selection.name),
+        role="contender",
+        workers=selection.start.workers,
+        threads=selection.start.threads,
         version=candidate.version,
-        manifest=contender.server.manifest.model_dump(by_alias=True),
+        manifest=selection.server.manifest.model_dump(by_alias=True),
         build_id=keep_build(store, built) if built is not None else None,
         fault=candidate.fault,
     )
 
 
-def _keep_racer(store: Store, run_id: str, position: int, racer: Racer) -> int:
+def _keep_racer(store: Store, run_id: str, position: int, contender: Contender) -> int:
     return store.add_contender(
         run_id=run_id,
         position=position,
-        name=racer.name,
-        server=racer.name,
+        name=contender.name,
+        server=contender.name,
         setting="default",
-        role=racer.role,
-        workers=racer.workers,
-        threads=racer.threads,
-        manifest={"command": list(racer.command)},
+        role=contender.role,
+        workers=contender.workers,
+        threads=contender.threads,
+        manifest={"command": list(contender.command)},
     )

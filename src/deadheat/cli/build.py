@@ -43,7 +43,7 @@ def command(
             chosen, host, builder_on(host), listen, jobs or jobs_that_fit(host)
         )
     for candidate in candidates:
-        name = candidate.contender.name
+        name = candidate.selection.name
         if candidate.built is not None:
             click.echo(
                 f"{name:24} {candidate.version or 'version unknown'}  {candidate.built.path}"

@@ -4,18 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deadheat.build.builder import Built
-from deadheat.catalog import Contender, fill, fill_env
+from deadheat.catalog import Selection, fill, fill_env
 from deadheat.load import Engine
 from deadheat.protocol import Protocol
 
-CANARY = "null-server"
+NULL_SERVER = "null-server"
 REFERENCE = "reference"
-CANARY_WORKS = {CANARY: 0, REFERENCE: 5000}  # units of work a request
+CONTROL_WORKS = {NULL_SERVER: 0, REFERENCE: 5000}  # units of work a request
 HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Racer:
+class Contender:
     """What a campaign starts and loads. `{port}` is all that its command still leaves open."""
 
     name: str
@@ -42,17 +42,17 @@ class Racer:
         return fill_env(self.env, {"port": str(port), "host": HOST})
 
 
-def from_contender(contender: Contender, built: Built) -> Racer:
+def contender_from(selection: Selection, built: Built) -> Contender:
     """A catalog's contender and its build."""
-    start = contender.start
+    start = selection.start
     values = {
         "build": str(built.path),
         "workers": str(start.workers),
         "threads": str(start.threads),
     }
-    return Racer(
-        name=contender.name,
-        role="rival",
+    return Contender(
+        name=selection.name,
+        role="contender",
         command=fill(start.command, values),
         env=fill_env(start.env, values),
         cwd=str(built.path),
@@ -61,35 +61,35 @@ def from_contender(contender: Contender, built: Built) -> Racer:
         ready_s=start.ready_s,
         stop_signal=start.stop_signal,
         stop_s=start.stop_s,
-        media_type=contender.server.manifest.media_type,
-        slow_start=contender.server.manifest.slow_start,
+        media_type=selection.server.manifest.media_type,
+        slow_start=selection.server.manifest.slow_start,
     )
 
 
-def canaries(engine: Engine) -> list[Racer]:
+def controls(engine: Engine) -> list[Contender]:
     """Two servers of ours that run in every block, whatever is compared.
 
     The null server does the least a server can: what it reads is the machine's doing, and the
     client's ceiling. The reference does a fixed piece of work a request, as a real server would.
     """
     return [
-        Racer(
+        Contender(
             name=name,
-            role="canary",
+            role="control",
             command=tuple(engine.null_server("{port}", work)),
             ready_s=5,
             stop_s=3,
         )
-        for name, work in CANARY_WORKS.items()
+        for name, work in CONTROL_WORKS.items()
     ]
 
 
-def companions(protocol: Protocol, engine: Engine) -> list[Racer]:
+def controls_for(protocol: Protocol, engine: Engine) -> list[Contender]:
     """The canaries that a protocol asks for; alone, none has a block to share, but the null
     server still says what the client can reach."""
-    if not protocol.canary:
+    if not protocol.controls:
         return []
-    found = canaries(engine)
+    found = controls(engine)
     if protocol.residency == "alone":
-        return [racer for racer in found if racer.name == CANARY]
+        return [contender for contender in found if contender.name == NULL_SERVER]
     return found

@@ -9,8 +9,8 @@ from deadheat.errors import DeadheatError
 from deadheat.host import ProcessSpec
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import from_contender
-from deadheat.measure.lifecycle import Resident, StartFailed
+from deadheat.measure.contender import contender_from
+from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
 
@@ -39,9 +39,9 @@ class Inspection:
     lacks: tuple[str, ...] = ()
     ready_s: float | None = None
     idle_memory_bytes: int | None = None
-    card: Mapping[str, Any] | None = None
+    behavior: Mapping[str, Any] | None = None
     served: Mapping[str, int] = field(default_factory=dict)
-    doubts: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
     stop: str | None = None
 
     @property
@@ -50,7 +50,7 @@ class Inspection:
             return "missing here"
         if self.fault is not None:
             return "fails"
-        return "works, with a note" if self.doubts else "works"
+        return "works, with a note" if self.cautions else "works"
 
     def to_json(self) -> dict[str, Any]:
         told = {"state": self.state, **asdict(self)}
@@ -61,64 +61,66 @@ class Inspection:
     def from_json(cls, row: Mapping[str, Any]) -> "Inspection":
         """Raises `KeyError` or `TypeError` for a row that `to_json` did not write."""
         known = {key: value for key, value in row.items() if key != "state"}
-        return cls(**{**known, "lacks": tuple(row["lacks"]), "doubts": tuple(row["doubts"])})
+        return cls(**{**known, "lacks": tuple(row["lacks"]), "cautions": tuple(row["cautions"])})
 
 
 def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> Inspection:
     """Start, verify, load at each of `levels`, stop. What goes wrong is in the result."""
-    contender = candidate.contender
+    selection = candidate.selection
     known: dict[str, Any] = {
-        "name": contender.name,
-        "server": contender.server.name,
-        "setting": contender.setting,
+        "name": selection.name,
+        "server": selection.server.name,
+        "setting": selection.setting,
         "version": candidate.version,
-        "start_key": contender.start_key,
+        "start_key": selection.start_key,
     }
     if candidate.built is None:
         fault, *lines = (candidate.fault or "").splitlines()
         words = "\n".join(line.removeprefix("  | ") for line in lines)
         return Inspection(**known, fault=fault, words=words, lacks=candidate.lacks)
     known["build_key"] = candidate.built.key
-    racer = from_contender(contender, candidate.built)
+    contender = contender_from(selection, candidate.built)
     try:
-        resident = lifecycle.start(world, racer)
+        instance = lifecycle.start(world, contender)
     except StartFailed as error:
         return Inspection(**known, fault=error.reason, words=error.log_tail)
     served: dict[str, int] = {}
-    doubts: list[str] = []
+    cautions: list[str] = []
     try:
-        memory_bytes = world.server_host.usage(resident.process).memory_bytes
-        card = verify(world.server_host, resident.address, racer.media_type)
-        for connections in levels if card.fault is None else ():
-            served[str(connections)], doubt = _serve(world, resident, connections)
-            doubts += [doubt] if doubt else []
+        memory_bytes = world.server_host.usage(instance.process).memory_bytes
+        behavior = verify(world.server_host, instance.address, contender.media_type)
+        for connections in levels if behavior.fault is None else ():
+            served[str(connections)], caution = _serve(world, instance, connections)
+            cautions += [caution] if caution else []
     finally:
         asked_s = world.server_host.now_s()
-        ended = lifecycle.stop(world, resident)
+        ended = lifecycle.stop(world, instance)
     took_s = world.server_host.now_s() - asked_s
     if ended.killed:
-        doubts.append(f"not ended {racer.stop_s:g} s after {racer.stop_signal}, and killed")
+        cautions.append(
+            f"not ended {contender.stop_s:g} s after {contender.stop_signal}, and killed"
+        )
     return Inspection(
         **known,
-        fault=card.fault,
-        ready_s=round(resident.ready_s, 3),
+        fault=behavior.fault,
+        ready_s=round(instance.ready_s, 3),
         idle_memory_bytes=memory_bytes,
-        card=card.to_json(),
+        behavior=behavior.to_json(),
         served=served,
-        doubts=tuple(doubts),
-        stop=f"{ended.how} {took_s:.2f} s after {racer.stop_signal}",
+        cautions=tuple(cautions),
+        stop=f"{ended.how} {took_s:.2f} s after {contender.stop_signal}",
     )
 
 
-def _serve(world: World, resident: Resident, connections: int) -> tuple[int, str | None]:
+def _serve(world: World, instance: Instance, connections: int) -> tuple[int, str | None]:
     """How many of so many connections get an answer, and what else went wrong."""
     try:
-        result = _load(world, resident, connections, SERVE_S)
+        result = _load(world, instance, connections, SERVE_S)
         if (result.connections_served or 0) < connections or result.errors_total:
-            result = _load(world, resident, connections, SERVE_PATIENTLY_S)
+            result = _load(world, instance, connections, SERVE_PATIENTLY_S)
     except DeadheatError as error:
         return 0, f"at {connections} connections: {error}"
-    if lifecycle.ended(world, resident) is not None:
+    if lifecycle.ended(world, instance) is not None:
         return 0, f"it died at {connections} connections"
     served = result.connections_served or 0
     if served < connections:
@@ -132,9 +134,9 @@ def _serve(world: World, resident: Resident, connections: int) -> tuple[int, str
     return served, None
 
 
-def _load(world: World, resident: Resident, connections: int, duration_s: float) -> LoadResult:
+def _load(world: World, instance: Instance, connections: int, duration_s: float) -> LoadResult:
     spec = LoadSpec(
-        url=resident.url, connections=connections, duration_s=duration_s, timeout_s=duration_s
+        url=instance.url, connections=connections, duration_s=duration_s, timeout_s=duration_s
     )
     command = ProcessSpec(world.engine.command(spec), cpus=world.load_cpus)
     done = world.load_host.run(command, spec.limit_s)

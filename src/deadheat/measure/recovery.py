@@ -7,8 +7,8 @@ from deadheat.errors import DeadheatError
 from deadheat.host import ProcessSpec, Sample
 from deadheat.load import LoadSpec
 from deadheat.measure import lifecycle
-from deadheat.measure.lifecycle import Resident
-from deadheat.measure.trial import SAMPLE_INTERVAL_S, Slot, load_spec
+from deadheat.measure.lifecycle import Instance
+from deadheat.measure.trial import SAMPLE_INTERVAL_S, TrialContext, load_spec
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Recovery
 from deadheat.store import TrialRecord
@@ -30,7 +30,11 @@ class Burn:
 
 
 def recover(
-    world: World, resident: Resident, protocol: Protocol, slot: Slot, first_rate_per_s: float
+    world: World,
+    instance: Instance,
+    protocol: Protocol,
+    context: TrialContext,
+    first_rate_per_s: float,
 ) -> TrialRecord:
     """Watch until it idles, then probe until it serves its first trial's rate again.
 
@@ -41,12 +45,12 @@ def recover(
     rule = protocol.recovery or Recovery()
     host = world.server_host
     ended_s = host.now_s()
-    burn = watch_burn(world, resident, rule)
-    spec = replace(load_spec(protocol, resident, protocol.connections[0]), duration_s=rule.probe_s)
+    burn = watch_burn(world, instance, rule)
+    spec = replace(load_spec(protocol, instance, protocol.connections[0]), duration_s=rule.probe_s)
     target_per_s = rule.rate_share * first_rate_per_s
     rates_per_s: list[float] = []
     recovered_after_s: float | None = None
-    while _lives(world, resident):
+    while _lives(world, instance):
         begun_s = host.now_s()
         rates_per_s.append(_probe(world, spec))
         if target_per_s > 0 and rates_per_s[-1] >= target_per_s:
@@ -56,18 +60,18 @@ def recover(
             break
         host.sleep(WINDOW_S)
     return TrialRecord(
-        run_id=slot.run_id,
-        contender_id=slot.contender_id,
-        start_id=slot.start_id,
-        kind=slot.kind,
-        invocation=slot.invocation,
-        block=slot.block,
-        heat=slot.heat,
+        run_id=context.run_id,
+        contender_id=context.contender_id,
+        instance_id=context.instance_id,
+        kind=context.kind,
+        invocation=context.invocation,
+        block=context.block,
+        heat=context.heat,
         connections=spec.connections,
-        at_s=slot.at_s,
+        at_s=context.at_s,
         command=world.generator.command(spec),
         state="failed" if recovered_after_s is None else "ok",
-        reason=None if recovered_after_s is not None else _why(world, resident, rule),
+        reason=None if recovered_after_s is not None else _why(world, instance, rule),
         rate_per_s=rates_per_s[-1] if rates_per_s else None,
         elapsed_s=host.now_s() - ended_s,
         result=_result(burn, recovered_after_s, rates_per_s),
@@ -75,18 +79,18 @@ def recover(
     )
 
 
-def watch_burn(world: World, resident: Resident, rule: Recovery) -> Burn:
+def watch_burn(world: World, instance: Instance, rule: Recovery) -> Burn:
     """Sample the server's CPU in windows until one is idle, or the watch is over."""
     host = world.server_host
     begun_s = host.now_s()
-    used_s = first_s = host.usage(resident.process).cpu_s
+    used_s = first_s = host.usage(instance.process).cpu_s
     burnt_for_s = 0.0
     idle = False
-    watch = host.watch([resident.process], SAMPLE_INTERVAL_S)
-    while not idle and _lives(world, resident) and host.now_s() - begun_s < rule.watch_s:
+    watch = host.watch([instance.process], SAMPLE_INTERVAL_S)
+    while not idle and _lives(world, instance) and host.now_s() - begun_s < rule.watch_s:
         window_s = host.now_s()
         host.sleep(WINDOW_S)
-        now_used_s = host.usage(resident.process).cpu_s
+        now_used_s = host.usage(instance.process).cpu_s
         idle = (now_used_s - used_s) / (host.now_s() - window_s) <= rule.idle_cpus
         if not idle:
             burnt_for_s = host.now_s() - begun_s
@@ -104,12 +108,12 @@ def _probe(world: World, spec: LoadSpec) -> float:
         return 0.0
 
 
-def _lives(world: World, resident: Resident) -> bool:
-    return lifecycle.ended(world, resident) is None
+def _lives(world: World, instance: Instance) -> bool:
+    return lifecycle.ended(world, instance) is None
 
 
-def _why(world: World, resident: Resident, rule: Recovery) -> str:
-    if (ended := lifecycle.ended(world, resident)) is not None:
+def _why(world: World, instance: Instance, rule: Recovery) -> str:
+    if (ended := lifecycle.ended(world, instance)) is not None:
         return f"it died ({ended.how})"
     return (
         f"it did not serve {rule.rate_share:.0%} of its first trial's rate again "

@@ -8,10 +8,10 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Exited, ProcessSpec, Sample, Usage
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import Racer
+from deadheat.measure.contender import Contender
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge, steady_gate
-from deadheat.measure.lifecycle import Resident, log_tail
+from deadheat.measure.lifecycle import Instance, log_tail
 from deadheat.measure.verify import BODY
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
@@ -25,12 +25,12 @@ KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "el
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class TrialContext:
     """Where in a run a trial stands."""
 
     run_id: str
     contender_id: int
-    start_id: int
+    instance_id: int
     kind: str
     invocation: int
     block: int
@@ -40,7 +40,7 @@ class Slot:
 
 
 def load_spec(
-    protocol: Protocol, resident: Resident, connections: int, rate_per_s: float = 0.0
+    protocol: Protocol, instance: Instance, connections: int, rate_per_s: float = 0.0
 ) -> LoadSpec:
     """A protocol's load at one level, closed loop.
 
@@ -53,7 +53,7 @@ def load_spec(
         needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s
         duration_s = max(duration_s, min(needed_s, SLICE_S_MAX))
     return LoadSpec(
-        url=resident.url,
+        url=instance.url,
         connections=connections,
         duration_s=round(duration_s, 3),
         threads=protocol.threads,
@@ -61,29 +61,29 @@ def load_spec(
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,
         request_cap=protocol.request_cap,
-        expect_body=None if resident.racer.any_body else BODY.decode(),
-        arguments=(*protocol.arguments, *unread(resident.racer, protocol.generator)),
+        expect_body=None if instance.contender.any_body else BODY.decode(),
+        arguments=(*protocol.arguments, *unread(instance.contender, protocol.generator)),
     )
 
 
-def unread(racer: Racer, generator: str) -> tuple[str, ...]:
+def unread(contender: Contender, generator: str) -> tuple[str, ...]:
     """How a generator is told to leave the bodies of a racer unread; wrk reads none."""
-    return BODY_UNREAD.get(generator, ()) if racer.body_varies else ()
+    return BODY_UNREAD.get(generator, ()) if contender.body_varies else ()
 
 
 def measure(
     world: World,
-    resident: Resident,
+    instance: Instance,
     spec: LoadSpec,
-    slot: Slot,
+    context: TrialContext,
     ceiling_per_s: float | None = None,
     clock_khz_max: float | None = None,
 ) -> TrialRecord:
     """Run one load against a thawed resident. A trial that went wrong is a record too."""
     host = world.server_host
     command = world.generator.command(spec)
-    before = lifecycle.usage(world, resident)
-    watched = [resident.process] if resident.process else []
+    before = lifecycle.usage(world, instance)
+    watched = [instance.process] if instance.process else []
     watch = host.watch(watched, SAMPLE_INTERVAL_S)
     done: Completed | None = None
     fault: str | None = None
@@ -94,31 +94,31 @@ def measure(
     except DeadheatError as error:
         fault = f"{error} ({error.hint})" if error.hint else str(error)
     samples = host.unwatch(watch)
-    after = lifecycle.usage(world, resident)
-    if (ended := lifecycle.ended(world, resident)) is not None:
-        fault = _death(world, resident, ended)
+    after = lifecycle.usage(world, instance)
+    if (ended := lifecycle.ended(world, instance)) is not None:
+        fault = _death(world, instance, ended)
     if done is not None and done.exit_code is None:
         fault = f"{world.generator.name} did not end within {spec.limit_s:.0f} s"
     gates: list[Gate] = []
     clock_khz: Sequence[int] = ()
     if done and result and not fault:
         evidence = Evidence.of(
-            world, resident.racer, spec, result, done, samples, ceiling_per_s, clock_khz_max
+            world, instance.contender, spec, result, done, samples, ceiling_per_s, clock_khz_max
         )
         clock_khz = evidence.clock_khz
         gates = judge(evidence)
-        if (steady := steady_gate(slot.steady)) is not None:
+        if (steady := steady_gate(context.steady)) is not None:
             gates.append(steady)
     return TrialRecord(
-        run_id=slot.run_id,
-        contender_id=slot.contender_id,
-        start_id=slot.start_id,
-        kind=slot.kind,
-        invocation=slot.invocation,
-        block=slot.block,
-        heat=slot.heat,
+        run_id=context.run_id,
+        contender_id=context.contender_id,
+        instance_id=context.instance_id,
+        kind=context.kind,
+        invocation=context.invocation,
+        block=context.block,
+        heat=context.heat,
         connections=spec.connections,
-        at_s=slot.at_s,
+        at_s=context.at_s,
         command=command,
         offered_rate_per_s=spec.rate_per_s,
         state="failed" if fault else "ok",
@@ -140,9 +140,9 @@ def measure(
     )
 
 
-def _death(world: World, resident: Resident, ended: Exited) -> str:
-    words = log_tail(world, resident).strip().splitlines()[-5:]
-    return "\n".join([f"{resident.racer.name} died under load ({ended.how})", *words])
+def _death(world: World, instance: Instance, ended: Exited) -> str:
+    words = log_tail(world, instance).strip().splitlines()[-5:]
+    return "\n".join([f"{instance.contender.name} died under load ({ended.how})", *words])
 
 
 def _cpu_us_per_request(

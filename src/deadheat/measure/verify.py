@@ -13,7 +13,7 @@ PATIENCE_S = 5.0  # before silence is held against a server
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class Behavior:
     """How a server behaves. None: it gave no readable answer to that question."""
 
     status: int | None
@@ -24,7 +24,7 @@ class Card:
     date: bool
     server_header: str | None
     keep_alive: bool | None  # the connection stays after a response
-    close_honoured: bool | None  # `Connection: close` closes it
+    close_honored: bool | None  # `Connection: close` closes it
     http_1_0: str | None  # closes, keeps, refuses
     head: str | None  # empty, body, refuses
     pipelined: int | None  # responses to two requests in one packet
@@ -41,7 +41,7 @@ def verify(
     media_type: str = "text/plain",
     body: bytes = BODY,
     path: str = "/",
-) -> Card:
+) -> Behavior:
     """Ask the server what a client could, each time on a fresh connection.
 
     The status, the media type and the body decide (`Card.fault`); nothing else does.
@@ -54,7 +54,7 @@ def verify(
     pair = _ask_patiently(host, address, _request(path=path) + last)
     lost = _ask_patiently(host, address, _request(CLOSE, path="/deadheat-no-such-path"))
     first = plain.first
-    return Card(
+    return Behavior(
         status=first.status if first else None,
         media_type=first.headers.get("content-type") if first else None,
         body_bytes=len(first.body) if first else None,
@@ -63,7 +63,7 @@ def verify(
         date=first is not None and "date" in first.headers,
         server_header=first.headers.get("server") if first else None,
         keep_alive=not plain.closed if first else None,
-        close_honoured=close.closed if close.first else None,
+        close_honored=close.closed if close.first else None,
         http_1_0=_old(old),
         head=_head(head),
         pipelined=len(pair.responses) or None,

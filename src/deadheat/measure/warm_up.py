@@ -6,7 +6,7 @@ from typing import Any
 from deadheat.errors import DeadheatError
 from deadheat.host import ProcessSpec
 from deadheat.load import LoadSpec
-from deadheat.measure.lifecycle import Resident
+from deadheat.measure.lifecycle import Instance
 from deadheat.measure.trial import unread
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
@@ -30,22 +30,22 @@ class Warmed:
         return asdict(self)
 
 
-def warm(world: World, resident: Resident, protocol: Protocol) -> Warmed:
+def warm(world: World, instance: Instance, protocol: Protocol) -> Warmed:
     """Warm at the protocol's highest level with our own engine, whatever measures later."""
     rule = protocol.warmup
     if rule.kind == "none":
         return Warmed("unsought", (), rule.window_s, None, 0.0, None)
     if rule.kind == "fixed":
-        loaded = _load(world, resident, protocol, rule.duration_s)
+        loaded = _load(world, instance, protocol, rule.duration_s)
         return Warmed("unsought", loaded, rule.window_s, None, _last(loaded), None)
-    limit_s = rule.limit_s * (SLOW_START_FACTOR if resident.racer.slow_start else 1)
+    limit_s = rule.limit_s * (SLOW_START_FACTOR if instance.contender.slow_start else 1)
     chunk_s = rule.least_s
     asked = 2 * round(rule.least_s / rule.window_s)  # at least half of it has to be level
     windows: tuple[float, ...] = ()
     reason = "never loaded"
     try:
         while len(windows) * rule.window_s < limit_s:
-            windows += _load(world, resident, protocol, chunk_s)
+            windows += _load(world, instance, protocol, chunk_s)
             found = classify(windows, asked)
             if found.found and found.rate > 0:
                 return Warmed(found.kind, windows, rule.window_s, found.start, found.rate, None)
@@ -58,17 +58,17 @@ def warm(world: World, resident: Resident, protocol: Protocol) -> Warmed:
 
 
 def _load(
-    world: World, resident: Resident, protocol: Protocol, duration_s: float
+    world: World, instance: Instance, protocol: Protocol, duration_s: float
 ) -> tuple[float, ...]:
     """Requests/s in each 100 ms window of a stretch of load."""
     spec = LoadSpec(
-        url=resident.url,
+        url=instance.url,
         connections=max(protocol.connections),
         duration_s=duration_s,
         threads=protocol.threads,
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,
-        arguments=unread(resident.racer, world.engine.name),
+        arguments=unread(instance.contender, world.engine.name),
     )
     done = world.load_host.run(
         ProcessSpec(world.engine.command(spec), cpus=world.load_cpus), spec.limit_s

@@ -10,7 +10,7 @@ from deadheat.store import Store
 
 HEADER = ("run", "started", "state", "protocol", "contenders", Number("trials"))
 RIVALS = """
-    SELECT run_id, name, server FROM contender WHERE role = 'rival' ORDER BY run_id, position
+    SELECT run_id, name, server FROM contender WHERE role = 'contender' ORDER BY run_id, position
 """
 SHOWN = 6
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
-from deadheat.report.findings.analysis import analyse
+from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats import json_document
 from deadheat.report.formats import page as report_page
 from deadheat.report.model.load import load_view
@@ -60,7 +60,7 @@ class Documents:
             return self._ended[run_id]
         begun_s = time.thread_time()
         view = load_view(store, run_id, whole=True)
-        text = json_document.write(view, analyse(view), indent=None)
+        text = json_document.write(view, analyze(view), indent=None)
         packed = gzip.compress(text.encode(), PACKING, mtime=0)
         self.cpu_ms = round(1000 * (time.thread_time() - begun_s), 1)
         if view.state not in GROWING:

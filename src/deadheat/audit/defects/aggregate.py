@@ -71,7 +71,7 @@ def one_sample(case: Case) -> Iterator[Defect]:
         found=f"the script repeats {protocol.stopping.repetitions} times and the page prints one; "
         f"the repetitions of the replay at {case.main.connections:,} connections lie "
         f"{percent(typical)} apart",
-        changes=f"{close} of {count(len(then) - 1, 'neighbouring pair')} of the page are closer "
+        changes=f"{close} of {count(len(then) - 1, 'neighboring pair')} of the page are closer "
         "than that: which sample was taken may have decided their order",
     )
 

@@ -49,7 +49,7 @@ def _closes(one: Contender) -> str | None:
     parts = []
     if requests and closed > CLOSED_SHARE * requests:
         parts.append(f"now {closed:,} in {requests:,}")
-    if one.card.get("keep_alive") is False:
+    if one.behavior.get("keep_alive") is False:
         parts.append(
             "ours closes after each response, which wrk counts as an error only where no header "
             "says so"

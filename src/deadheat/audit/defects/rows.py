@@ -62,9 +62,9 @@ def payload(case: Case) -> Iterator[Defect]:
         if one.body_bytes
     }
     now = {
-        row: one.card["head_bytes"]
+        row: one.behavior["head_bytes"]
         for row, one in case.running.items()
-        if one.card.get("head_bytes")
+        if one.behavior.get("head_bytes")
     }
     parts = [
         _range("a response then took", then, "bytes"),

@@ -8,7 +8,7 @@ from deadheat.host import Completed, Sample
 from deadheat.host.clock import busy_khz
 from deadheat.host.cpu_time import CpuTime, cpu_time
 from deadheat.load import LoadResult, LoadSpec
-from deadheat.measure.contender import CANARY, Racer
+from deadheat.measure.contender import NULL_SERVER, Contender
 from deadheat.measure.world import World
 from deadheat.store import Gate, Unit
 
@@ -38,7 +38,7 @@ class Evidence:
     def of(
         cls,
         world: World,
-        racer: Racer,
+        contender: Contender,
         spec: LoadSpec,
         result: LoadResult,
         generator: Completed,
@@ -56,7 +56,7 @@ class Evidence:
             cpus=cpus,
             beside=beside,
             ceiling_per_s=ceiling_per_s,
-            probes_client=racer.name == CANARY,
+            probes_client=contender.name == NULL_SERVER,
             clock_khz=busy_khz(samples, world.server_cpus),
             clock_khz_max=clock_khz_max,
         )

@@ -32,7 +32,7 @@ GATES: tuple[Callable[[Evidence], Gate | None], ...] = (
     client.ceiling,
     client.send_lag,
     machine.steal,
-    machine.neighbour,
+    machine.neighbor,
     machine.frequency,
     machine.listen_drops,
     machine.retransmits,

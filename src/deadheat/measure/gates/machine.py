@@ -21,7 +21,7 @@ def steal(evidence: Evidence) -> Gate | None:
     return at_most("steal", time.steal_share, STEAL_SHARE_MAX + time.tick_share, "share", advice)
 
 
-def neighbour(evidence: Evidence) -> Gate | None:
+def neighbor(evidence: Evidence) -> Gate | None:
     """Nothing but the server's trees and the load generator ran on our CPUs.
 
     Task time alone is compared. Interrupt time is left out: it is the traffic's own work, done
@@ -35,7 +35,7 @@ def neighbour(evidence: Evidence) -> Gate | None:
     share = max(0.0, time.tasks_s - ours_s) / time.capacity_s
     threshold = NEIGHBOUR_SHARE_MAX + TASK_COUNTERS * time.tick_share
     advice = "other processes used these CPUs: end them; `top -o %CPU` shows which"
-    return at_most("neighbour", share, threshold, "share", advice)
+    return at_most("neighbor", share, threshold, "share", advice)
 
 
 def frequency(evidence: Evidence) -> Gate | None:

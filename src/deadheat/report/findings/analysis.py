@@ -70,11 +70,11 @@ class Analysis:
         return (served or self.levels)[-1]
 
 
-def analyse(view: RunView) -> Analysis:
+def analyze(view: RunView) -> Analysis:
     """Rank each level over its valid trials, by the run's own margin and confidence."""
     trials = [
         trial
-        for contender in (*view.rivals, *view.canaries)
+        for contender in (*view.contenders, *view.controls)
         for cell in contender.cells.values()
         for trial in cell.trials
     ]
@@ -92,12 +92,12 @@ def analyse(view: RunView) -> Analysis:
 def _level(view: RunView, connections: int) -> Level:
     cells = {
         one.name: one.cells.get(connections, Cell(connections))
-        for one in (*view.rivals, *view.canaries)
+        for one in (*view.contenders, *view.controls)
     }
     places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
     heats = max((trial.heat for cell in cells.values() for trial in cell.trials), default=1)
     rates = {name: _valid_rates(cell) for name, cell in cells.items()}
-    fit = rankable({one.name: [*rates[one.name]] for one in view.rivals}, len(places) / heats)
+    fit = rankable({one.name: [*rates[one.name]] for one in view.contenders}, len(places) / heats)
     ranking = ranking_of(view, {name: rates[name] for name in fit}, rates, places) if fit else None
     rows = {row.name: row for row in ranking.rows} if ranking else {}
     standings = [
@@ -109,7 +109,7 @@ def _level(view: RunView, connections: int) -> Level:
             if one.name in rows and _has_intervals(ranking)
             else _why_unranked(cells[one.name], places, one.name in fit),
         )
-        for one in view.rivals
+        for one in view.contenders
     ]
     order = {name: place for place, name in enumerate(rows)}
     standings.sort(
@@ -123,13 +123,13 @@ def _level(view: RunView, connections: int) -> Level:
 
 def ranking_of(
     view: RunView,
-    rivals: Mapping[str, Mapping[Place, float]],
+    contenders: Mapping[str, Mapping[Place, float]],
     rates: Mapping[str, Mapping[Place, float]],
     places: Set[Place],
 ) -> Ranking:
     """The rivals' ranking, with the canaries as companions of the same blocks."""
-    canaries = {one.name: rates[one.name] for one in view.canaries if one.name in rates}
-    columns = {**rivals, **canaries}
+    controls = {one.name: rates[one.name] for one in view.controls if one.name in rates}
+    columns = {**contenders, **controls}
     stopping = view.stopping
     return rank(
         tableau(columns, places),
@@ -137,7 +137,7 @@ def ranking_of(
         margin=stopping.get("margin", MARGIN),
         confidence=stopping.get("confidence", CONFIDENCE),
         share=view.conclusion.get("share", 1.0),
-        companions=list(canaries),
+        controls=list(controls),
     )
 
 
@@ -153,7 +153,7 @@ def rates_of(view: RunView, names: Sequence[str], connections: int) -> Floats:
 
     `KeyError` for a name that the run does not have.
     """
-    contenders = {one.name: one for one in (*view.rivals, *view.canaries)}
+    contenders = {one.name: one for one in (*view.contenders, *view.controls)}
     cells = {name: contenders[name].cells.get(connections, Cell(connections)) for name in names}
     places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
     return tableau({name: _valid_rates(cell) for name, cell in cells.items()}, places)

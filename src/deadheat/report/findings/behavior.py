@@ -12,7 +12,7 @@ QUESTIONS = {
     "framing": "framing",
     "head_bytes": "head\nbytes",
     "keep_alive": "keep-alive",
-    "close_honoured": "closes\nwhen asked",
+    "close_honored": "closes\nwhen asked",
     "http_1_0": "HTTP/1.0",
     "head": "HEAD",
     "pipelined": "pipelined\nof 2",
@@ -20,18 +20,18 @@ QUESTIONS = {
 }
 
 
-def behaviour_columns(view: RunView) -> list[Column]:
+def behavior_columns(view: RunView) -> list[Column]:
     """A row for each contender that started; none where nothing did."""
-    started = [one for one in view.rivals if one.starts]
+    started = [one for one in view.contenders if one.starts]
     if not started:
         return []
-    cards = [_card(one) for one in started]
+    behaviors = [_behavior(one) for one in started]
     return [
         Column("server", tuple(_name(one) for one in started), right=False),
         Column("ready\nms", tuple(_ready_ms(one.starts) for one in started)),
         Column("steady state", tuple(_steady(one.starts) for one in started), right=False),
         *(
-            Column(header, tuple(answer(card.get(key)) for card in cards), right=False)
+            Column(header, tuple(answer(behavior.get(key)) for behavior in behaviors), right=False)
             for key, header in QUESTIONS.items()
         ),
     ]
@@ -41,8 +41,8 @@ def _name(one: ContenderView) -> str:
     return format.plain(one.label or one.name, NAME_MAX)
 
 
-def _card(one: ContenderView) -> Mapping[str, Any]:
-    return next((start.card for start in one.starts if start.card), {})
+def _behavior(one: ContenderView) -> Mapping[str, Any]:
+    return next((start.behavior for start in one.starts if start.behavior), {})
 
 
 def _ready_ms(starts: Sequence[StartView]) -> str:

@@ -39,12 +39,12 @@ def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
     if not limited:
         return ()
     cells = ranked | {name: one.cell for name, one in limited.items()}
-    canaries = {
+    controls = {
         one.name: one.cells[level.connections]
-        for one in view.canaries
+        for one in view.controls
         if level.connections in one.cells
     }
-    rates = {name: _rates(cell) for name, cell in (cells | canaries).items()}
+    rates = {name: _rates(cell) for name, cell in (cells | controls).items()}
     places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
     heats = max((heat for _, heat, _ in places), default=1)
     fit = rankable({name: [*rates[name]] for name in cells}, len(places) / heats)

@@ -46,7 +46,7 @@ class Found:
 
 def capacities(view: RunView) -> tuple[Found, ...]:
     """In the order in which they were searched; none where the run searched none."""
-    contenders = {one.name: one for one in view.rivals}
+    contenders = {one.name: one for one in view.contenders}
     return tuple(
         _found(contenders[told["name"]], told, view.server_cpus)
         for told in view.conclusion.get("capacities", ())

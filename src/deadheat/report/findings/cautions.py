@@ -13,7 +13,7 @@ NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class Caution:
     """What is doubtful, about whom, and what to do. `code` is for machines."""
 
     code: str
@@ -22,16 +22,16 @@ class Doubt:
     advice: str | None = None
 
 
-def doubts(view: RunView) -> tuple[Doubt, ...]:
+def cautions(view: RunView) -> tuple[Caution, ...]:
     """What a reader has to know before believing the figures, the gravest first."""
-    contenders = (*view.rivals, *view.canaries)
+    contenders = (*view.contenders, *view.controls)
     return (
         *_state(view),
         *(_absent(one) for one in contenders if one.fault),
-        *(doubt for one in contenders for doubt in _failed_trials(one)),
+        *(caution for one in contenders for caution in _failed_trials(one)),
         *_gates(view, contenders),
-        *(doubt for one in contenders for doubt in _errors(one)),
-        *(doubt for one in contenders for doubt in _unsteady(one)),
+        *(caution for one in contenders for caution in _errors(one)),
+        *(caution for one in contenders for caution in _unsteady(one)),
     )
 
 
@@ -43,34 +43,34 @@ def none_found(view: RunView) -> str:
     return f"none: {trials} passed every gate ({', '.join(view.gates)})"
 
 
-def _state(view: RunView) -> Iterator[Doubt]:
+def _state(view: RunView) -> Iterator[Caution]:
     if view.state in format.UNENDED:
         text = f"{format.UNENDED[view.state]}: what it measured so far is shown"
-        yield Doubt(view.state, (), text)
+        yield Caution(view.state, (), text)
     elif view.state != "complete":
         ended = "failed" if view.state == "failed" else f"was {view.state}"
         why = str(view.conclusion.get("why") or view.state)
         text = ended if why == view.state else f"{ended}: {why}"
-        yield Doubt(view.state, (), f"the run {text}; what it measured is shown")
+        yield Caution(view.state, (), f"the run {text}; what it measured is shown")
 
 
-def _absent(one: ContenderView) -> Doubt:
+def _absent(one: ContenderView) -> Caution:
     told = (one.fault or "").strip().splitlines()[0]
     text = told if told.startswith(one.name) else f"{one.name} is out: {told}"
-    return Doubt("absent", (one.name,), text)
+    return Caution("absent", (one.name,), text)
 
 
-def _failed_trials(one: ContenderView) -> Iterator[Doubt]:
+def _failed_trials(one: ContenderView) -> Iterator[Caution]:
     """One line a contender and reason, over all its trials."""
     failed = [trial for trial in one.trials if trial.state != "ok"]
     reasons = Counter(trial.reason or "no reason kept" for trial in failed)
     for reason, trials in reasons.most_common():
         lines = reason.strip().splitlines()
         text = f"{one.name}: {count(trials, 'trial')} failed: {lines[0] if lines else reason}"
-        yield Doubt("trial-failed", (one.name,), text)
+        yield Caution("trial-failed", (one.name,), text)
 
 
-def _gates(view: RunView, contenders: tuple[ContenderView, ...]) -> Iterator[Doubt]:
+def _gates(view: RunView, contenders: tuple[ContenderView, ...]) -> Iterator[Caution]:
     """One line a gate: who failed it how often, and the worst reading."""
     failed: defaultdict[str, list[tuple[str, Gate]]] = defaultdict(list)
     for one in contenders:
@@ -82,7 +82,7 @@ def _gates(view: RunView, contenders: tuple[ContenderView, ...]) -> Iterator[Dou
         worst = max((gate for _, gate in cases), key=_excess)
         who = f"all {view.trials:,} trials" if len(cases) == view.trials > 1 else _who(names)
         text = f"{code}: failed in {who}{_reading(worst)}"
-        yield Doubt(code, tuple(names), text, worst.advice or None)
+        yield Caution(code, tuple(names), text, worst.advice or None)
 
 
 def _who(names: Counter[str]) -> str:
@@ -107,21 +107,21 @@ def _excess(gate: Gate) -> float:
     return abs(gate.reading - gate.threshold)
 
 
-def _errors(one: ContenderView) -> Iterator[Doubt]:
+def _errors(one: ContenderView) -> Iterator[Caution]:
     total: Counter[str] = Counter()
     for trial in one.trials:
         total.update(trial.errors)
     if total:
         classes = ", ".join(f"{requests:,} {name}" for name, requests in total.most_common())
         text = f"{one.name}: {count(total.total(), 'request')} failed ({classes})"
-        yield Doubt("errors", (one.name,), f"{text}; they are in no rate")
+        yield Caution("errors", (one.name,), f"{text}; they are in no rate")
 
 
-def _unsteady(one: ContenderView) -> Iterator[Doubt]:
+def _unsteady(one: ContenderView) -> Iterator[Caution]:
     """Starts after which no steady state was found, or warming went wrong."""
     looked = [start.steady for start in one.starts if start.steady]
     troubled = [steady for steady in looked if steady.get("trouble")]
     if troubled:
         reasons = listing(list(dict.fromkeys(str(steady["trouble"]) for steady in troubled)))
         text = f"{one.name}: {reasons}, in {len(troubled)} of {count(len(looked), 'start')}"
-        yield Doubt("unsteady", (one.name,), text)
+        yield Caution("unsteady", (one.name,), text)

@@ -54,7 +54,7 @@ def two_contenders(
     """
     if a == b:
         raise DeadheatError(f"FIRST and SECOND are both {a!r}", "name two contenders")
-    found = {one.name: one for one in view.rivals}
+    found = {one.name: one for one in view.contenders}
     for name in (a, b):
         if name not in found:
             raise DeadheatError(
@@ -97,7 +97,7 @@ def _changes(
     first: RunView, second: RunView, connections: int, found: Mapping[str, Change]
 ) -> list[str]:
     cells = [
-        {one.name: one.cells[connections] for one in (*view.rivals, *view.canaries)
+        {one.name: one.cells[connections] for one in (*view.contenders, *view.controls)
          if connections in one.cells}
         for view in (first, second)
     ]  # fmt: skip
@@ -175,7 +175,7 @@ def _rates(view: RunView, connections: int) -> dict[str, Floats]:
             for trial in one.cells[connections].valid
             if trial.rate_per_s is not None
         }
-        for one in (*view.rivals, *view.canaries)
+        for one in (*view.contenders, *view.controls)
         if connections in one.cells
     }
     by_name = {name: by_place for name, by_place in trials.items() if by_place}

@@ -32,21 +32,21 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
     if ranking is None:
         yield Statement("no order", _why_no_order(view, analysis))
         return
-    neighbours = ranking.neighbours
+    neighbors = ranking.neighbors
     for names in ranking.dead_heats:
         yield Statement("dead heat", format.listing([_shown(view, name) for name in names]))
-    separated = [pair for pair in neighbours if pair.verdict is Verdict.SEPARATED]
+    separated = [pair for pair in neighbors if pair.verdict is Verdict.SEPARATED]
     if len(separated) > NAMED:
         closest = min(separated, key=lambda pair: pair.ratio.ratio)
-        total = format.count(len(neighbours), "neighbouring pair")
+        total = format.count(len(neighbors), "neighbouring pair")
         text = f"{len(separated)} of {total}; the closest: {_faster(view, closest)}"
         yield Statement("separated", text)
     else:
         yield from (Statement("separated", _faster(view, pair)) for pair in separated)
-    for pair in neighbours:
+    for pair in neighbors:
         if pair.verdict is Verdict.EQUIVALENT:
             yield Statement("equivalent", f"{_apart(view, pair)}, within {_margin(ranking)}")
-    undecided = [pair for pair in neighbours if pair.verdict is Verdict.UNDECIDED]
+    undecided = [pair for pair in neighbors if pair.verdict is Verdict.UNDECIDED]
     for pair in undecided[:NAMED]:
         yield Statement("undecided", f"{_apart(view, pair)}; {_needs(pair.effort, analysis)}")
     if len(undecided) > NAMED:
@@ -128,14 +128,14 @@ def _other_levels(analysis: Analysis) -> Iterator[Statement]:
         if level.ranking is None or analysis.main.ranking is None:
             continue
         reversed_pairs = list(_reversed(level.ranking, analysis.main.ranking))
-        neighbours = level.ranking.neighbours
-        undecided = sum(pair.verdict is Verdict.UNDECIDED for pair in neighbours)
+        neighbors = level.ranking.neighbors
+        undecided = sum(pair.verdict is Verdict.UNDECIDED for pair in neighbors)
         text = (
             f"the other way round: {format.listing(reversed_pairs[:NAMED])}"
             if reversed_pairs
             else f"nothing contradicts the order at {analysis.main.connections:,}"
         )
-        text += f"; {undecided} of {format.count(len(neighbours), 'neighbouring pair')} undecided"
+        text += f"; {undecided} of {format.count(len(neighbors), 'neighboring pair')} undecided"
         yield Statement(f"at {level.connections:,}", text)
 
 
@@ -155,4 +155,4 @@ def _margin(ranking: Ranking) -> str:
 
 
 def _shown(view: RunView, name: str) -> str:
-    return next((one.label or one.name for one in view.rivals if one.name == name), name)
+    return next((one.label or one.name for one in view.contenders if one.name == name), name)

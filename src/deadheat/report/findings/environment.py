@@ -58,8 +58,8 @@ def _mappings(
 
 
 def _contenders(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
-    others = {one.name: one for one in second.rivals}
-    for one in first.rivals:
+    others = {one.name: one for one in second.contenders}
+    for one in first.contenders:
         other = others.pop(one.name, None)
         if other is None:
             yield one.name, "raced", "not there"

@@ -12,7 +12,7 @@ from deadheat.report.model.view import RunView
 
 def heading(view: RunView, analysis: Analysis) -> list[str]:
     """A title, then what was measured, when, on what and with what."""
-    contenders = format.count(len(view.rivals), "contender")
+    contenders = format.count(len(view.contenders), "contender")
     lines = [
         f"{contenders} under protocol {label_of(view.protocol)}: {_state(view)}",
         f"run {view.run_id}, {format.moment(view.started_at)}",
@@ -76,7 +76,7 @@ def _alone(view: RunView) -> str:
     """`3 repetitions of each, a process for each contender; for each trial of PHP 5`."""
     repetitions = format.count(view.stopping.get("repetitions", 1), "repetition")
     processes = PROCESSES[view.protocol.get("restart", "never")]
-    shown = {one.label for one in view.rivals}
+    shown = {one.label for one in view.contenders}
     others = [
         f"{PROCESSES[policy]} of {label}"
         for label, policy in view.protocol.get("restarts", {}).items()

@@ -26,8 +26,8 @@ class Limit(enum.StrEnum):
 
 def limit_of(view: RunView, one: ContenderView, cell: Cell) -> Limit | None:
     """Of the trials behind the figures; None where the server's CPU time is not known."""
-    doubted = sum(any(g.code in CLIENT_LIMITS for g in t.gates_failed) for t in cell.counted)
-    if 2 * doubted > len(cell.counted):
+    cautioned = sum(any(g.code in CLIENT_LIMITS for g in t.gates_failed) for t in cell.counted)
+    if 2 * cautioned > len(cell.counted):
         return Limit.CLIENT
     used = cell.server_cpus_used
     if used is None or not view.server_cpus:

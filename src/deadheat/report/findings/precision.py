@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from deadheat.measure.contender import CANARY
+from deadheat.measure.contender import NULL_SERVER
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.limits import limits
@@ -29,13 +29,13 @@ def instrument(view: RunView, analysis: Analysis) -> Iterator[Statement]:
 
 def _ceiling(view: RunView, level: Level) -> Iterator[Statement]:
     """What the client reaches against the least a server can be: the null server alone."""
-    for one in view.canaries:
+    for one in view.controls:
         rates = _rates_per_s(one, level.connections)
-        if one.name != CANARY or not rates:
+        if one.name != NULL_SERVER or not rates:
             continue
         ceiling_per_s = statistics.median(rates)
         text = (
-            f"against the {CANARY}, which does next to nothing, this client reached "
+            f"against the {NULL_SERVER}, which does next to nothing, this client reached "
             f"{format.rate(ceiling_per_s)} requests/s"
         )
         known = [(s.cell.rate_per_s("median") or 0.0, s.name) for s in level.standings]
@@ -49,7 +49,7 @@ def _ceiling(view: RunView, level: Level) -> Iterator[Statement]:
 def _machine(view: RunView, connections: int) -> Iterator[Statement]:
     """How the canaries' rates moved, who never change: every trial of them, disturbed or not."""
     moved = []
-    for one in view.canaries:
+    for one in view.controls:
         rates = _rates_per_s(one, connections)
         if len(rates) > 1:
             middle = statistics.median(rates)

@@ -34,7 +34,7 @@ def write(view: RunView, analysis: Analysis) -> str:
     if view.races:
         for level in analysis.levels:
             writer.writerows(_level(view, level))
-    writer.writerows(_offered(view, one, cell) for one in view.rivals for cell in one.offered)
+    writer.writerows(_offered(view, one, cell) for one in view.contenders for cell in one.offered)
     return text.getvalue()
 
 

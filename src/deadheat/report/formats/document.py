@@ -155,7 +155,7 @@ class Start(Part):
     ready_s: Finite | None
     steady: dict[str, Any] | None
     """How its steady state was found."""
-    card: dict[str, Any] | None
+    behavior: dict[str, Any] | None
     """Its behaviour card, where it was asked at this start."""
     fault: str | None
     command: tuple[str, ...]
@@ -172,7 +172,7 @@ class Contender(Part):
     setting: str
     label: str | None
     """As published, where it stands for a published row."""
-    role: Literal["rival", "canary"]
+    role: Literal["contender", "control"]
     """A canary shows what the machine and the client do; it does not rank."""
     language: str | None
     framework: str | None
@@ -219,7 +219,7 @@ class Pair(Part):
 
     faster: str
     slower: str
-    neighbours: bool
+    neighbors: bool
     """Next to each other in the order."""
     verdict: Literal["separated", "equivalent", "undecided"]
     ratio: Ratio | None
@@ -322,7 +322,7 @@ class Capacity(Part):
     trouble: str | None
 
 
-class Doubt(Part):
+class Caution(Part):
     """What to know before believing a figure."""
 
     code: str
@@ -354,7 +354,7 @@ class Document(Part):
     contenders: tuple[Contender, ...]
     levels: tuple[Level, ...]
     capacities: tuple[Capacity, ...]
-    doubts: tuple[Doubt, ...]
+    cautions: tuple[Caution, ...]
     conclusions: tuple[Statement, ...]
     heading: tuple[str, ...]
     """What was run, where and how, a line each."""

@@ -49,27 +49,27 @@ right answer, *idle* the memory it then has, *closes when asked* whether it hono
 
 def line(one: Inspection) -> str:
     """One contender on one line."""
-    if one.fault is not None or one.card is None:
+    if one.fault is not None or one.behavior is None:
         install = f" ({' && '.join(one.lacks)})" if one.lacks else ""
         told = f"{'lack' if one.lacks else 'FAIL'} {one.name}: {one.fault}{install}"
         return "\n  | ".join([told, *one.words.splitlines()])
-    card = one.card
+    behavior = one.behavior
     traits = [
         f"ready {one.ready_s:.2f} s",
         f"{format.mebibytes(one.idle_memory_bytes)} MiB",
-        card["framing"],
-        f"head {card['head_bytes']} B",
-        "keep-alive" if card["keep_alive"] else "closes each connection",
-        "close honoured" if card["close_honoured"] else "ignores Connection: close",
-        f"HTTP/1.0 {card['http_1_0'] or 'unanswered'}",
-        f"HEAD {card['head'] or 'unanswered'}",
-        f"{card['pipelined'] or 0} of 2 pipelined",
-        f"unknown path {card['unknown_path'] or 'unanswered'}",
+        behavior["framing"],
+        f"head {behavior['head_bytes']} B",
+        "keep-alive" if behavior["keep_alive"] else "closes each connection",
+        "close honoured" if behavior["close_honored"] else "ignores Connection: close",
+        f"HTTP/1.0 {behavior['http_1_0'] or 'unanswered'}",
+        f"HEAD {behavior['head'] or 'unanswered'}",
+        f"{behavior['pipelined'] or 0} of 2 pipelined",
+        f"unknown path {behavior['unknown_path'] or 'unanswered'}",
         *([f"served {_served(one)}"] if one.served else []),
         one.stop or "",
-        *one.doubts,
+        *one.cautions,
     ]
-    state = "note" if one.doubts else "ok  "
+    state = "note" if one.cautions else "ok  "
     return f"{state} {one.name} {one.version or ''}: {', '.join(traits)}"
 
 
@@ -135,7 +135,7 @@ def _shortfalls(
 ) -> Iterator[Sequence[str]]:
     for one in found:
         if states[one.name] not in ("works", RECIPE):
-            seen = "; ".join((*([one.fault] if one.fault else []), *one.doubts))
+            seen = "; ".join((*([one.fault] if one.fault else []), *one.cautions))
             told = format.plain(seen), _notes(one, catalog)
             yield one.name, states[one.name], _served(one), *told
 
@@ -199,16 +199,16 @@ def _carriers(
 def _behaviour(found: Sequence[Inspection]) -> Iterator[Sequence[str]]:
     """The default setting of each server that answered."""
     for _, settings in groupby(found, key=lambda one: one.server):
-        one = next((one for one in settings if one.card is not None), None)
-        if one is None or one.card is None:
+        one = next((one for one in settings if one.behavior is not None), None)
+        if one is None or one.behavior is None:
             continue
         yield (
             one.name,
             f"{one.ready_s:.2f}",
             format.mebibytes(one.idle_memory_bytes),
-            *(answer(one.card.get(key)) for key in QUESTIONS),
-            answer(one.card.get("unknown_path")),
-            answer(one.card.get("date")),
+            *(answer(one.behavior.get(key)) for key in QUESTIONS),
+            answer(one.behavior.get("unknown_path")),
+            answer(one.behavior.get("date")),
             one.stop or format.NONE,
         )
 

@@ -6,7 +6,7 @@ import math
 
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.capacity import Found, capacities, objective
-from deadheat.report.findings.cautions import doubts
+from deadheat.report.findings.cautions import cautions
 from deadheat.report.findings.conclusion import conclusions
 from deadheat.report.findings.heading import heading
 from deadheat.report.findings.headline import answer, trust
@@ -39,10 +39,10 @@ def build(view: RunView, analysis: Analysis) -> to.Document:
         {
             "run": _run(view, analysis),
             "hosts": [dataclasses.asdict(host) for host in view.hosts],
-            "contenders": [_contender(view, one) for one in (*view.rivals, *view.canaries)],
+            "contenders": [_contender(view, one) for one in (*view.contenders, *view.controls)],
             "levels": [_level(view, analysis, level) for level in analysis.levels],
             "capacities": [_capacity(view, found) for found in capacities(view)],
-            "doubts": [dataclasses.asdict(doubt) for doubt in doubts(view)],
+            "cautions": [dataclasses.asdict(caution) for caution in cautions(view)],
             "conclusions": [dataclasses.asdict(one) for one in conclusions(view, analysis)],
             "heading": heading(view, analysis),
             "calibration": dataclasses.asdict(calibration) if calibration else None,
@@ -182,15 +182,15 @@ def _standing(standing: Standing) -> to.Standing:
 
 
 def _pairs(ranking: Ranking) -> tuple[to.Pair, ...]:
-    neighbours = set(ranking.neighbours)
-    return tuple(_pair(pair, pair in neighbours) for pair in ranking.pairs)
+    neighbors = set(ranking.neighbors)
+    return tuple(_pair(pair, pair in neighbors) for pair in ranking.pairs)
 
 
-def _pair(pair: Pair, neighbours: bool) -> to.Pair:
+def _pair(pair: Pair, neighbors: bool) -> to.Pair:
     return to.Pair(
         faster=pair.faster,
         slower=pair.slower,
-        neighbours=neighbours,
+        neighbors=neighbors,
         verdict=pair.verdict.value,
         ratio=_ratio(pair.ratio),
         probability_faster=_finite(pair.probability_faster),

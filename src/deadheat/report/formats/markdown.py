@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
-from deadheat.report.findings.behavior import behaviour_columns
+from deadheat.report.findings.behavior import behavior_columns
 from deadheat.report.findings.capacity import capacity_columns, objective
-from deadheat.report.findings.cautions import Doubt, doubts, none_found
+from deadheat.report.findings.cautions import Caution, cautions, none_found
 from deadheat.report.findings.conclusion import conclusions, difference
 from deadheat.report.findings.heading import command_line, heading
 from deadheat.report.findings.scaling import curves
@@ -56,13 +56,15 @@ def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
     yield from _listed("Conclusion", found)
     if analysis.levels and analysis.main.ranking:
         yield from _titled("Neighbours", _neighbours(analysis.main.ranking))
-    yield from _listed("Doubts", [_doubt(one) for one in doubts(view)] or [_text(none_found(view))])
-    yield from _titled("Behaviour", behaviour_columns(view))
+    yield from _listed(
+        "Doubts", [_doubt(one) for one in cautions(view)] or [_text(none_found(view))]
+    )
+    yield from _titled("Behaviour", behavior_columns(view))
 
 
 def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
     """The main level's table in full, then each other level in its own order."""
-    if not view.races or not analysis.levels or not view.rivals:
+    if not view.races or not analysis.levels or not view.contenders:
         return
     yield ""
     yield from _table(ranking_columns(view, analysis, analysis.main, view.levels))
@@ -95,7 +97,7 @@ def _scaling(view: RunView, analysis: Analysis) -> Iterator[str]:
 
 def _neighbours(ranking: Ranking) -> list[Column]:
     """Every neighbouring pair with its interval; no column where there is none."""
-    pairs = ranking.neighbours
+    pairs = ranking.neighbors
     if not pairs:
         return []
     return [
@@ -107,9 +109,9 @@ def _neighbours(ranking: Ranking) -> list[Column]:
     ]
 
 
-def _doubt(doubt: Doubt) -> str:
-    advice = f" *{_text(doubt.advice)}*" if doubt.advice else ""
-    return f"{_text(doubt.text)}.{advice}"
+def _doubt(caution: Caution) -> str:
+    advice = f" *{_text(caution.advice)}*" if caution.advice else ""
+    return f"{_text(caution.text)}.{advice}"
 
 
 def _text(foreign: str) -> str:

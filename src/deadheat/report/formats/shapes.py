@@ -29,10 +29,10 @@ class Shape:
 
 def shape(view: RunView, analysis: Analysis) -> Shape | None:
     """None where nothing was compared, or where no page and no language tells rows apart."""
-    if not view.races or not analysis.levels or not view.rivals:
+    if not view.races or not analysis.levels or not view.contenders:
         return None
     page = stood_for(view)
-    if page is None and len({one.language for one in view.rivals}) < 2:
+    if page is None and len({one.language for one in view.contenders}) < 2:
         return None
     tables = _SHAPES.get(page or "", _languages)
     title = f"In the shape of {page}" if page else "By language"
@@ -43,7 +43,7 @@ def stood_for(view: RunView) -> str | None:
     """The comparison of which most contenders carry a row's name."""
     rows = Counter(
         row.comparison
-        for one in view.rivals
+        for one in view.contenders
         for row in one.published
         if row.row == one.label and row.setting == one.setting
     )

@@ -48,7 +48,7 @@ def ranking_columns(
 
 def offered_columns(view: RunView) -> list[Column]:
     """A row for each rate that was offered to a contender; none where latency was not asked."""
-    rows = [(one, cell) for one in view.rivals for cell in one.offered]
+    rows = [(one, cell) for one in view.contenders for cell in one.offered]
 
     def column(header: str, cell: Callable[[OfferedCell], str]) -> Column:
         return Column(header, tuple(cell(row) for _, row in rows))

@@ -12,7 +12,7 @@ from rich.text import Text
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.capacity import capacity_columns, objective
-from deadheat.report.findings.cautions import doubts, none_found
+from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import conclusions
 from deadheat.report.findings.heading import command_line, heading
 from deadheat.report.findings.scaling import curves
@@ -55,13 +55,13 @@ def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderable
     if statements := conclusions(view, analysis):
         yield Text("\nConclusion", style="bold")
         yield _topics([(one.topic, format.plain(one.text)) for one in statements])
-    found = doubts(view)
+    found = cautions(view)
     yield Text("\nDoubts", style="bold yellow" if found else "bold")
     if found:
-        for doubt in found:
-            yield Text(f"! {format.plain(doubt.text)}")
-            if doubt.advice:
-                advice = Text(format.plain(doubt.advice), style="cyan")
+        for caution in found:
+            yield Text(f"! {format.plain(caution.text)}")
+            if caution.advice:
+                advice = Text(format.plain(caution.advice), style="cyan")
                 yield Padding(advice, (0, 0, 0, ADVICE_INDENT))
     else:
         yield Text(format.plain(none_found(view)))

@@ -31,8 +31,8 @@ TRIALS = """
 """
 GATES = OF_TRIALS.format(columns="DISTINCT code", table="gate") + " ORDER BY code"
 STARTS = """
-    SELECT start.* FROM start JOIN contender ON contender.id = start.contender_id
-    WHERE contender.run_id = ? ORDER BY start.id
+    SELECT instance.* FROM instance JOIN contender ON contender.id = instance.contender_id
+    WHERE contender.run_id = ? ORDER BY instance.id
 """
 
 
@@ -64,8 +64,8 @@ def load_view(store: Store, run_id: str, *, whole: bool = False) -> RunView:
         conclusion=_json(run["conclusion"]) or {},
         hosts=hosts,
         levels=_levels(protocol, trials),
-        rivals=tuple(one for one in contenders if one.role != "canary"),
-        canaries=tuple(one for one in contenders if one.role == "canary"),
+        contenders=tuple(one for one in contenders if one.role != "control"),
+        controls=tuple(one for one in contenders if one.role == "control"),
         gates=tuple(row["code"] for row in store.rows(GATES, run_id)),
         calibration=_calibration(store, hosts),
     )
@@ -181,7 +181,7 @@ def _start(row: Row) -> StartView:
     return StartView(
         invocation=row["invocation"],
         ready_s=row["ready_s"],
-        card=_json(row["card"]),
+        behavior=_json(row["behavior"]),
         steady=_json(row["steady"]),
         fault=row["fault"],
         log_tail=row["log_tail"],

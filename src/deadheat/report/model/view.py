@@ -36,7 +36,7 @@ class StartView:
 
     invocation: int
     ready_s: float | None
-    card: Mapping[str, Any] | None
+    behavior: Mapping[str, Any] | None
     steady: Mapping[str, Any] | None
     fault: str | None
     log_tail: str | None
@@ -227,8 +227,8 @@ class RunView:
     conclusion: Mapping[str, Any]
     hosts: tuple[HostView, ...]
     levels: tuple[int, ...]
-    rivals: tuple[ContenderView, ...]
-    canaries: tuple[ContenderView, ...]
+    contenders: tuple[ContenderView, ...]
+    controls: tuple[ContenderView, ...]
     gates: tuple[str, ...] = ()  # every gate that was read of some trial
     calibration: CalibrationView | None = None
 
@@ -264,13 +264,13 @@ class RunView:
     @property
     def trials(self) -> int:
         """How many there are, in closed and in open loop."""
-        return sum(len(contender.trials) for contender in (*self.rivals, *self.canaries))
+        return sum(len(contender.trials) for contender in (*self.contenders, *self.controls))
 
     @property
     def races(self) -> bool:
         """Whether it compares in closed loop; a search for capacity does not."""
-        offered = any(contender.offered for contender in self.rivals)
-        return not offered or any(contender.cells for contender in self.rivals)
+        offered = any(contender.offered for contender in self.contenders)
+        return not offered or any(contender.cells for contender in self.contenders)
 
 
 def _median(values: Sequence[float | None]) -> float | None:

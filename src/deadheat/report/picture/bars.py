@@ -74,9 +74,9 @@ def _draw(
             parts.append(svg.text(16, y + 20, head, weight=600))
             y += HEAD
         parts.append(svg.line(left, y, left, y + ROW * len(group), svg.LINE))
-        colour = svg.PALETTE[place % len(svg.PALETTE)] if len(groups) > 1 else svg.BLUE
+        color = svg.PALETTE[place % len(svg.PALETTE)] if len(groups) > 1 else svg.BLUE
         for one in group:
-            parts += _row(chart, one, y, colour)
+            parts += _row(chart, one, y, color)
             y += ROW
         y += 8
     parts += _axis(chart, most, y)
@@ -91,12 +91,12 @@ def _title(view: RunView, level: Level) -> str:
     return f"Requests/s at {at}, {label_of(view.protocol)}; nothing is ranked."
 
 
-def _row(chart: Chart, one: Standing, y: float, colour: str) -> list[str]:
+def _row(chart: Chart, one: Standing, y: float, color: str) -> list[str]:
     view, level = chart.view, chart.level
     middle, length = y + ROW / 2, chart.scale * _length(view, one)
     place = rank(one) if level.ranked else ""
     shape = (chart.left, middle - BAR / 2, length, BAR)
-    bar = svg.outline(*shape) if one.cell.doubtful else svg.rect(*shape, colour, SOLID)
+    bar = svg.outline(*shape) if one.cell.doubtful else svg.rect(*shape, color, SOLID)
     low, high = map(chart.x, _ends(view, level, one))
     whisker = [
         svg.line(low, middle, high, middle, svg.INK, 1.5),

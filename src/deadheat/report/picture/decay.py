@@ -28,7 +28,7 @@ def draw(view: RunView, analysis: Analysis) -> str | None:
         Line(
             name=f"{100 * share[-1]:.0f} % {name}",
             points=tuple((float(trial), 100 * each) for trial, each in enumerate(share, start=1)),
-            colour=svg.PALETTE[1] if share[-1] < DECAYED else svg.MUTED,
+            color=svg.PALETTE[1] if share[-1] < DECAYED else svg.MUTED,
         )
         for name, share in fell[:CURVES_MAX]
     ]

@@ -24,7 +24,7 @@ def draw(view: RunView, analysis: Analysis) -> str | None:
         Line(
             name=one.name,
             points=tuple((q, us / 1000) for q, us in one.cell.service.curve if q >= FIRST),
-            colour=svg.PALETTE[place],
+            color=svg.PALETTE[place],
         )
         for place, one in enumerate(known[:CURVES_MAX])
     ]

@@ -7,20 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from deadheat.build.builder import Built
-from deadheat.measure.contender import Racer, from_contender
-from deadheat.catalog import contender, load_server
+from deadheat.measure.contender import Contender, contender_from
+from deadheat.catalog import selection, load_server
 from deadheat.host import Host, HostError, ProcessSpec
 
 CATALOG = Path(__file__).with_name("catalog")
 PYTHON = (sys.executable, "-I", "-S")  # starts sooner than what the manifests name
 
 
-def racer(name: str, setting: str = "default") -> Racer:
+def contender(name: str, setting: str = "default") -> Contender:
     """A server of the catalog that runs where it lies."""
     folder = CATALOG / "servers" / name
     server = load_server(folder, CATALOG / "recipes")
-    made = from_contender(
-        contender(server, setting), Built(server, "key", folder, "", 0.0, {}, {}, cached=True)
+    made = contender_from(
+        selection(server, setting), Built(server, "key", folder, "", 0.0, {}, {}, cached=True)
     )
     return replace(made, command=(*PYTHON, *made.command[1:]))
 
@@ -29,7 +29,7 @@ def racer(name: str, setting: str = "default") -> Racer:
 def running(host: Host, name: str, log_path: Path) -> Iterator[str]:
     """The URL of a started server that answers."""
     port = host.free_port()
-    process = host.start(ProcessSpec(racer(name).command_at(port)), str(log_path))
+    process = host.start(ProcessSpec(contender(name).command_at(port)), str(log_path))
     while not _answers(host, port):
         ended = host.alive(process)
         assert ended is None, f"{name} {ended}: {log_path.read_text()}"
