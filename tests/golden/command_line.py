@@ -1,0 +1,76 @@
+"""Calls deadheat as its entry point does, in this process, and keeps what it prints."""
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from deadheat.cli import main
+from tests.golden.scrub import scrubbed
+from tests.servers.racers import CATALOG
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """`folder` is empty and the current one; `store` holds `runs`, ids by kind."""
+
+    folder: Path
+    store: Path
+    runs: Mapping[str, str]
+
+    def stdout(
+        self, *arguments: str, columns: int = 120, shipped: bool = False, observed: bool = False
+    ) -> str:
+        """What a command prints that succeeds and says nothing else."""
+        out, err, code = self._call(arguments, columns, shipped)
+        assert (code, err) == (0, ""), err
+        return self.scrubbed(out, observed)
+
+    def session(
+        self, *arguments: str, columns: int = 120, shipped: bool = False, observed: bool = False
+    ) -> str:
+        """What a user sees of it: the command, both streams, the exit code."""
+        out, err, code = self._call(arguments, columns, shipped)
+        parts = [f"$ deadheat {' '.join(arguments)}\n", out]
+        parts += [f"--- standard error\n{err}"] if err else []
+        parts += [f"--- exit code {code}\n"] if code else []
+        return self.scrubbed("".join(parts), observed)
+
+    def scrubbed(self, text: str, observed: bool = False) -> str:
+        """`observed`: the text quotes figures of this machine."""
+        return scrubbed(text, {self.folder: "<folder>", self.store.parent: "<home>"}, observed)
+
+    def _call(
+        self, arguments: tuple[str, ...], columns: int, shipped: bool
+    ) -> tuple[str, str, int]:
+        """`shipped`: on the catalog of the repository, not that of the tests."""
+        environment = {
+            "DEADHEAT_HOME": str(self.store.parent),
+            "COLUMNS": str(columns),
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "GIT_CEILING_DIRECTORIES": str(self.folder.parent),
+        }
+        catalog = {} if shipped else {"DEADHEAT_CATALOG": str(CATALOG)}
+        code = 0
+        # With a buffer below, as the real ones: some formats are written as bytes.
+        written = io.BytesIO(), io.BytesIO()
+        out, err = (io.TextIOWrapper(one, "utf-8", write_through=True) for one in written)
+        with (
+            mock.patch.dict(os.environ, environment | catalog),
+            mock.patch.object(sys, "argv", ["deadheat", *arguments]),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            contextlib.chdir(self.folder),
+        ):
+            try:
+                main()
+            except SystemExit as end:
+                code = int(end.code or 0)
+        return written[0].getvalue().decode(), written[1].getvalue().decode(), code
+
+
+Output = Callable[[CommandLine], str]
