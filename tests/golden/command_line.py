@@ -4,7 +4,7 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -16,40 +16,35 @@ from tests.servers.racers import CATALOG
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """`folder` is empty and the current one; `store` holds `runs`, ids by kind."""
+    """`folder` is empty and the current one; the store in `home` holds `runs`, ids by kind."""
 
     folder: Path
-    store: Path
+    home: Path
     runs: Mapping[str, str]
 
-    def stdout(
-        self, *arguments: str, columns: int = 120, shipped: bool = False, observed: bool = False
-    ) -> str:
-        """What a command prints that succeeds and says nothing else."""
-        out, err, code = self._call(arguments, columns, shipped)
-        assert (code, err) == (0, ""), err
-        return self.scrubbed(out, observed)
+    @property
+    def store(self) -> Path:
+        return self.home / "runs.sqlite"
 
-    def session(
-        self, *arguments: str, columns: int = 120, shipped: bool = False, observed: bool = False
-    ) -> str:
-        """What a user sees of it: the command, both streams, the exit code."""
-        out, err, code = self._call(arguments, columns, shipped)
-        parts = [f"$ deadheat {' '.join(arguments)}\n", out]
-        parts += [f"--- standard error\n{err}"] if err else []
-        parts += [f"--- exit code {code}\n"] if code else []
-        return self.scrubbed("".join(parts), observed)
+    def stdout(self, *arguments: str, columns: int = 120) -> str:
+        """What a command prints that succeeds and says nothing else."""
+        out, err, code = self.call(arguments, columns)
+        assert (code, err) == (0, ""), err
+        return self.scrubbed(out)
 
     def scrubbed(self, text: str, observed: bool = False) -> str:
         """`observed`: the text quotes figures of this machine."""
-        return scrubbed(text, {self.folder: "<folder>", self.store.parent: "<home>"}, observed)
+        return scrubbed(text, {self.folder: "<folder>", self.home: "<home>"}, observed)
 
-    def _call(
-        self, arguments: tuple[str, ...], columns: int, shipped: bool
+    def call(
+        self, arguments: Sequence[str], columns: int = 120, shipped: bool = False
     ) -> tuple[str, str, int]:
-        """`shipped`: on the catalog of the repository, not that of the tests."""
+        """Standard output, standard error and the exit code.
+
+        `shipped`: on the catalog of the repository, not that of the tests.
+        """
         environment = {
-            "DEADHEAT_HOME": str(self.store.parent),
+            "DEADHEAT_HOME": str(self.home),
             "COLUMNS": str(columns),
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "GIT_CEILING_DIRECTORIES": str(self.folder.parent),
@@ -66,6 +61,8 @@ class CommandLine:
             contextlib.redirect_stderr(err),
             contextlib.chdir(self.folder),
         ):
+            for name in ("DEADHEAT_CATALOG", "FORCE_COLOR", "NO_COLOR")[not shipped :]:
+                os.environ.pop(name, None)
             try:
                 main()
             except SystemExit as end:
@@ -74,3 +71,20 @@ class CommandLine:
 
 
 Output = Callable[[CommandLine], str]
+
+
+def session(
+    arguments: Sequence[str], line: CommandLine, shipped: bool = False, observed: bool = False
+) -> str:
+    """What a user sees of a command: its words, both streams, the exit code. JSON stays JSON.
+
+    Words in braces are the ids of runs.
+    """
+    words = [word if word == "{port}" else word.format(**line.runs) for word in arguments]
+    out, err, code = line.call(words, shipped=shipped)
+    if "--json" in words:
+        return line.scrubbed(out, observed)
+    parts = [f"$ deadheat {' '.join(words)}\n", out]
+    parts += [f"--- standard error\n{err}"] if err else []
+    parts += [f"--- exit code {code}\n"] if code else []
+    return line.scrubbed("".join(parts), observed)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from deadheat.cli import COMMANDS
 from deadheat.load import find_engine
-from tests.golden.command_line import CommandLine, Output
+from tests.golden.acting import ACTING
+from tests.golden.command_line import CommandLine, Output, session
 from tests.golden.stored import AGAIN_ID, DECAY, REPLAY, REPLAY_ID
 
 KINDS = ("settle", "levels", "invalid", "interrupted", "empty", "capacity")
@@ -33,15 +34,6 @@ def _bundle(bundle: Path, format_: str, line: CommandLine) -> str:
     return line.stdout("report", "--from", str(bundle), "--format", format_, columns=80)
 
 
-def _session(
-    arguments: Sequence[str], line: CommandLine, shipped: bool = False, observed: bool = False
-) -> str:
-    """Words in braces are the ids of runs. JSON is kept as what it is."""
-    call = line.stdout if "--json" in arguments else line.session
-    words = [word.format(**line.runs) for word in arguments]
-    return call(*words, shipped=shipped, observed=observed)
-
-
 def _reports() -> dict[str, Output]:
     outputs: dict[str, Output] = {}
     for kind in KINDS:
@@ -61,9 +53,9 @@ def _reports() -> dict[str, Output]:
 
 
 def _helps() -> dict[str, Output]:
-    outputs: dict[str, Output] = {"help/deadheat.txt": partial(_session, ["--help"])}
+    outputs: dict[str, Output] = {"help/deadheat.txt": partial(session, ["--help"])}
     for name in COMMANDS:
-        outputs[f"help/{name}.txt"] = partial(_session, [name, "--help"])
+        outputs[f"help/{name}.txt"] = partial(session, [name, "--help"])
     outputs["help/deadheat-load.txt"] = _engine_help
     return outputs
 
@@ -75,7 +67,7 @@ def _engine_help(line: CommandLine) -> str:
 
 def _audit_of_a_table(line: CommandLine) -> str:
     (line.folder / "blog.csv").write_text(BLOG)
-    return _session(["audit", "--import", "blog.csv", "{levels}"], line)
+    return session(["audit", "--import", "blog.csv", "{levels}"], line)
 
 
 SESSIONS: dict[str, Sequence[str]] = {
@@ -122,7 +114,7 @@ def _commands(
     of: dict[str, Sequence[str]], shipped: bool = False, observed: bool = False
 ) -> dict[str, Output]:
     return {
-        name: partial(_session, arguments, shipped=shipped, observed=observed)
+        name: partial(session, arguments, shipped=shipped, observed=observed)
         for name, arguments in of.items()
     }
 
@@ -134,4 +126,5 @@ OUTPUTS: dict[str, Output] = {
     **_commands(OF_THIS_MACHINE, observed=True),
     **_commands(ON_THE_SHIPPED_CATALOG, shipped=True),
     "audit/imported-table.txt": _audit_of_a_table,
+    **ACTING,
 }

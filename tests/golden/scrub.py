@@ -11,12 +11,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What commands print that look at this machine: `list`, `verify`.
+# What commands print that do something now: `list`, `verify`, `run`.
 OBSERVED = (
     (r"\b\d+\.\d\d s\b", "<n> s"),
-    (r"\b\d+ MiB\b", "<n> MiB"),
+    (r"\b[\d.]+ MiB\b", "<n> MiB"),
+    (r'\btime="\d+"', 'time="<n>"'),
+    (r"(?m)\bafter \d+ m?s$", "after <n> s"),
     (r"\bin \d+ s\b", "in <n> s"),
     (r"\bhead \d+ B\b", "head <n> B"),  # it names the version of Python
+    (r"\b20\d{6}-\d{6}-[0-9a-f]{4}\b", "<run>"),
+    (r"\b20\d\d-\d\d-\d\d \d\d:\d\d UTC\b", "<moment>"),
     (re.escape(platform.python_version()), "<python>"),
 )
 # Binary floating point: the last digits depend on which BLAS kernel the CPU selects.

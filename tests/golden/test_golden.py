@@ -23,7 +23,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     """A store of every kind of run, made ones and imported ones."""
     home = tmp_path_factory.mktemp("home")
     runs = make_runs(home / "runs.sqlite")
-    line = CommandLine(tmp_path_factory.mktemp("import"), home / "runs.sqlite", runs)
+    line = CommandLine(tmp_path_factory.mktemp("import"), home, runs)
     for bundle in (REPLAY, AGAIN, DECAY):
         line.stdout("import", str(bundle))
     return line
@@ -31,7 +31,12 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
 
 @pytest.fixture
 def line(stored: CommandLine, tmp_path: Path) -> CommandLine:
-    return CommandLine(tmp_path, stored.store, stored.runs)
+    """A home for each output: builds and files of one are not seen by the next."""
+    line = CommandLine(tmp_path / "folder", tmp_path / "home", stored.runs)
+    line.folder.mkdir()
+    line.home.mkdir()
+    line.store.symlink_to(stored.store)
+    return line
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
