@@ -2,7 +2,7 @@
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
-.PHONY: run test build check lint bench verify-all clean
+.PHONY: run test accept build check lint bench verify-all clean
 
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
@@ -13,6 +13,9 @@ test: build packages lint  ## every check and every test
 
 build: toolchains $(UV) page   ## the Python package, the load engine, the page
 	$(UV) sync --quiet
+
+accept: build              ## write the golden files anew: git shows what changed
+	$(UV) run pytest tests/golden --accept
 
 lint: build                ## formatting, lints and types, of both languages
 	cargo fmt --check

@@ -36,7 +36,7 @@ def differences(first: RunView, second: RunView) -> tuple[Difference, ...]:
 
 def _hosts(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
     hosts = [{host.role: host for host in view.hosts} for view in (first, second)]
-    for role in hosts[0].keys() & hosts[1].keys():
+    for role in sorted(hosts[0].keys() & hosts[1].keys()):
         one, other = (by_role[role] for by_role in hosts)
         yield f"{role} CPUs", list(one.cpus), list(other.cpus)
         if role == "server":
