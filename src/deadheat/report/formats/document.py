@@ -255,7 +255,11 @@ class ScalingFit(Part):
     contention: Estimate
     coherency: Estimate
     peak_workers: Estimate
-    """sqrt((1 - contention) / coherency); without coherency there is none."""
+    """sqrt((1 - contention) / coherency); no value where the data show no peak.
+
+    They show none beyond twice the most workers measured, nor beyond the most workers measured
+    where the interval of the coherency holds 0 or is missing. An upper bound beyond that is null.
+    """
     levels: int
     blocks: int
     confidence: Finite

@@ -118,15 +118,18 @@ def _limit(fit: ScalingFit, most: int) -> str:
         if contention >= coherency * most
         else "coherency limits it (workers wait for what others change)"
     )
-    if math.isinf(fit.peak_workers.value):
-        return f"no peak: {limit}, to {1 / contention:,.1f} times one worker at the very most"
-    text = f"peak at N* = {_workers(fit.peak_workers)} workers; at {most} {limit}"
-    return f"{text}; N* is extrapolated" if fit.peak_workers.value > most else text
+    if fit.has_peak:
+        text = f"peak at N* = {_peak(fit)} workers; at {most} {limit}"
+        return f"{text}; N* is extrapolated" if fit.peak_workers.value > most else text
+    text = f"no peak within the measured range (up to {most} workers); at {most} {limit}"
+    if math.isinf(fit.speedup_limit):
+        return text
+    return f"{text}, to {fit.speedup_limit:,.1f} times one worker at the very most"
 
 
-def _workers(estimate: Estimate) -> str:
-    value = f"{estimate.value:,.1f}"
-    if math.isnan(estimate.low):
-        return value
-    high = "∞" if math.isinf(estimate.high) else f"{estimate.high:,.1f}"
-    return f"{value} [{estimate.low:,.1f}–{high}]"
+def _peak(fit: ScalingFit) -> str:
+    peak = fit.peak_workers
+    if math.isnan(peak.low):
+        return f"{peak.value:,.1f}"
+    high = f">{fit.reach:,.0f}" if math.isinf(peak.high) else f"{peak.high:,.1f}"
+    return f"{peak.value:,.1f} [{peak.low:,.1f}–{high}]"
