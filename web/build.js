@@ -27,4 +27,6 @@ const page = template
   .replace("{style}", () => style)
   .replace("{script}", () => script);
 await writeFile(PAGE, page);
-console.log(`${PAGE.pathname.split("/").slice(-4).join("/")}: ${Math.round(page.length / 1024)} KiB`);
+console.log(
+  `${PAGE.pathname.split("/").slice(-4).join("/")}: ${Math.round(page.length / 1024)} KiB`,
+);
