@@ -2,7 +2,7 @@
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
-.PHONY: run test accept build check lint bench verify-all clean
+.PHONY: run test accept build lint bench verify-all figures clean
 
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
@@ -31,6 +31,11 @@ bench: build               ## the engine's cost beside wrk's and ab's
 
 verify-all: build          ## every server in every setting, loaded; goes on where it was stopped
 	-$(UV) run deadheat verify --all -o docs/results/servers.json --page docs/servers.md
+
+figures: build             ## the figures in the documents, from the runs in docs/results
+	$(UV) run deadheat report --from docs/results/settle-24-a.deadheat --format svg \
+		-o docs/pictures/settle-24-a.svg
+	$(UV) run python docs/figures.py
 
 PAGE := src/deadheat/report/formats/page.html
 

@@ -14,7 +14,7 @@ from tests.browser.made_page import hostile_run
 from tests.browser.programs import WEB, chromium_and_node
 
 ROOT = Path(__file__).parents[2]
-STORED = ROOT / "docs" / "results" / "2026-11-20-make-run.sqlite.xz"
+STORED = ROOT / "docs" / "results" / "make-run.deadheat"
 TIMEOUT_S = 600  # no check takes so long; one that hangs ends
 CHECKS = (
     "answers_first",
