@@ -22,7 +22,7 @@ from tests.golden.scrub import ROOT
 from tests.golden.stored import SETTLE
 from tests.host.test_doctor import machine
 from tests.report.made import FINGERPRINT, made_run
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 WRITTEN = ["--comment", "comment.md", "--junit", "junit.xml"]
 RATES = {"alpha": 9000.0, "beta": 8990.0, "gamma": 3000.0}

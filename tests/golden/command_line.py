@@ -11,7 +11,7 @@ from unittest import mock
 
 from deadheat.cli import main
 from tests.golden.scrub import scrubbed
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ OF_A_RUN = ("host", "contender", "trial")  # tables that name a run
 CARD = {
     "status": 200, "media_type": "text/plain", "body_bytes": 13, "framing": "content-length",
     "head_bytes": 102, "date": True, "server_header": None, "keep_alive": True,
-    "close_honoured": True, "http_1_0": "closes", "head": "empty", "pipelined": 2,
+    "close_honored": True, "http_1_0": "closes", "head": "empty", "pipelined": 2,
     "unknown_path": 404, "fault": None,
 }  # fmt: skip
 
@@ -42,7 +42,7 @@ def make_runs(path: Path) -> dict[str, str]:
 def _settle(run: MadeRun) -> str:
     """Two dead heats, one contender whose every trial failed a gate, one that never started."""
     for name in ("null-server", "reference"):
-        run.contender(name, role="canary", server=name)
+        run.contender(name, role="control", server=name)
     rates = {"alpha": 9000.0, "beta": 8990.0, "gamma": 6000.0, "delta": 3010.0, "epsilon": 3000.0}
     run.race(
         {"null-server": 90_000.0, "reference": 12_000.0, **rates, "stolen": 5000.0},
@@ -52,7 +52,7 @@ def _settle(run: MadeRun) -> str:
     run.contender("absent", fault="absent ended before it was ready (exit 1)\nno such file")
     run.trial("gamma", 5900.0, gates=[LOST], block=9)
     run.trial("delta", None, state="failed", reason="delta died under load (exit 7)", block=9)
-    run.start("alpha", 4, card=CARD)
+    run.start("alpha", 4, behavior=CARD)
     return run.end()
 
 
@@ -69,7 +69,7 @@ def _levels(run: MadeRun) -> str:
     rates = {"alpha": 9000.0, "beta": 12_000.0, "gamma": 3000.0, **scaling}
     run.race(rates, invocations=1, blocks=3, levels=(10, 100, 1000))
     for name in languages:
-        run.start(name, 2, card=CARD)
+        run.start(name, 2, behavior=CARD)
         for share in (0.5, 0.7, 0.9):
             offered_per_s = share * rates[name]
             response = histogram(20_000, round(1500 / (1 - share)))

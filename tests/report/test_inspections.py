@@ -20,7 +20,8 @@ GOOD = Inspection(
     "go-gin", "go-gin", "default", version="1.0", build_key="k", ready_s=0.1,
     idle_memory_bytes=2**20, behavior=CARD, served={"10": 10, "1000": 1000}, stop="exit 0",
 )  # fmt: skip
-SHORT = Inspection("go-gin:published", "go-gin", "published", cautions=("7 of 10 served",), behavior=CARD,
+SHORT = Inspection("go-gin:published", "go-gin", "published",
+                   cautions=("7 of 10 served",), behavior=CARD,
                    ready_s=0.1)  # fmt: skip
 BROKEN = Inspection("node-koa", "node-koa", "default", fault="a | b failed")
 LACKING = Inspection("rust-iron", "rust-iron", "default", fault="no cargo", lacks=("get cargo",))

@@ -41,11 +41,11 @@ function grouped(conclusions) {
 }
 
 function doubts(report) {
-  if (!report.doubts.length) return h("p", {}, "Nothing: every trial passed every check.");
+  if (!report.cautions.length) return h("p", {}, "Nothing: every trial passed every check.");
   return h(
     "ul",
-    { class: "doubts" },
-    report.doubts.map((one) =>
+    { class: "cautions" },
+    report.cautions.map((one) =>
       h(
         "li",
         { dir: "auto" },

@@ -37,7 +37,7 @@ function panel(one, standing, id, connections, open) {
       h(
         "span",
         { class: "told" },
-        one.role === "canary"
+        one.role === "control"
           ? "canary: shows what the machine does"
           : one.fault
             ? "did not take part"
@@ -149,7 +149,7 @@ function remarks(one, trials) {
   ].filter(Boolean);
   return [
     ...one.notes.map((note) => h("p", { class: "note", dir: "auto" }, note)),
-    list.length ? h("ul", { class: "doubts" }, list) : null,
+    list.length ? h("ul", { class: "cautions" }, list) : null,
   ].filter(Boolean);
 }
 
@@ -220,7 +220,7 @@ function facts(one, cell) {
 }
 
 function behaviour(one) {
-  const card = one.starts.find((start) => start.card)?.card;
+  const card = one.starts.find((start) => start.behavior)?.behavior;
   if (!card) return null;
   const rows = Object.entries(card)
     .filter(([, value]) => value !== null)

@@ -62,7 +62,7 @@ function passes({ contender, name }, chosen) {
 }
 
 function controls(report, chosen, draw, onLevel) {
-  const rivals = report.contenders.filter((one) => one.role === "rival");
+  const rivals = report.contenders.filter((one) => one.role === "contender");
   return h(
     "form",
     { class: "controls", on: { submit: (event) => event.preventDefault() } },

@@ -15,7 +15,8 @@ LISTED = {"lost": "process gone", "unended": "no end"}
 
 RUNS = """
     SELECT id, started_at, ended_at, state, writer, protocol,
-           (SELECT count(*) FROM contender WHERE run_id = run.id AND role = 'contender') AS contenders,
+           (SELECT count(*) FROM contender
+            WHERE run_id = run.id AND role = 'contender') AS contenders,
            (SELECT count(*) FROM trial WHERE run_id = run.id) AS trials
     FROM run ORDER BY started_at DESC, rowid DESC
 """
