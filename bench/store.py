@@ -24,7 +24,7 @@ from made_store import make
 from served import DEADHEAT, Served
 
 from deadheat.report import FORMATS
-from deadheat.report.runs import list_runs
+from deadheat.report.model.runs import list_runs
 from deadheat.store import Store
 
 MODEL = Path(__file__).parents[1] / "docs" / "results" / "make-run.deadheat"

@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
 const here = (path) => new URL(path, import.meta.url);
-const PAGE = here("../src/deadheat/report/page.html");
+const PAGE = here("../src/deadheat/report/formats/page.html");
 
 const bundled = await build({
   entryPoints: [here("src/main.js").pathname],
@@ -27,4 +27,6 @@ const page = template
   .replace("{style}", () => style)
   .replace("{script}", () => script);
 await writeFile(PAGE, page);
-console.log(`${PAGE.pathname.split("/").slice(-4).join("/")}: ${Math.round(page.length / 1024)} KiB`);
+console.log(
+  `${PAGE.pathname.split("/").slice(-4).join("/")}: ${Math.round(page.length / 1024)} KiB`,
+);

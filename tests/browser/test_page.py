@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.report import load_view, write
-from deadheat.report.runs import find_run
+from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 from tests.browser.made_page import hostile_run
 from tests.browser.programs import WEB, chromium_and_node

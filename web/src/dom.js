@@ -1,5 +1,7 @@
 // Elements made from data: a string is always text, never markup.
 
+import { plain } from "./format.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An element. Attributes that are null or false are left out; `on` maps events to listeners. */
@@ -14,7 +16,9 @@ export function svg(tag, attributes = {}, ...children) {
 /** A link that leads nowhere but to a page of the web: no other scheme is followed. */
 export function link(address) {
   const web = /^https?:\/\//.test(address);
-  return web ? h("a", { href: address, rel: "noreferrer noopener" }, address) : h("span", {}, address);
+  return web
+    ? h("a", { href: address, rel: "noreferrer noopener" }, address)
+    : h("span", {}, address);
 }
 
 /** A table with a header row; cells are strings or elements, numbers stand right. */
@@ -24,17 +28,42 @@ export function table(caption, headers, rows) {
     "table",
     { class: "small" },
     h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, headers.map((text, i) => h("th", { scope: "col", class: i && right[i] ? "number" : null }, text)))),
-    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, i) =>
-      i === 0
-        ? h("th", { scope: "row" }, h("span", { class: "clamp", dir: "auto" }, cell))
-        : h("td", { class: right[i] ? "number" : null }, cell))))),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        headers.map((text, i) =>
+          h("th", { scope: "col", class: i && right[i] ? "number" : null }, text),
+        ),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map((cells) =>
+        h(
+          "tr",
+          {},
+          cells.map((cell, i) =>
+            i === 0
+              ? h("th", { scope: "row" }, h("span", { class: "clamp", dir: "auto" }, cell))
+              : h("td", { class: right[i] ? "number" : null }, cell),
+          ),
+        ),
+      ),
+    ),
   );
 }
 
 /** Anything wide, in a box of its own that scrolls, by keyboard too. */
 export function scrolling(label, ...children) {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, children);
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+    children,
+  );
 }
 
 function numeric(cell) {
@@ -51,11 +80,4 @@ function fill(element, { on = {}, ...attributes }, children) {
   const known = children.flat(Infinity).filter((child) => child !== null && child !== undefined);
   element.append(...known.map((child) => (child instanceof Node ? child : plain(String(child)))));
   return element;
-}
-
-/** Control and direction characters, which would rearrange what stands around them, escaped. */
-function plain(text) {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, (char) => (/[\n\t]/.test(char)
-    ? char
-    : `\\u${char.codePointAt(0).toString(16).padStart(4, "0")}`));
 }

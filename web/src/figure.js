@@ -26,12 +26,17 @@ export function figure(caption, label, options, headers, rows) {
   }
   chart.setAttribute("role", "img");
   chart.setAttribute("aria-label", label);
-  return h("figure", {},
+  return h(
+    "figure",
+    {},
     h("figcaption", {}, caption),
     chart,
-    h("details", { class: "as-table" },
+    h(
+      "details",
+      { class: "as-table" },
       h("summary", {}, "as a table"),
-      scrolling(`${caption}, as a table`, table(label, headers, rows))),
+      scrolling(`${caption}, as a table`, table(label, headers, rows)),
+    ),
   );
 }
 

@@ -22,8 +22,10 @@ export function show(report) {
   const focused = document.activeElement?.id;
   const open = new Set([...page.querySelectorAll("details[open][id]")].map((one) => one.id));
   const again = () => show(report);
-  const races = report.levels.some((level) => level.standings.some((one) => one.rank_low || one.ratio_to_leader))
-    || report.contenders.some((one) => one.levels.length);
+  const races =
+    report.levels.some((level) =>
+      level.standings.some((one) => one.rank_low || one.ratio_to_leader),
+    ) || report.contenders.some((one) => one.levels.length);
   page.replaceChildren(
     head(report),
     ...(races ? [ranking(report, chosen, again), matter(report, chosen.connections)] : []),
@@ -36,23 +38,36 @@ export function show(report) {
 
 function head(report) {
   const level = report.levels.find((one) => one.connections === chosen.connections);
-  return h("header", {},
+  return h(
+    "header",
+    {},
     h("p", { class: "brand" }, "deadheat"),
-    h("h1", { dir: "auto" }, level ? linked(`${level.answer}.`, report.contenders) : "Nothing was measured."),
+    h(
+      "h1",
+      { dir: "auto" },
+      level ? linked(`${level.answer}.`, report.contenders) : "Nothing was measured.",
+    ),
     level?.trust ? h("p", { class: "trust", dir: "auto" }, `${level.trust}.`) : null,
-    h("ul", { class: "facts" }, report.heading.map((line) => h("li", { dir: "auto" }, line))),
+    h(
+      "ul",
+      { class: "facts" },
+      report.heading.map((line) => h("li", { dir: "auto" }, line)),
+    ),
   );
 }
 
 /** A sentence in which the names of contenders lead to their panels, and do not break. */
 function linked(sentence, contenders) {
   const panels = new Map(contenders.map((one, i) => [one.label ?? one.name, panelId(i)]));
-  return sentence.replaceAll(" %", "\u00a0%").split(/( )/).map((word) => {
-    const [, name, mark] = word.match(/^(.*?)([,.:]*)$/s);
-    return panels.has(name) && name.length <= NAME_MAX
-      ? h("span", { class: "whole" }, h("a", { href: `#${panels.get(name)}` }, name), mark)
-      : word;
-  });
+  return sentence
+    .replaceAll(" %", "\u00a0%")
+    .split(/( )/)
+    .map((word) => {
+      const [, name, mark] = word.match(/^(.*?)([,.:]*)$/s);
+      return panels.has(name) && name.length <= NAME_MAX
+        ? h("span", { class: "whole" }, h("a", { href: `#${panels.get(name)}` }, name), mark)
+        : word;
+    });
 }
 
 /** A link to a server's panel opens it. */
@@ -66,8 +81,10 @@ function openTarget() {
 }
 
 async function embedded() {
-  const packed = Uint8Array.from(atob(document.getElementById("document").textContent.trim()),
-    (char) => char.charCodeAt(0));
+  const packed = Uint8Array.from(
+    atob(document.getElementById("document").textContent.trim()),
+    (char) => char.charCodeAt(0),
+  );
   const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(unpacked).text());
 }

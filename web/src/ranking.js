@@ -2,8 +2,8 @@
 
 import { columns, GROUPS } from "./columns.js";
 import { h, scrolling } from "./dom.js";
+import { count } from "./format.js";
 import { comparisons, mainLevel, rowsAt } from "./rows.js";
-import { plural } from "./words.js";
 
 const ANY = "";
 
@@ -19,7 +19,9 @@ export function firstChoice(report) {
     sort: "rank",
     descending: false,
     shown: new Set(wide ? ["times", "cost"] : []),
-    comparison: names.includes(report.run.protocol.name) ? report.run.protocol.name : names[0] ?? null,
+    comparison: names.includes(report.run.protocol.name)
+      ? report.run.protocol.name
+      : (names[0] ?? null),
   };
 }
 
@@ -30,33 +32,59 @@ export function ranking(report, chosen, onLevel) {
   const draw = (focus) => {
     const rows = rowsAt(report, chosen.connections);
     const kept = rows.filter((row) => passes(row, chosen));
-    holder.replaceChildren(table(report, rows, kept, chosen, draw));
-    status.textContent = kept.length === rows.length
-      ? plural(rows.length, "server")
-      : `${kept.length} of ${plural(rows.length, "server")} shown`;
+    holder.replaceChildren(table(rows, kept, chosen, draw));
+    status.textContent =
+      kept.length === rows.length
+        ? count(rows.length, "server")
+        : `${kept.length} of ${count(rows.length, "server")} shown`;
     if (focus) document.getElementById(focus)?.focus();
   };
   draw();
-  return h("section", { "aria-labelledby": "ranking" },
+  return h(
+    "section",
+    { "aria-labelledby": "ranking" },
     h("h2", { id: "ranking", class: "visually-hidden" }, "Ranking"),
-    controls(report, chosen, draw, onLevel), holder, status);
+    controls(report, chosen, draw, onLevel),
+    holder,
+    status,
+  );
 }
 
 function passes({ contender, name }, chosen) {
   const wanted = chosen.name.trim().toLowerCase();
-  return (chosen.language === ANY || contender.language === chosen.language)
-    && (chosen.kind === ANY || contender.kind === chosen.kind)
-    && [name, contender.name, contender.framework ?? ""].some((text) => text.toLowerCase().includes(wanted));
+  return (
+    (chosen.language === ANY || contender.language === chosen.language) &&
+    (chosen.kind === ANY || contender.kind === chosen.kind) &&
+    [name, contender.name, contender.framework ?? ""].some((text) =>
+      text.toLowerCase().includes(wanted),
+    )
+  );
 }
 
 function controls(report, chosen, draw, onLevel) {
   const rivals = report.contenders.filter((one) => one.role === "rival");
-  return h("form", { class: "controls", on: { submit: (event) => event.preventDefault() } },
+  return h(
+    "form",
+    { class: "controls", on: { submit: (event) => event.preventDefault() } },
     levels(report, chosen, onLevel),
-    h("label", {}, "Name ", h("input", {
-      id: "filter-name", type: "search", value: chosen.name, autocomplete: "off", spellcheck: "false",
-      on: { input: (event) => { chosen.name = event.target.value; draw(); } },
-    })),
+    h(
+      "label",
+      {},
+      "Name ",
+      h("input", {
+        id: "filter-name",
+        type: "search",
+        value: chosen.name,
+        autocomplete: "off",
+        spellcheck: "false",
+        on: {
+          input: (event) => {
+            chosen.name = event.target.value;
+            draw();
+          },
+        },
+      }),
+    ),
     choice("Language", "language", values(rivals, "language"), chosen, draw),
     choice("Kind", "kind", values(rivals, "kind"), chosen, draw),
     groups(report, chosen, draw),
@@ -65,22 +93,49 @@ function controls(report, chosen, draw, onLevel) {
 
 function levels(report, chosen, onLevel) {
   if (report.levels.length < 2) return null;
-  return h("fieldset", { class: "segments" }, h("legend", {}, "Connections"),
-    report.levels.map(({ connections }) => h("label", {},
-      h("input", {
-        type: "radio", name: "level", id: `level-${connections}`, value: connections,
-        checked: connections === chosen.connections,
-        on: { change: () => { chosen.connections = connections; onLevel(); } },
-      }),
-      h("span", {}, connections.toLocaleString("en-US")))));
+  return h(
+    "fieldset",
+    { class: "segments" },
+    h("legend", {}, "Connections"),
+    report.levels.map(({ connections }) =>
+      h(
+        "label",
+        {},
+        h("input", {
+          type: "radio",
+          name: "level",
+          id: `level-${connections}`,
+          value: connections,
+          checked: connections === chosen.connections,
+          on: {
+            change: () => {
+              chosen.connections = connections;
+              onLevel();
+            },
+          },
+        }),
+        h("span", {}, connections.toLocaleString("en-US")),
+      ),
+    ),
+  );
 }
 
 function choice(label, key, options, chosen, draw) {
   if (options.length < 2) return null;
-  const select = h("select", {
-    id: `filter-${key}`,
-    on: { change: (event) => { chosen[key] = event.target.value; draw(); } },
-  }, h("option", { value: ANY }, "all"), options.map((text) => h("option", { value: text }, text)));
+  const select = h(
+    "select",
+    {
+      id: `filter-${key}`,
+      on: {
+        change: (event) => {
+          chosen[key] = event.target.value;
+          draw();
+        },
+      },
+    },
+    h("option", { value: ANY }, "all"),
+    options.map((text) => h("option", { value: text }, text)),
+  );
   select.value = chosen[key];
   return h("label", {}, `${label} `, select);
 }
@@ -88,20 +143,43 @@ function choice(label, key, options, chosen, draw) {
 function groups(report, chosen, draw) {
   const names = comparisons(report);
   const offered = Object.entries(GROUPS).filter(([group]) => group !== "published" || names.length);
-  const box = ([group, label]) => h("label", {}, h("input", {
-    type: "checkbox", id: `show-${group}`, checked: chosen.shown.has(group),
-    on: {
-      change: (event) => {
-        if (event.target.checked) chosen.shown.add(group);
-        else chosen.shown.delete(group);
-        draw();
-      },
-    },
-  }), label);
-  const select = names.length > 1 ? h("select", {
-    id: "comparison", "aria-label": "Published comparison",
-    on: { change: (event) => { chosen.comparison = event.target.value; chosen.shown.add("published"); document.getElementById("show-published").checked = true; draw(); } },
-  }, names.map((name) => h("option", { value: name }, name))) : null;
+  const box = ([group, label]) =>
+    h(
+      "label",
+      {},
+      h("input", {
+        type: "checkbox",
+        id: `show-${group}`,
+        checked: chosen.shown.has(group),
+        on: {
+          change: (event) => {
+            if (event.target.checked) chosen.shown.add(group);
+            else chosen.shown.delete(group);
+            draw();
+          },
+        },
+      }),
+      label,
+    );
+  const select =
+    names.length > 1
+      ? h(
+          "select",
+          {
+            id: "comparison",
+            "aria-label": "Published comparison",
+            on: {
+              change: (event) => {
+                chosen.comparison = event.target.value;
+                chosen.shown.add("published");
+                document.getElementById("show-published").checked = true;
+                draw();
+              },
+            },
+          },
+          names.map((name) => h("option", { value: name }, name)),
+        )
+      : null;
   if (select) select.value = chosen.comparison;
   return h("fieldset", {}, h("legend", {}, "Columns"), offered.map(box), select);
 }
@@ -110,21 +188,50 @@ function values(contenders, key) {
   return [...new Set(contenders.map((one) => one[key]).filter(Boolean))].sort();
 }
 
-function table(report, rows, kept, chosen, draw) {
+function table(rows, kept, chosen, draw) {
   const shown = columns(rows, chosen);
   const column = shown.find((one) => one.key === chosen.sort) ?? shown[0];
   const sorted = sort(kept, column, chosen.descending);
   const inOrder = column.key === "rank" && !chosen.descending;
-  const caption = `Ranking at ${plural(chosen.connections ?? 0, "connection")}, sorted by ${column.key}`;
-  return h("table", { class: "ranking" },
+  const caption = `Ranking at ${count(chosen.connections ?? 0, "connection")}, sorted by ${column.key}`;
+  return h(
+    "table",
+    { class: "ranking" },
     h("caption", { class: "visually-hidden" }, caption),
-    h("thead", {}, h("tr", {}, shown.map((one) => header(one, column, chosen, draw)))),
-    h("tbody", {}, sorted.map((row, i) => h("tr", {
-      class: [row.ranked ? "" : "unranked", inOrder ? brace(sorted, i) : ""].join(" ").trim() || null,
-    }, shown.map((one) => h(one.header ? "th" : "td", {
-      scope: one.header ? "row" : null,
-      class: [one.className, one.number ? "number" : ""].filter(Boolean).join(" ") || null,
-    }, one.cell(row)))))),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        shown.map((one) => header(one, column, chosen, draw)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      sorted.map((row, i) =>
+        h(
+          "tr",
+          {
+            class:
+              [row.ranked ? "" : "unranked", inOrder ? brace(sorted, i) : ""].join(" ").trim() ||
+              null,
+          },
+          shown.map((one) =>
+            h(
+              one.header ? "th" : "td",
+              {
+                scope: one.header ? "row" : null,
+                class:
+                  [one.className, one.number ? "number" : ""].filter(Boolean).join(" ") || null,
+              },
+              one.cell(row),
+            ),
+          ),
+        ),
+      ),
+    ),
   );
 }
 
@@ -138,9 +245,20 @@ function header(one, current, chosen, draw) {
     chosen.sort = one.key;
     draw(`sort-${one.key}`);
   };
-  return h("th", { scope: "col", class: className, "aria-sort": order },
-    h("button", { type: "button", id: `sort-${one.key}`, title: one.title, on: { click: turn } },
-      one.label, h("span", { class: "arrow", "aria-hidden": "true" }, active ? (chosen.descending ? "▾" : "▴") : "")));
+  return h(
+    "th",
+    { scope: "col", class: className, "aria-sort": order },
+    h(
+      "button",
+      { type: "button", id: `sort-${one.key}`, title: one.title, on: { click: turn } },
+      one.label,
+      h(
+        "span",
+        { class: "arrow", "aria-hidden": "true" },
+        active ? (chosen.descending ? "▾" : "▴") : "",
+      ),
+    ),
+  );
 }
 
 /** What is not known stands last, whichever way. */
@@ -158,5 +276,7 @@ function brace(rows, i) {
   const group = (j) => (rows[j]?.ranked ? rows[j].standing.group : null);
   if (group(i) === null) return "";
   const [above, below] = [group(i - 1) === group(i), group(i + 1) === group(i)];
-  return above || below ? `heat ${above ? "" : "heat-first"} ${below ? "" : "heat-last"}`.replace(/ +/g, " ") : "";
+  return above || below
+    ? `heat ${above ? "" : "heat-first"} ${below ? "" : "heat-last"}`.replace(/ +/g, " ")
+    : "";
 }

@@ -33,7 +33,11 @@ export function rowsAt(report, connections) {
 /** The last level at which anything was measured. */
 export function mainLevel(report) {
   const levels = report.levels.map((one) => one.connections);
-  return levels.findLast((connections) => rowsAt(report, connections).some((row) => row.rate)) ?? levels.at(-1) ?? null;
+  return (
+    levels.findLast((connections) => rowsAt(report, connections).some((row) => row.rate)) ??
+    levels.at(-1) ??
+    null
+  );
 }
 
 /** The id of the panel of a report's i-th contender. */
@@ -58,7 +62,8 @@ export function published(contender, comparison, connections) {
 /** Open loop: the offered rate in the middle of those that were asked. */
 function response(contender, connections) {
   const offered = contender.offered.filter(
-    (one) => one.kind === "latency" && one.connections === connections);
+    (one) => one.kind === "latency" && one.connections === connections,
+  );
   return offered[Math.floor(offered.length / 2)]?.response ?? EMPTY;
 }
 

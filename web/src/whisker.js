@@ -14,16 +14,36 @@ export function whisker(row, scale) {
   const middle = HEIGHT / 2;
   const length = ratio ?? (row.rate ?? 0) / scale.leader;
   const known = low !== undefined && low !== null && high <= 30 * low;
-  return svg("svg", { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
+  return svg(
+    "svg",
+    { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
     svg("rect", {
       class: row.cell?.doubtful === false ? "bar" : "bar doubtful",
-      x: x(0), y: middle - 4, width: Math.max(0, x(length) - x(0)), height: 8,
+      x: x(0),
+      y: middle - 4,
+      width: Math.max(0, x(length) - x(0)),
+      height: 8,
     }),
-    known && low !== high ? [
-      svg("line", { class: "interval", x1: x(low), x2: x(Math.min(high, scale.most)), y1: middle, y2: middle }),
-      ...[low, Math.min(high, scale.most)].map((end) =>
-        svg("line", { class: "interval", x1: x(end), x2: x(end), y1: middle - 5, y2: middle + 5 })),
-    ] : null,
+    known && low !== high
+      ? [
+          svg("line", {
+            class: "interval",
+            x1: x(low),
+            x2: x(Math.min(high, scale.most)),
+            y1: middle,
+            y2: middle,
+          }),
+          ...[low, Math.min(high, scale.most)].map((end) =>
+            svg("line", {
+              class: "interval",
+              x1: x(end),
+              x2: x(end),
+              y1: middle - 5,
+              y2: middle + 5,
+            }),
+          ),
+        ]
+      : null,
     row.ranked ? svg("circle", { class: "point", cx: x(length), cy: middle, r: 3 }) : null,
   );
 }
@@ -32,11 +52,24 @@ export function whiskerAxis(scale) {
   const x = place(scale);
   const step = STEPS.find((each) => scale.most / each < 3) ?? scale.most;
   const ticks = [0, 1, 2].map((i) => i * step).filter((tick) => tick <= scale.most);
-  return svg("svg", { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "bar with interval" },
+  return svg(
+    "svg",
+    {
+      width: WIDTH,
+      height: HEIGHT,
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      role: "img",
+      "aria-label": "bar with interval",
+    },
     ticks.map((tick) => [
       svg("line", { class: "tick", x1: x(tick), x2: x(tick), y1: HEIGHT - 4, y2: HEIGHT }),
-      svg("text", { x: x(tick), y: HEIGHT - 8, "text-anchor": tick === 0 ? "start" : "middle" }, String(100 * tick)),
-    ]));
+      svg(
+        "text",
+        { x: x(tick), y: HEIGHT - 8, "text-anchor": tick === 0 ? "start" : "middle" },
+        String(100 * tick),
+      ),
+    ]),
+  );
 }
 
 function place(scale) {

@@ -15,10 +15,16 @@ export async function findings(page, look = () => {}) {
     await page.emulateMedia({ colorScheme: scheme });
     await look(scheme);
     // Of the rules, a scheme changes the one of contrast: the others have been applied.
-    const options = { resultTypes: ["violations"], ...(scheme === "dark" ? { runOnly: ["color-contrast"] } : {}) };
+    const options = {
+      resultTypes: ["violations"],
+      ...(scheme === "dark" ? { runOnly: ["color-contrast"] } : {}),
+    };
     const { violations } = await page.evaluate((given) => window.axe.run(given), options);
-    found.push(...violations.filter(({ impact }) => GRAVE.includes(impact))
-      .map(({ id, nodes }) => `${scheme}: ${id}: ${nodes[0].html.slice(0, 200)}`));
+    found.push(
+      ...violations
+        .filter(({ impact }) => GRAVE.includes(impact))
+        .map(({ id, nodes }) => `${scheme}: ${id}: ${nodes[0].html.slice(0, 200)}`),
+    );
   }
   return found;
 }

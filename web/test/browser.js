@@ -5,13 +5,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
-const QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const QUIET = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
 /** Runs `work` with a browser whose profile is new and gone afterwards. */
 export async function withBrowser(executablePath, work) {
   const profile = await mkdtemp(join(tmpdir(), "deadheat-browser-"));
-  const context = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: QUIET });
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath,
+    headless: true,
+    args: QUIET,
+  });
   try {
     return await work(context);
   } finally {

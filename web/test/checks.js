@@ -11,17 +11,29 @@ const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) =
 const servers = (page) => texts(page, ".ranking tbody th a");
 
 async function openAll(page) {
-  await page.$$eval(".panel", (all) => all.forEach((one) => { one.open = true; }));
-  await page.waitForFunction(() => [...document.querySelectorAll(".panel")].every((one) => one.children.length > 1));
+  await page.$$eval(".panel", (all) =>
+    all.forEach((one) => {
+      one.open = true;
+    }),
+  );
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".panel")].every((one) => one.children.length > 1),
+  );
 }
 
 /** Axes whose tick labels meet. */
 function touching(charts) {
-  const apart = (a, b) => a.right < b.left || b.right < a.left || a.bottom <= b.top + 2 || b.bottom <= a.top + 2;
-  return charts.flatMap((chart) => (chart.matches(".chart") ? [...chart.querySelectorAll("g[data-part*='tick label']")] : [chart])).filter((axis) => {
-    const boxes = [...axis.querySelectorAll("text")].map((one) => one.getBoundingClientRect());
-    return !boxes.slice(1).every((box, i) => apart(box, boxes[i]));
-  }).map((axis) => axis.textContent);
+  const apart = (a, b) =>
+    a.right < b.left || b.right < a.left || a.bottom <= b.top + 2 || b.bottom <= a.top + 2;
+  return charts
+    .flatMap((chart) =>
+      chart.matches(".chart") ? [...chart.querySelectorAll("g[data-part*='tick label']")] : [chart],
+    )
+    .filter((axis) => {
+      const boxes = [...axis.querySelectorAll("text")].map((one) => one.getBoundingClientRect());
+      return !boxes.slice(1).every((box, i) => apart(box, boxes[i]));
+    })
+    .map((axis) => axis.textContent);
 }
 
 /** Words that lie outside their chart, as the decay chart's label once did. */
@@ -29,8 +41,13 @@ function outside(charts) {
   return charts.flatMap((chart) => {
     const frame = chart.getBoundingClientRect();
     const within = ({ left, right, top, bottom }) =>
-      left >= frame.left - 1 && right <= frame.right + 1 && top >= frame.top - 1 && bottom <= frame.bottom + 1;
-    return [...chart.querySelectorAll("text")].filter((one) => !within(one.getBoundingClientRect())).map((one) => one.textContent);
+      left >= frame.left - 1 &&
+      right <= frame.right + 1 &&
+      top >= frame.top - 1 &&
+      bottom <= frame.bottom + 1;
+    return [...chart.querySelectorAll("text")]
+      .filter((one) => !within(one.getBoundingClientRect()))
+      .map((one) => one.textContent);
   });
 }
 
@@ -38,7 +55,9 @@ function outside(charts) {
 export const checks = {
   async answers_first({ context, real }) {
     const { page } = await visit(context, real);
-    const [heading, table] = await page.$$eval("h1, .ranking tbody", (all) => all.map((one) => one.getBoundingClientRect().top));
+    const [heading, table] = await page.$$eval("h1, .ranking tbody", (all) =>
+      all.map((one) => one.getBoundingClientRect().top),
+    );
     assert.match(await page.textContent("h1"), /fastest/);
     assert.ok(heading < table && table < 600, `the table begins at ${table} px`);
   },
@@ -50,11 +69,19 @@ export const checks = {
     await page.click("#sort-rate");
     assert.equal(await page.getAttribute("th:has(#sort-rate)", "aria-sort"), "descending");
     assert.equal(await page.getAttribute("th:has(#sort-rank)", "aria-sort"), "none");
-    const rates = (await texts(page, ".ranking tbody td:nth-child(3)")).map((text) => Number(text.replace(/[(),]/g, "")));
-    assert.deepEqual(rates, [...rates].sort((a, b) => b - a));
+    const rates = (await texts(page, ".ranking tbody td:nth-child(3)")).map((text) =>
+      Number(text.replace(/[(),]/g, "")),
+    );
+    assert.deepEqual(
+      rates,
+      [...rates].sort((a, b) => b - a),
+    );
     await page.click("#sort-server");
     const named = await servers(page);
-    assert.deepEqual(named, [...first].sort((a, b) => a.localeCompare(b)));
+    assert.deepEqual(
+      named,
+      [...first].sort((a, b) => a.localeCompare(b)),
+    );
     await page.click("#sort-server");
     assert.deepEqual(await servers(page), named.reverse());
     await page.click("#sort-rank");
@@ -94,8 +121,11 @@ export const checks = {
     for (const summary of await page.$$(".panel > summary")) await summary.click();
     await openAll(page);
     for (const panel of await page.$$(".panel")) {
-      assert.ok(await panel.$$eval("svg.chart", (all) => all.length) >= 4);
-      const untold = await panel.$$eval("figure", (all) => all.filter((one) => !one.querySelector("table, p")).length);
+      assert.ok((await panel.$$eval("svg.chart", (all) => all.length)) >= 4);
+      const untold = await panel.$$eval(
+        "figure",
+        (all) => all.filter((one) => !one.querySelector("table, p")).length,
+      );
       assert.equal(untold, 0, "a chart without its table");
       assert.match(await panel.textContent(), /deadheat-load/);
     }
@@ -124,12 +154,20 @@ export const checks = {
     for (const address of [real, made]) {
       const { page, requests, complaints } = await visit(context, address);
       await openAll(page);
-      assert.deepEqual(requests.filter((url) => url !== address && !url.startsWith("data:")), []);
+      assert.deepEqual(
+        requests.filter((url) => url !== address && !url.startsWith("data:")),
+        [],
+      );
       assert.deepEqual(complaints, []);
-      const refused = await page.evaluate(() => new Promise((resolve) => {
-        document.addEventListener("securitypolicyviolation", (event) => resolve(event.violatedDirective));
-        fetch("http://127.0.0.1:9/").catch(() => {});
-      }));
+      const refused = await page.evaluate(
+        () =>
+          new Promise((resolve) => {
+            document.addEventListener("securitypolicyviolation", (event) =>
+              resolve(event.violatedDirective),
+            );
+            fetch("http://127.0.0.1:9/").catch(() => {});
+          }),
+      );
       assert.equal(refused, "connect-src");
     }
   },
@@ -138,7 +176,11 @@ export const checks = {
     for (const address of [real, made]) {
       const { page } = await visit(context, address);
       await page.click("#server-0 > summary");
-      await page.$$eval("#server-0 details", (all) => all.forEach((one) => { one.open = true; }));
+      await page.$$eval("#server-0 details", (all) =>
+        all.forEach((one) => {
+          one.open = true;
+        }),
+      );
       assert.deepEqual(await findings(page), []);
     }
   },
@@ -166,10 +208,19 @@ export const checks = {
   },
 
   async keeps_labels_apart({ context, real, made }) {
-    for (const [address, width] of [[real, 390], [real, 1280], [made, 390], [made, 1280]]) {
+    for (const [address, width] of [
+      [real, 390],
+      [real, 1280],
+      [made, 390],
+      [made, 1280],
+    ]) {
       const { page } = await visit(context, address, { width });
       await openAll(page);
-      assert.deepEqual(await page.$$eval("svg.chart, th.whisker svg", touching), [], `at ${width} px`);
+      assert.deepEqual(
+        await page.$$eval("svg.chart, th.whisker svg", touching),
+        [],
+        `at ${width} px`,
+      );
       assert.deepEqual(await page.$$eval("svg.chart", outside), [], `at ${width} px`);
     }
   },
@@ -178,10 +229,17 @@ export const checks = {
     const { page, complaints } = await visit(context, made);
     await openAll(page);
     assert.equal(await page.evaluate(() => window.taken), undefined);
-    assert.equal(await page.$$eval("img, iframe, object, embed, b, marquee", (all) => all.length), 0);
+    assert.equal(
+      await page.$$eval("img, iframe, object, embed, b, marquee", (all) => all.length),
+      0,
+    );
     assert.equal(await page.$$eval("script", (all) => all.length), 2);
     const text = await page.textContent("main");
-    for (const shown of ["<img src=x onerror=\"window.taken=1\">", "'\"><script>window.taken=2</script>", "\\u202egnp.exe"]) {
+    for (const shown of [
+      '<img src=x onerror="window.taken=1">',
+      "'\"><script>window.taken=2</script>",
+      "\\u202egnp.exe",
+    ]) {
       assert.ok(text.includes(shown), `${shown} is not shown`);
     }
     assert.ok((await servers(page)).some((name) => name.length >= 10_000));

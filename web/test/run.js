@@ -10,9 +10,16 @@ const address = (path) => pathToFileURL(path).href;
 const outcomes = await withBrowser(chromium, async (context) => {
   const found = {};
   for (const [name, check] of Object.entries(checks)) {
-    found[name] = await check({ context, real: address(real), made: address(made), folder })
-      .then(() => null, (error) => error.stack);
-    await Promise.all(context.pages().slice(1).map((page) => page.close()));
+    found[name] = await check({ context, real: address(real), made: address(made), folder }).then(
+      () => null,
+      (error) => error.stack,
+    );
+    await Promise.all(
+      context
+        .pages()
+        .slice(1)
+        .map((page) => page.close()),
+    );
   }
   return found;
 });

@@ -26,12 +26,19 @@ const checks = {
   async asks_nobody_else(context) {
     for (const address of Object.values(pages)) {
       const { page, requests, complaints } = await visit(context, address);
-      const elsewhere = requests.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith("data:"));
+      const elsewhere = requests.filter(
+        (url) => !url.startsWith(`${origin}/`) && !url.startsWith("data:"),
+      );
       assert.deepEqual([elsewhere, complaints], [[], []], address);
-      const refused = await page.evaluate(() => new Promise((resolve) => {
-        document.addEventListener("securitypolicyviolation", (event) => resolve(event.violatedDirective));
-        fetch("https://elsewhere.invalid/").catch(() => {});
-      }));
+      const refused = await page.evaluate(
+        () =>
+          new Promise((resolve) => {
+            document.addEventListener("securitypolicyviolation", (event) =>
+              resolve(event.violatedDirective),
+            );
+            fetch("https://elsewhere.invalid/").catch(() => {});
+          }),
+      );
       assert.equal(refused, "connect-src", address);
     }
   },
@@ -63,30 +70,49 @@ const checks = {
   },
 
   async draws_one_two_and_many_runs(context) {
-    for (const [name, marks] of [["once", 1], ["twice", 2], ["alpha", 60]]) {
+    for (const [name, marks] of [
+      ["once", 1],
+      ["twice", 2],
+      ["alpha", 60],
+    ]) {
       const { page } = await visit(context, server(name));
       assert.equal(await page.$$eval("circle", (all) => all.length), marks, name);
       const touching = await page.$$eval("svg text", (all) => {
         const boxes = all.map((one) => one.getBoundingClientRect());
-        const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom - 3 && b.top < a.bottom - 3;
-        return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => meet(a, b)).map(() => all[i].textContent));
+        const meet = (a, b) =>
+          a.left < b.right && b.left < a.right && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+        return boxes.flatMap((a, i) =>
+          boxes
+            .slice(i + 1)
+            .filter((b) => meet(a, b))
+            .map(() => all[i].textContent),
+        );
       });
       assert.deepEqual(touching, [], name);
-      await page.locator("figure").first().screenshot({ path: join(folder, `chart-${marks}.png`) });
+      await page
+        .locator("figure")
+        .first()
+        .screenshot({ path: join(folder, `chart-${marks}.png`) });
     }
   },
 
   async follows_a_run_under_way(context) {
     const { page, complaints } = await visit(context, `${origin}/runs/${underWay}`);
     const status = page.locator("#live");
-    const trials = async () => Number(/Under way: (\d+) trials/.exec(await status.textContent())?.[1]);
+    const trials = async () =>
+      Number(/Under way: (\d+) trials/.exec(await status.textContent())?.[1]);
     await page.waitForFunction(() => /Under way/.test(document.getElementById("live").textContent));
     const before = await trials();
     await page.waitForFunction(
-      (seen) => Number(/Under way: (\d+)/.exec(document.getElementById("live").textContent)?.[1]) > seen, before);
+      (seen) =>
+        Number(/Under way: (\d+)/.exec(document.getElementById("live").textContent)?.[1]) > seen,
+      before,
+    );
     await page.screenshot({ path: join(folder, "under-way.png") });
     console.log("followed");
-    await page.waitForFunction(() => document.getElementById("live").textContent === "The run has ended.");
+    await page.waitForFunction(
+      () => document.getElementById("live").textContent === "The run has ended.",
+    );
     assert.deepEqual(complaints, []);
   },
 };
@@ -94,8 +120,16 @@ const checks = {
 const outcomes = await withBrowser(chromium, async (context) => {
   const found = {};
   for (const [name, check] of Object.entries(checks)) {
-    found[name] = await check(context).then(() => null, (error) => error.stack);
-    await Promise.all(context.pages().slice(1).map((page) => page.close()));
+    found[name] = await check(context).then(
+      () => null,
+      (error) => error.stack,
+    );
+    await Promise.all(
+      context
+        .pages()
+        .slice(1)
+        .map((page) => page.close()),
+    );
   }
   return found;
 });

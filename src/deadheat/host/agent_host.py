@@ -14,15 +14,7 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
-from deadheat.host.base import (
-    Completed,
-    Exchange,
-    Exited,
-    HostError,
-    ProcessSpec,
-    Sample,
-    Usage,
-)
+from deadheat.host.base import Completed, Exchange, Exited, HostError, ProcessSpec, Sample, Usage
 
 AGENT_END_DEADLINE_S = 60.0  # more than the agent's own bounds on killing what it holds
 

@@ -1,5 +1,4 @@
 // Fetches a run's document; of a run that is under way again and again, as trials end.
-"use strict";
 
 const REFRESH_MS = 10000;
 const here = location.pathname.replace(/\/$/, "");
@@ -21,8 +20,8 @@ async function refresh() {
 
 function underWay({ trials, document_cpu_ms: cpuMs }) {
   const cost = cpuMs
-    ? ` Making this page takes ${Math.round(cpuMs)} ms of CPU each time, on the machine that serves`
-      + " it: if that is the one being measured, close it."
+    ? ` Making this page takes ${Math.round(cpuMs)} ms of CPU each time, on the machine that serves` +
+      " it: if that is the one being measured, close it."
     : "";
   return `Under way: ${trials} trials. Shown again every ${REFRESH_MS / 1000} s.${cost}`;
 }
