@@ -69,6 +69,16 @@ class AgentHost:
     def start(self, spec: ProcessSpec, log_path: str) -> str:
         return str(self._ask("start", spec=asdict(spec), log_path=log_path))
 
+    def converse(self, spec: ProcessSpec, log_path: str) -> str:
+        return str(self._ask("converse", spec=asdict(spec), log_path=log_path))
+
+    def ask(self, process: str, line: str | None, deadline_s: float) -> str:
+        return str(self._ask("ask", process=process, line=line, deadline_s=deadline_s))
+
+    def compiler_cpu_s(self, process: str) -> float | None:
+        seconds = self._ask("compiler_cpu_s", process=process)
+        return None if seconds is None else float(seconds)
+
     def alive(self, process: str) -> Exited | None:
         exited = self._ask("alive", process=process)
         return None if exited is None else Exited(**exited)
