@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from deadheat.host.fake import FakeServer
 from deadheat.host.machine import Machine, Tool
 from deadheat.serve.app import make_app
+from tests.browser.programs import WEB, chromium_and_node
 from tests.campaign.fake_world import FakeWorld, greet
 from tests.golden.command_line import CommandLine, Output, session
 from tests.golden.page import words_of
@@ -24,6 +25,7 @@ from tests.host.test_doctor import machine
 from tests.report.made import FINGERPRINT, made_run
 from tests.servers.racers import CATALOG
 
+TIMEOUT_S = 120.0  # no page takes so long; a browser that hangs ends
 WRITTEN = ["--comment", "comment.md", "--junit", "junit.xml"]
 RATES = {"alpha": 9000.0, "beta": 8990.0, "gamma": 3000.0}
 
@@ -124,6 +126,18 @@ def _served(path: str, line: CommandLine) -> str:
         return words_of(client.get(path.format(**line.runs)).text)
 
 
+def _page(kind: str, line: CommandLine) -> str:
+    """The words of a report as HTML, as a browser shows them; blank lines left out."""
+    browser, node = chromium_and_node()
+    page = line.folder / "page.html"
+    line.stdout("report", line.runs[kind], "--format", "html", "-o", str(page))
+    command = (node, WEB / "test" / "text.js", browser, page)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.returncode == 0, done.stderr
+    lines = (shown.rstrip() for shown in done.stdout.splitlines())
+    return line.scrubbed("".join(f"{shown}\n" for shown in lines if shown))
+
+
 def _new(line: CommandLine) -> str:
     shutil.copytree(CATALOG, line.folder / "catalog")
     return session(["new", "mine", "--like", "hello", "--catalog", "catalog"], line)
@@ -151,5 +165,8 @@ ACTING: dict[str, Output] = {
     "serve/search.txt": partial(_served, "/?q=woo"),
     "serve/server.txt": partial(_served, "/servers/alpha"),
     "serve/missing.txt": partial(_served, "/runs/nothing"),
+    "page/levels.txt": partial(_page, "levels"),
+    "page/settle.txt": partial(_page, "settle"),
+    "page/invalid.txt": partial(_page, "invalid"),
     "new/copy.txt": _new,
 }
