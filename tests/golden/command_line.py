@@ -37,16 +37,21 @@ class CommandLine:
         return scrubbed(text, {self.folder: "<folder>", self.home: "<home>"}, observed)
 
     def call(
-        self, arguments: Sequence[str], columns: int = 120, shipped: bool = False
+        self,
+        arguments: Sequence[str],
+        columns: int = 120,
+        shipped: bool = False,
+        bare: bool = False,
     ) -> tuple[str, str, int]:
         """Standard output, standard error and the exit code.
 
-        `shipped`: on the catalog of the repository, not that of the tests.
+        `shipped`: on the catalog of the repository, not that of the tests; `bare`: on a machine
+        with nothing installed.
         """
         environment = {
             "DEADHEAT_HOME": str(self.home),
             "COLUMNS": str(columns),
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": "" if bare else f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "GIT_CEILING_DIRECTORIES": str(self.folder.parent),
         }
         catalog = {} if shipped else {"DEADHEAT_CATALOG": str(CATALOG)}
@@ -74,14 +79,19 @@ Output = Callable[[CommandLine], str]
 
 
 def session(
-    arguments: Sequence[str], line: CommandLine, shipped: bool = False, observed: bool = False
+    arguments: Sequence[str],
+    line: CommandLine,
+    *,
+    shipped: bool = False,
+    bare: bool = False,
+    observed: bool = False,
 ) -> str:
     """What a user sees of a command: its words, both streams, the exit code. JSON stays JSON.
 
     Words in braces are the ids of runs.
     """
     words = [word if word == "{port}" else word.format(**line.runs) for word in arguments]
-    out, err, code = line.call(words, shipped=shipped)
+    out, err, code = line.call(words, shipped=shipped, bare=bare)
     if "--json" in words:
         return line.scrubbed(out, observed)
     parts = [f"$ deadheat {' '.join(words)}\n", out]

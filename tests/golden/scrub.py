@@ -14,9 +14,12 @@ ROOT = Path(__file__).resolve().parents[2]
 # What commands print that do something now: `list`, `verify`, `run`.
 OBSERVED = (
     (r"\b\d+\.\d\d s\b", "<n> s"),
-    (r"\b[\d.]+ MiB\b", "<n> MiB"),
+    (r", [\d.]+ MiB,", ", <n> MiB,"),
+    (r"\b\d+ KiB\b", "<n> KiB"),
+    (r"(?<=/builds/)(\w+)/[0-9a-f]{12}\b", r"\1/<key>"),
+    (r"\bon 20\d\d-\d\d-\d\d\b", "on <day>"),
     (r'\btime="\d+"', 'time="<n>"'),
-    (r"(?m)\bafter \d+ m?s$", "after <n> s"),
+    (r"(?m)\bafter -?\d+ m?s$", "after <n> s"),
     (r"\bin \d+ s\b", "in <n> s"),
     (r"\bhead \d+ B\b", "head <n> B"),  # it names the version of Python
     (r"\b20\d{6}-\d{6}-[0-9a-f]{4}\b", "<run>"),
