@@ -45,7 +45,6 @@ OF_THIS_MACHINE: dict[str, Sequence[str]] = {
     "list/all.txt": ["list"],
     "list/one.json": ["list", "dies-mid-trial", "--json"],
     "build/outcomes.txt": ["build", "hello"],
-    "verify/outcomes.txt": ["verify", "hello", "not-found", "exits-at-start", "wrong-body"],
 }
 ON_THE_SHIPPED_CATALOG: dict[str, Sequence[str]] = {
     "protocols/shipped.txt": ["protocols"],

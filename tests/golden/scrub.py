@@ -45,12 +45,15 @@ def scrubbed(text: str, places: Mapping[Path, str], observed: bool = False) -> s
 
 
 def rounded(text: str) -> str:
-    """Every floating-point number with `DIGITS` significant digits."""
+    """Floating-point numbers with at most `DIGITS` significant digits; shorter ones stay."""
     return FLOAT.sub(_rounded, text)
 
 
 def _rounded(found: re.Match[str]) -> str:
-    if found[0].lstrip("-").isdigit():
-        return found[0]
-    value = float(found[0])
-    return "0.0" if abs(value) < SMALLEST else repr(float(f"{value:.{DIGITS}g}"))
+    written, value = found[0], float(found[0])
+    if 0 < abs(value) < SMALLEST:
+        return "0.0"
+    mantissa = written.partition("e")[0].lstrip("-0.")
+    if "." not in written or len(mantissa.replace(".", "")) <= DIGITS:
+        return written
+    return repr(float(f"{value:.{DIGITS}g}"))
