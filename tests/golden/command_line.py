@@ -13,6 +13,8 @@ from deadheat.cli import main
 from tests.golden.scrub import scrubbed
 from tests.servers.contenders import CATALOG
 
+UNSET = ("DEADHEAT_CATALOG", "FORCE_COLOR", "NO_COLOR")  # of whoever runs the tests
+
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
@@ -37,32 +39,36 @@ class CommandLine:
         return scrubbed(text, {self.folder: "<folder>", self.home: "<home>"}, observed)
 
     def call(
-        self, arguments: Sequence[str], columns: int = 120, shipped: bool = False
+        self,
+        arguments: Sequence[str],
+        columns: int = 120,
+        shipped: bool = False,
+        bare: bool = False,
     ) -> tuple[str, str, int]:
         """Standard output, standard error and the exit code.
 
-        `shipped`: on the catalog of the repository, not that of the tests.
+        `shipped`: on the catalog of the repository, not that of the tests; `bare`: on a machine
+        with nothing installed.
         """
-        environment = {
+        environment = {name: value for name, value in os.environ.items() if name not in UNSET}
+        environment |= {
             "DEADHEAT_HOME": str(self.home),
             "COLUMNS": str(columns),
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PATH": "" if bare else f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "GIT_CEILING_DIRECTORIES": str(self.folder.parent),
         }
-        catalog = {} if shipped else {"DEADHEAT_CATALOG": str(CATALOG)}
+        environment |= {} if shipped else {"DEADHEAT_CATALOG": str(CATALOG)}
         code = 0
         # With a buffer below, as the real ones: some formats are written as bytes.
         written = io.BytesIO(), io.BytesIO()
-        out, err = (io.TextIOWrapper(one, "utf-8", write_through=True) for one in written)
+        out, err = (io.TextIOWrapper(buffer, "utf-8", write_through=True) for buffer in written)
         with (
-            mock.patch.dict(os.environ, environment | catalog),
+            mock.patch.dict(os.environ, environment, clear=True),
             mock.patch.object(sys, "argv", ["deadheat", *arguments]),
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
             contextlib.chdir(self.folder),
         ):
-            for name in ("DEADHEAT_CATALOG", "FORCE_COLOR", "NO_COLOR")[not shipped :]:
-                os.environ.pop(name, None)
             try:
                 main()
             except SystemExit as end:
@@ -74,14 +80,19 @@ Output = Callable[[CommandLine], str]
 
 
 def session(
-    arguments: Sequence[str], line: CommandLine, shipped: bool = False, observed: bool = False
+    arguments: Sequence[str],
+    line: CommandLine,
+    *,
+    shipped: bool = False,
+    bare: bool = False,
+    observed: bool = False,
 ) -> str:
     """What a user sees of a command: its words, both streams, the exit code. JSON stays JSON.
 
     Words in braces are the ids of runs.
     """
     words = [word if word == "{port}" else word.format(**line.runs) for word in arguments]
-    out, err, code = line.call(words, shipped=shipped)
+    out, err, code = line.call(words, shipped=shipped, bare=bare)
     if "--json" in words:
         return line.scrubbed(out, observed)
     parts = [f"$ deadheat {' '.join(words)}\n", out]

@@ -14,9 +14,12 @@ ROOT = Path(__file__).resolve().parents[2]
 # What commands print that do something now: `list`, `verify`, `run`.
 OBSERVED = (
     (r"\b\d+\.\d\d s\b", "<n> s"),
-    (r"\b[\d.]+ MiB\b", "<n> MiB"),
+    (r", [\d.]+ MiB,", ", <n> MiB,"),
+    (r"\b\d+ KiB\b", "<n> KiB"),
+    (r"(?<=/builds/)(\w+)/[0-9a-f]{12}\b", r"\1/<key>"),
+    (r"\bon 20\d\d-\d\d-\d\d\b", "on <day>"),
     (r'\btime="\d+"', 'time="<n>"'),
-    (r"(?m)\bafter \d+ m?s$", "after <n> s"),
+    (r"(?m)\bafter -?\d+ m?s$", "after <n> s"),
     (r"\bin \d+ s\b", "in <n> s"),
     (r"\bhead \d+ B\b", "head <n> B"),  # it names the version of Python
     (r"\b20\d{6}-\d{6}-[0-9a-f]{4}\b", "<run>"),
@@ -42,12 +45,15 @@ def scrubbed(text: str, places: Mapping[Path, str], observed: bool = False) -> s
 
 
 def rounded(text: str) -> str:
-    """Every floating-point number with `DIGITS` significant digits."""
+    """Floating-point numbers with at most `DIGITS` significant digits; shorter ones stay."""
     return FLOAT.sub(_rounded, text)
 
 
 def _rounded(found: re.Match[str]) -> str:
-    if found[0].lstrip("-").isdigit():
-        return found[0]
-    value = float(found[0])
-    return "0.0" if abs(value) < SMALLEST else repr(float(f"{value:.{DIGITS}g}"))
+    written, value = found[0], float(found[0])
+    if 0 < abs(value) < SMALLEST:
+        return "0.0"
+    mantissa = written.partition("e")[0].lstrip("-0.")
+    if "." not in written or len(mantissa.replace(".", "")) <= DIGITS:
+        return written
+    return repr(float(f"{value:.{DIGITS}g}"))

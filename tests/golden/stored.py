@@ -39,6 +39,15 @@ def make_runs(path: Path) -> dict[str, str]:
     return dict(zip(runs, _dated(path, list(runs.values())), strict=True))
 
 
+def copies_run(path: Path) -> str:
+    """A store of one race of `deadheat calibrate --copies 10`; its id."""
+    names = [f"copy-{number:02}" for number in range(1, 11)]
+    slower = {f"slower-{share:.0%}": 9000.0 / (1 + share) for share in (0.02, 0.03, 0.05, 0.1)}
+    run = made_run(path, protocol=SETTLE)
+    run.race({**dict.fromkeys(names, 9000.0), **slower}, noise=0.005)
+    return run.end()
+
+
 def _settle(run: MadeRun) -> str:
     """Two dead heats, one contender whose every trial failed a gate, one that never started."""
     for name in ("null-server", "reference"):
