@@ -23,7 +23,7 @@ RUNS = 60
 BETWEEN_TRIALS_S = 0.3
 CHECKS = (
     "shows_the_ranking",
-    "asks_nobody_else",
+    "sends_no_request_elsewhere",
     "shows_hostile_text_as_text",
     "passes_axe",
     "fits_a_phone",

@@ -8,6 +8,7 @@ import * as format from "../src/format.js";
 const CASES = JSON.parse(
   readFileSync(new URL("../../tests/report/format_cases.json", import.meta.url), "utf8"),
 );
+/** @type {Record<string, (...values: any[]) => unknown>} */
 const FUNCTIONS = {
   plain: format.plain,
   rate: format.rate,
