@@ -15,7 +15,7 @@ from tests.browser.programs import WEB, chromium_and_node
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "docs" / "results" / "2026-11-20-make-run.sqlite.xz"
-TIMEOUT_S = 600  # no check takes so long; one that hangs ends
+TIMEOUT_S = 600  # ends a check that hangs
 CHECKS = (
     "answers_first",
     "sorts",
@@ -34,7 +34,7 @@ CHECKS = (
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
-    """What each check found, all of them in one browser."""
+    """The outcome of each check; all run in one browser."""
     browser, node = chromium_and_node()
     folder = tmp_path_factory.mktemp("page")
     store = folder / "stored.sqlite"
@@ -48,8 +48,8 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
         timeout=TIMEOUT_S,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, str | None] = json.loads(done.stdout)
-    return found
+    outcomes: dict[str, str | None] = json.loads(done.stdout)
+    return outcomes
 
 
 def _page(path: Path) -> Path:

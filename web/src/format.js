@@ -115,7 +115,7 @@ export function span(us) {
 export const short = (name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name);
 
 /**
- * A command with each word quoted as a shell needs it.
+ * A command with each word quoted as a shell needs it; the document writes the home folder as ~/.
  * @param {string[]} command
  */
 export const shell = (command) => command.map(quoted).join(" ");
@@ -162,7 +162,7 @@ const joined = (large, largeUnit, small, smallUnit) =>
 
 /** @param {string} word */
 const quoted = (word) =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+  /^(~\/)?[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 
 /**
  * @param {number} value

@@ -39,6 +39,10 @@ test("a slider's value has the largest unit that keeps it above 1", () => {
   assert.deepEqual([87, 1500, 2.5e6].map(format.span), ["87 µs", "1.5 ms", "2.5 s"]);
 });
 
+test("a command keeps ~/ unquoted, which the document writes for the home folder", () => {
+  assert.equal(format.shell(["~/builds/server", "--port=80"]), "~/builds/server --port=80");
+});
+
 test("a rank is an interval where several places are possible", () => {
   const ranks = [
     [1, 1],
