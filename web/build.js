@@ -1,11 +1,16 @@
-// Makes the one file that the Python package fills with a run: styles and script inlined.
+// Builds the HTML file that the Python package fills with a run; styles and script are inline.
 
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
+<<<<<<< HEAD
 const here = (path) => new URL(path, import.meta.url);
 const PAGE = here("../src/deadheat/report/formats/page.html");
+=======
+const here = (/** @type {string} */ path) => new URL(path, import.meta.url);
+const PAGE = here("../src/deadheat/report/formats/page.html");
+>>>>>>> web
 
 const bundled = await build({
   entryPoints: [here("src/main.js").pathname],
@@ -17,7 +22,7 @@ const bundled = await build({
   legalComments: "none",
   write: false,
 });
-// "</" would end the script element, whatever the script means by it.
+// "</" inside the script could end the script element.
 const script = bundled.outputFiles[0].text.trim().replaceAll("</", "<\\/");
 const style = await readFile(here("src/page.css"), "utf8");
 const hash = createHash("sha256").update(script).digest("base64");

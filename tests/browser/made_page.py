@@ -1,4 +1,4 @@
-"""A made run with everything that a page can show, told by somebody hostile."""
+"""A made run with everything that a page can show, and markup in every text."""
 
 from pathlib import Path
 from typing import Any

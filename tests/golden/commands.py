@@ -9,7 +9,7 @@ from deadheat.cli import COMMANDS as NAMES
 from deadheat.load import find_engine
 from tests.golden.command_line import CommandLine, Output, session
 from tests.golden.stored import AGAIN_ID, REPLAY_ID, copies_run
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 BLOG = """\
 row,connections,rate_per_s,precision,source

@@ -1,4 +1,4 @@
-// One server's panel: everything that stands behind its row.
+// The panel of one contender: the evidence behind its row.
 
 import { cpuFigure, memoryFigure, rateFigure } from "./course.js";
 import { h, link, scrolling, table } from "./dom.js";
@@ -6,26 +6,46 @@ import * as format from "./format.js";
 import { latencyFigure } from "./latency.js";
 import { panelId, sum } from "./rows.js";
 
-/** A section with a closed panel for each contender; `open` holds the ids of the open ones. */
+/**
+ * @import { Cell, Contender, FailedGate, Latency, Report, Standing, Trial } from "../build/document"
+ * @import { Child } from "./dom.js"
+ */
+
+/**
+ * A section with a closed panel for each contender; `open` holds the ids of the open ones.
+ * @param {Report} report
+ * @param {number | null} connections
+ * @param {Set<string>} open
+ */
 export function panels(report, connections, open) {
-  const standings = report.levels.find((one) => one.connections === connections)?.standings ?? [];
-  const place = (one) => {
-    const at = standings.findIndex((standing) => standing.name === one.name);
+  const standings =
+    report.levels.find((level) => level.connections === connections)?.standings ?? [];
+  const place = (/** @type {Contender} */ contender) => {
+    const at = standings.findIndex((standing) => standing.name === contender.name);
     return at < 0 ? Infinity : at;
   };
   const order = report.contenders
-    .map((one, i) => ({ one, i }))
-    .sort((a, b) => place(a.one) - place(b.one) || a.i - b.i);
+    .map((contender, i) => ({ contender, i }))
+    .sort((a, b) => place(a.contender) - place(b.contender) || a.i - b.i);
   return h(
     "section",
     { "aria-labelledby": "servers" },
     h("h2", { id: "servers" }, "Behind each row"),
-    order.map(({ one, i }) => panel(one, standings[place(one)], panelId(i), connections, open)),
+    order.map(({ contender, i }) =>
+      panel(contender, standings[place(contender)], panelId(i), connections, open),
+    ),
   );
 }
 
-function panel(one, standing, id, connections, open) {
-  const cell = one.levels.find((level) => level.connections === connections);
+/**
+ * @param {Contender} contender
+ * @param {Standing | undefined} standing
+ * @param {string} id
+ * @param {number | null} connections
+ * @param {Set<string>} open
+ */
+function panel(contender, standing, id, connections, open) {
+  const cell = contender.levels.find((level) => level.connections === connections);
   const details = h(
     "details",
     { class: "panel", id },
@@ -33,13 +53,20 @@ function panel(one, standing, id, connections, open) {
       "summary",
       {},
       h("span", { class: "rank" }, standing ? format.rank(standing) : format.NONE),
-      h("span", { class: "name clamp", dir: "auto" }, one.label ?? one.name),
+      h("span", { class: "name clamp", dir: "auto" }, contender.label ?? contender.name),
       h(
         "span",
+<<<<<<< HEAD
         { class: "told" },
         one.role === "control"
           ? "canary: shows what the machine does"
           : one.fault
+=======
+        { class: "details" },
+        contender.role === "control"
+          ? "control: shows the machine's noise"
+          : contender.fault
+>>>>>>> web
             ? "did not take part"
             : cell?.doubtful === false || !cell
               ? ""
@@ -48,10 +75,10 @@ function panel(one, standing, id, connections, open) {
       h("span", { class: "number" }, cell ? `${format.rate(cell.rate_per_s)} requests/s` : ""),
     ),
   );
-  // Made when first opened: sixty servers' charts at once would keep a phone busy.
+  // Filled when first opened: the charts of sixty servers would keep a phone busy.
   const fill = () => {
     if (details.open && details.children.length === 1)
-      details.append(...content(one, cell, connections));
+      details.append(...content(contender, cell, connections));
   };
   details.addEventListener("toggle", fill);
   if (open.has(id)) {
@@ -61,11 +88,16 @@ function panel(one, standing, id, connections, open) {
   return details;
 }
 
-function content(one, cell, connections) {
-  const offered = one.offered.filter((each) => each.connections === connections);
+/**
+ * @param {Contender} contender
+ * @param {Cell | undefined} cell
+ * @param {number | null} connections
+ */
+function content(contender, cell, connections) {
+  const offered = contender.offered.filter((each) => each.connections === connections);
   const trials = [...(cell?.trials ?? []), ...(cell ? [] : offered.flatMap((each) => each.trials))];
   return [
-    ...remarks(one, standingTrials(one)),
+    ...remarks(contender, allTrials(contender)),
     trials.length
       ? h(
           "div",
@@ -93,21 +125,36 @@ function content(one, cell, connections) {
         )
       : null,
     cell && same(cell.service, cell.first_byte) && cell.first_byte.requests
-      ? h("p", { class: "told" }, "The first byte came with the last: both have one curve.")
+      ? h(
+          "p",
+          { class: "details" },
+          "The first byte arrives with the last: both have the same curve.",
+        )
       : null,
-    facts(one, cell),
-    behaviour(one),
-    then(one),
-    output(one),
-  ].filter(Boolean);
+    facts(contender, cell),
+    behavior(contender),
+    publishedRates(contender),
+    output(contender),
+  ].filter((part) => part !== null);
 }
 
-const standingTrials = (one) => [...one.levels, ...one.offered].flatMap((each) => each.trials);
+/** @param {Contender} contender */
+const allTrials = (contender) =>
+  [...contender.levels, ...contender.offered].flatMap((each) => each.trials);
 
-/** One response in one segment: every quantile is the same. */
+/**
+ * Whether both curves are equal, as they are where a response is one segment.
+ * @param {Latency} a
+ * @param {Latency} b
+ */
 const same = (a, b) => JSON.stringify(a.curve) === JSON.stringify(b.curve);
 
-function remarks(one, trials) {
+/**
+ * @param {Contender} contender
+ * @param {Trial[]} trials
+ */
+function remarks(contender, trials) {
+  /** @type {Map<string, FailedGate[]>} */
   const gates = new Map();
   for (const gate of trials.flatMap((trial) => trial.gates_failed)) {
     gates.set(gate.code, [...(gates.get(gate.code) ?? []), gate]);
@@ -122,6 +169,7 @@ function remarks(one, trials) {
       worst.advice ? h("span", { class: "advice" }, worst.advice) : null,
     );
   });
+  /** @type {Map<string, number>} */
   const errors = new Map();
   for (const [name, requests] of trials.flatMap((trial) => Object.entries(trial.errors))) {
     errors.set(name, (errors.get(name) ?? 0) + requests);
@@ -131,7 +179,9 @@ function remarks(one, trials) {
     .map(([name, requests]) => `${format.integer(requests)} ${name}`)
     .join(", ");
   const list = [
-    one.fault ? h("li", { dir: "auto" }, h("strong", {}, "out: "), one.fault) : null,
+    contender.fault
+      ? h("li", { dir: "auto" }, h("strong", {}, "did not take part: "), contender.fault)
+      : null,
     ...failed,
     total
       ? h(
@@ -141,21 +191,28 @@ function remarks(one, trials) {
           ` ${format.count(total, "request")} failed: ${classes}`,
         )
       : null,
-    ...one.starts
+    ...contender.starts
       .filter((start) => start.fault)
       .map((start) =>
-        h("li", { dir: "auto" }, h("strong", {}, `start ${start.invocation}: `), start.fault),
+        h("li", { dir: "auto" }, h("strong", {}, `instance ${start.invocation}: `), start.fault),
       ),
   ].filter(Boolean);
   return [
+<<<<<<< HEAD
     ...one.notes.map((note) => h("p", { class: "note", dir: "auto" }, note)),
     list.length ? h("ul", { class: "cautions" }, list) : null,
+=======
+    ...contender.notes.map((note) => h("p", { class: "note", dir: "auto" }, note)),
+    list.length ? h("ul", { class: "cautions" }, list) : null,
+>>>>>>> web
   ].filter(Boolean);
 }
 
+/** @param {FailedGate} gate */
 const excess = ({ reading, threshold }) =>
   reading === null || threshold === null ? 0 : Math.abs(reading - threshold);
 
+/** @param {FailedGate} gate */
 function excessText({ reading, threshold, unit }) {
   if (reading === null) return "";
   if (threshold === null) return `: worst ${format.reading(reading, unit)}`;
@@ -170,31 +227,37 @@ const LIMITS = {
   waiting: "no CPU: its requests wait",
 };
 
-function facts(one, cell) {
-  const start = one.starts.find((each) => each.command.length);
-  const ready = one.starts.map((each) => each.ready_s).filter((s) => s !== null);
-  const build = one.build;
+/**
+ * @param {Contender} contender
+ * @param {Cell | undefined} cell
+ */
+function facts(contender, cell) {
+  const start = contender.starts.find((each) => each.command.length);
+  const ready = contender.starts.map((each) => each.ready_s).filter((s) => s !== null);
+  const build = contender.build;
   const rows = [
-    ["version", one.version],
-    ["language", [one.language, one.framework].filter(Boolean).join(", ")],
-    ["kind", one.kind],
+    ["version", contender.version],
+    ["language", [contender.language, contender.framework].filter(Boolean).join(", ")],
+    ["kind", contender.kind],
     [
       "workers and threads",
-      `${format.count(one.workers, "worker")}, ${format.count(one.threads, "thread")} each`,
+      `${format.count(contender.workers, "worker")}, ${format.count(contender.threads, "thread")} each`,
     ],
-    ["setting", one.setting],
+    ["setting", contender.setting],
     [
       "limited by",
       cell?.limit
         ? `${LIMITS[cell.limit]}${cell.server_cpus_used === null ? "" : ` (${cell.server_cpus_used.toFixed(2)} in use)`}`
         : null,
     ],
-    ["homepage", one.homepage ? link(one.homepage) : null],
+    ["homepage", contender.homepage ? link(contender.homepage) : null],
     ["started by", start ? h("code", { dir: "auto" }, format.shell(start.command)) : null],
     ["ready after", ready.length ? ready.map((s) => format.duration(s)).join(", ") : null],
     [
       "loaded by",
-      one.raw_output ? h("code", { dir: "auto" }, format.shell(one.raw_output.command)) : null,
+      contender.raw_output
+        ? h("code", { dir: "auto" }, format.shell(contender.raw_output.command))
+        : null,
     ],
     [
       "built with",
@@ -219,8 +282,14 @@ function facts(one, cell) {
   );
 }
 
+<<<<<<< HEAD
 function behaviour(one) {
   const card = one.starts.find((start) => start.behavior)?.behavior;
+=======
+/** @param {Contender} contender */
+function behavior(contender) {
+  const card = contender.starts.find((start) => start.behavior)?.behavior;
+>>>>>>> web
   if (!card) return null;
   const rows = Object.entries(card)
     .filter(([, value]) => value !== null)
@@ -228,25 +297,23 @@ function behaviour(one) {
       name.replaceAll("_", " "),
       value === true ? "yes" : value === false ? "no" : String(value),
     ]);
-  const steady = one.starts
-    .filter((start) => start.steady)
-    .map(
-      (start) =>
-        `${start.steady.kind ?? "?"}${start.steady.trouble ? ` (${start.steady.trouble})` : ""}`,
-    );
-  if (steady.length) rows.push(["steady state, by start", steady.join("; ")]);
+  const steady = contender.starts.flatMap(({ steady }) =>
+    steady ? [`${steady.kind ?? "?"}${steady.trouble ? ` (${steady.trouble})` : ""}`] : [],
+  );
+  if (steady.length) rows.push(["steady state, by instance", steady.join("; ")]);
   return more(
-    "Behaviour card",
+    "Behavior",
     scrolling(
-      "Behaviour card",
-      table("What it answered when it was asked, before any load", ["question", "answer"], rows),
+      "Behavior",
+      table("Answers to single requests before any load", ["question", "answer"], rows),
     ),
   );
 }
 
-function then(one) {
-  if (!one.published.length) return null;
-  const rows = one.published.flatMap((row) =>
+/** @param {Contender} contender */
+function publishedRates(contender) {
+  if (!contender.published.length) return null;
+  const rows = contender.published.flatMap((row) =>
     row.rates.map((rate) => [
       row.comparison,
       row.row,
@@ -258,11 +325,11 @@ function then(one) {
     ]),
   );
   return more(
-    "As published",
+    "Published rates",
     scrolling(
-      "As published",
+      "Published rates",
       table(
-        "What was printed, and in what this server is not the same",
+        "Published rates, and how this server differs",
         [
           "comparison",
           "row",
@@ -278,36 +345,38 @@ function then(one) {
   );
 }
 
-function output(one) {
-  const raw = one.raw_output;
+/** @param {Contender} contender */
+function output(contender) {
+  const raw = contender.raw_output;
+  const logged = contender.starts.findLast((start) => start.log_tail?.trim());
+  /** @type {[string, string | null | undefined][]} */
   const parts = [
-    raw
-      ? [`Load generator's output, start ${raw.invocation}, block ${raw.block}`, raw.stdout]
-      : null,
-    raw?.stderr ? ["Load generator's complaints", raw.stderr] : null,
-    one.build?.log ? ["Build log", one.build.log] : null,
-    one.build
-      ? [
-          "Files that were built, with their SHA-256",
-          Object.entries(one.build.files)
-            .map((pair) => pair.reverse().join("  "))
-            .join("\n"),
-        ]
-      : null,
-    ...one.starts
-      .filter((start) => start.log_tail?.trim())
-      .slice(-1)
-      .map((start) => [`What the server printed, start ${start.invocation}`, start.log_tail]),
-  ].filter(Boolean);
+    [`Load generator's output, instance ${raw?.invocation}, block ${raw?.block}`, raw?.stdout],
+    ["Load generator's error output", raw?.stderr],
+    ["Build log", contender.build?.log],
+    [
+      "SHA-256 of the built files",
+      Object.entries(contender.build?.files ?? {})
+        .map(([path, hash]) => `${hash}  ${path}`)
+        .join("\n"),
+    ],
+    [`Server log, instance ${logged?.invocation}`, logged?.log_tail],
+  ];
   return h(
     "div",
     {},
-    parts.map(([title, text]) =>
-      more(title, h("pre", { tabindex: "0", role: "region", "aria-label": title }, text)),
-    ),
+    parts
+      .filter(([, text]) => text)
+      .map(([title, text]) =>
+        more(title, h("pre", { tabindex: "0", role: "region", "aria-label": title }, text)),
+      ),
   );
 }
 
+/**
+ * @param {string} title
+ * @param {...Child} children
+ */
 function more(title, ...children) {
   return h("details", { class: "more" }, h("summary", {}, title), children);
 }

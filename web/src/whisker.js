@@ -1,19 +1,27 @@
-// A row's ratio to the leader as a bar with its interval, all rows on one scale.
+// A row's ratio to the leader: a bar with its interval, on one scale for all rows.
 
 import { svg } from "./dom.js";
+
+/** @import { Row } from "./rows.js" */
+
+/** @typedef {{ leader: number, most: number }} Scale */
 
 const WIDTH = 128;
 const HEIGHT = 22;
 const PAD = 6;
-const STEPS = [0.5, 1, 2, 5, 10, 20, 50, 100]; // of the axis: three ticks have room
+const STEPS = [0.5, 1, 2, 5, 10, 20, 50, 100]; // of the axis, which has room for three ticks
 
-/** `scale`: the leader's rate, and the largest ratio that has to fit. */
+/**
+ * The bar of one row; `scale` has the leader's rate and the largest ratio.
+ * @param {Row} row
+ * @param {Scale} scale
+ */
 export function whisker(row, scale) {
   const { ratio, low, high } = row.standing.ratio_to_leader ?? {};
   const x = place(scale);
   const middle = HEIGHT / 2;
   const length = ratio ?? (row.rate ?? 0) / scale.leader;
-  const known = low !== undefined && low !== null && high <= 30 * low;
+  const known = low && high && high <= 30 * low;
   return svg(
     "svg",
     { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" },
@@ -48,6 +56,7 @@ export function whisker(row, scale) {
   );
 }
 
+/** @param {Scale} scale */
 export function whiskerAxis(scale) {
   const x = place(scale);
   const step = STEPS.find((each) => scale.most / each < 3) ?? scale.most;
@@ -72,6 +81,7 @@ export function whiskerAxis(scale) {
   );
 }
 
+/** @param {Scale} scale */
 function place(scale) {
-  return (ratio) => PAD + (ratio / scale.most) * (WIDTH - 3 * PAD);
+  return (/** @type {number} */ ratio) => PAD + (ratio / scale.most) * (WIDTH - 3 * PAD);
 }

@@ -8,6 +8,7 @@ import * as format from "../src/format.js";
 const CASES = JSON.parse(
   readFileSync(new URL("../../tests/report/format_cases.json", import.meta.url), "utf8"),
 );
+/** @type {Record<string, (...values: any[]) => unknown>} */
 const FUNCTIONS = {
   plain: format.plain,
   rate: format.rate,
@@ -36,6 +37,10 @@ for (const [name, formatted] of Object.entries(FUNCTIONS)) {
 
 test("a slider's value has the largest unit that keeps it above 1", () => {
   assert.deepEqual([87, 1500, 2.5e6].map(format.span), ["87 µs", "1.5 ms", "2.5 s"]);
+});
+
+test("a command keeps ~/ unquoted, which the document writes for the home folder", () => {
+  assert.equal(format.shell(["~/builds/server", "--port=80"]), "~/builds/server --port=80");
 });
 
 test("a rank is an interval where several places are possible", () => {
