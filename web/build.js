@@ -4,13 +4,8 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
-<<<<<<< HEAD
-const here = (path) => new URL(path, import.meta.url);
-const PAGE = here("../src/deadheat/report/formats/page.html");
-=======
 const here = (/** @type {string} */ path) => new URL(path, import.meta.url);
 const PAGE = here("../src/deadheat/report/formats/page.html");
->>>>>>> web
 
 const bundled = await build({
   entryPoints: [here("src/main.js").pathname],

@@ -8,19 +8,14 @@ from pathlib import Path
 import pytest
 
 from deadheat.report import load_view, write
-from deadheat.report.model.runs import find_run
+from deadheat.report.runs import find_run
 from deadheat.store import Store
 from tests.browser.made_page import hostile_run
 from tests.browser.programs import WEB, chromium_and_node
 
 ROOT = Path(__file__).parents[2]
-<<<<<<< HEAD
-STORED = ROOT / "docs" / "results" / "make-run.deadheat"
-TIMEOUT_S = 600  # no check takes so long; one that hangs ends
-=======
 STORED = ROOT / "docs" / "results" / "make-run.deadheat"
 TIMEOUT_S = 600  # ends a check that hangs
->>>>>>> web
 CHECKS = (
     "answers_first",
     "sorts",

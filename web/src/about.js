@@ -19,7 +19,7 @@ const METHOD = [
 export function about(report) {
   return [
     section("conclusions", "Conclusions", statements(report)),
-    section("doubts", "Failed checks", doubts(report)),
+    section("cautions", "Failed checks", cautions(report)),
     section("method", "How it was measured", method(report)),
   ];
 }
@@ -50,20 +50,12 @@ function grouped(conclusions) {
 }
 
 /** @param {Report} report */
-function doubts(report) {
-<<<<<<< HEAD
-  if (!report.cautions.length) return h("p", {}, "Nothing: every trial passed every check.");
-  return h(
-    "ul",
-    { class: "cautions" },
-    report.cautions.map((one) =>
-=======
+function cautions(report) {
   if (!report.cautions.length) return h("p", {}, "None: every trial passed every check.");
   return h(
     "ul",
     { class: "cautions" },
     report.cautions.map((doubt) =>
->>>>>>> web
       h(
         "li",
         { dir: "auto" },

@@ -56,17 +56,10 @@ function panel(contender, standing, id, connections, open) {
       h("span", { class: "name clamp", dir: "auto" }, contender.label ?? contender.name),
       h(
         "span",
-<<<<<<< HEAD
-        { class: "told" },
-        one.role === "control"
-          ? "canary: shows what the machine does"
-          : one.fault
-=======
         { class: "details" },
         contender.role === "control"
           ? "control: shows the machine's noise"
           : contender.fault
->>>>>>> web
             ? "did not take part"
             : cell?.doubtful === false || !cell
               ? ""
@@ -198,13 +191,8 @@ function remarks(contender, trials) {
       ),
   ].filter(Boolean);
   return [
-<<<<<<< HEAD
-    ...one.notes.map((note) => h("p", { class: "note", dir: "auto" }, note)),
-    list.length ? h("ul", { class: "cautions" }, list) : null,
-=======
     ...contender.notes.map((note) => h("p", { class: "note", dir: "auto" }, note)),
     list.length ? h("ul", { class: "cautions" }, list) : null,
->>>>>>> web
   ].filter(Boolean);
 }
 
@@ -282,16 +270,11 @@ function facts(contender, cell) {
   );
 }
 
-<<<<<<< HEAD
-function behaviour(one) {
-  const card = one.starts.find((start) => start.behavior)?.behavior;
-=======
 /** @param {Contender} contender */
 function behavior(contender) {
-  const card = contender.starts.find((start) => start.behavior)?.behavior;
->>>>>>> web
-  if (!card) return null;
-  const rows = Object.entries(card)
+  const behavior = contender.starts.find((start) => start.behavior)?.behavior;
+  if (!behavior) return null;
+  const rows = Object.entries(behavior)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => [
       name.replaceAll("_", " "),

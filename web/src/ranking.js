@@ -97,11 +97,7 @@ function passes({ contender, name }, chosen) {
  * @param {() => void} onLevel
  */
 function controls(report, chosen, draw, onLevel) {
-<<<<<<< HEAD
-  const rivals = report.contenders.filter((one) => one.role === "contender");
-=======
   const ranked = report.contenders.filter((contender) => contender.role === "contender");
->>>>>>> web
   return h(
     "form",
     { class: "controls", on: { submit: (event) => event.preventDefault() } },
