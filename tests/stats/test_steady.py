@@ -190,6 +190,9 @@ def test_server_without_a_right_answer_is_unsteady() -> None:
 def test_server_that_falls_silent_is_unsteady() -> None:
     _, reading = warm(noisy([50_000] * 5 + [0] * 95), NATIVE)
     assert reading.verdict is Verdict.UNSTEADY
+    _, reading = warm(noisy([50_000] + [0] * 99), NATIVE)
+    assert reading.verdict is Verdict.UNSTEADY
+    assert "no right answer since" in reading.reason
 
 
 def test_no_window_is_no_verdict() -> None:

@@ -225,6 +225,8 @@ def _judge(
         return go_on(f"not at the rate of earlier instances: {done:,.0f} of {strict_floor:,.0f}")
     begin = _first_after(cumulative, done / 4)
     stretch = _Stretch.of(rates, begin, rule.confidence)
+    if stretch.rate == 0:
+        return go_on(f"no right answer since {cumulative[begin]:,.0f} requests")
     if len(windows) < rule.windows_min or math.isnan(stretch.drift):
         return go_on(f"{len(windows)} windows are too few")
     level = abs(stretch.drift) + stretch.drift_error <= rule.drift_max
