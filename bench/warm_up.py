@@ -24,8 +24,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from deadheat.stats.levels import classify
 from deadheat.stats.distributions import Floats
+from deadheat.stats.levels import classify
 from deadheat.stats.steady import Compiler
 from tests.stats.warm_curves import (
     WINDOW_S,

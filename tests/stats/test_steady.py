@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deadheat.stats.levels import classify
 from deadheat.stats.distributions import Floats
+from deadheat.stats.levels import classify
 from deadheat.stats.steady import (
     Compiler,
     Earlier,

@@ -9,9 +9,10 @@ from typing import Self
 
 import numpy as np
 
+from deadheat.stats.distributions import Floats, t_critical
+
 # The campaign calls `classify` until it calls `read`.
 from deadheat.stats.levels import classify as classify
-from deadheat.stats.distributions import Floats, t_critical
 
 BATCHES_MIN, BATCHES_MAX = 8, 16
 _COMPILER_LOOK_S = 0.5
