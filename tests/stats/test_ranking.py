@@ -70,7 +70,7 @@ def test_verdicts_can_be_read_off_their_intervals() -> None:
 
 
 def test_a_dead_heat_holds_no_two_rows_that_are_separated() -> None:
-    """Regression: rows like their neighbours chained the first to the last."""
+    """Regression: rows like their neighbors chained the first to the last."""
     generator = np.random.default_rng(33)
     sizes = set()
     for _ in range(40):

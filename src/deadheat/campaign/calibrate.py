@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_made
 from deadheat.campaign.race import Race
 from deadheat.campaign.run import open_run
+from deadheat.campaign.slice_race import SliceRace
 from deadheat.errors import DeadheatError
 from deadheat.events import Listener, Progress
 from deadheat.host import ProcessSpec
@@ -21,10 +23,9 @@ from deadheat.measure.contender import Contender, controls
 from deadheat.measure.trial import load_spec
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
-from deadheat.stats.distributions import Floats
 from deadheat.stats.effect import detectable_ratio
 from deadheat.stats.false_alarm import false_alarms
-from deadheat.stats.pairs import PairFits, fit_pairs
+from deadheat.stats.pairs import PairFits
 from deadheat.store import Store
 
 SLOWDOWNS = (0.02, 0.03, 0.05, 0.10)
@@ -91,11 +92,11 @@ def calibrate(
     begun_s = world.server_host.now_s()
     work = find_work(world, protocol)
     contenders = _racers(world, work, copies)
-    rates: dict[str, Floats] = {}
+    fits: dict[str, PairFits] = {}
     for number in range(races):
         listen(Progress(f"race {number + 1} of {races}"))
-        rates |= _race(world, store, protocol, contenders, seed + number, listen)
-    return conclude(rates, copies, world.server_host.now_s() - begun_s)
+        fits |= _race(world, store, protocol, contenders, seed + number, listen)
+    return conclude(fits, copies, world.server_host.now_s() - begun_s)
 
 
 def racer_names(copies: int) -> list[str]:
@@ -103,9 +104,9 @@ def racer_names(copies: int) -> list[str]:
     return [f"copy-{i + 1:02}" for i in range(copies)] + [f"slower-{s:.0%}" for s in SLOWDOWNS]
 
 
-def conclude(rates: Mapping[str, Floats], copies: int, elapsed_s: float) -> Calibration:
-    """What races say: run -> rates[start, block, racer], racers in the order of `racer_names`."""
-    fits = [fit_pairs(array) for array in rates.values()]
+def conclude(runs: Mapping[str, PairFits], copies: int, elapsed_s: float) -> Calibration:
+    """What races say: run -> its pairs, contenders in the order of `racer_names`."""
+    fits = list(runs.values())
     among = [fit.of(np.arange(copies)) for fit in fits]
     alarms = false_alarms(among, NOMINAL)
     effects = np.concatenate(
@@ -121,7 +122,7 @@ def conclude(rates: Mapping[str, Floats], copies: int, elapsed_s: float) -> Cali
         slowdowns=tuple(_slowdown(fits, copies, k) for k in range(len(SLOWDOWNS))),
         nominal=NOMINAL,
         elapsed_s=elapsed_s,
-        runs=tuple(rates),
+        runs=tuple(runs),
     )
 
 
@@ -172,14 +173,14 @@ def _race(
     contenders: Sequence[Contender],
     seed: int,
     listen: Listener,
-) -> dict[str, Floats]:
-    """One race, as run -> rates[start, block, racer]."""
+) -> dict[str, PairFits]:
+    """One race, as run -> its pairs; contenders in the order given."""
     with open_run(store, world, protocol, ["deadheat", "calibrate"], seed) as run:
         entrants = enter_made([*contenders, *controls(world.engine)], store, run.id)
-        race = Race(world, protocol, store, run.id, entrants, seed, listen)
+        context = RunContext(world, protocol, store, run.id, entrants, seed, listen)
+        race = Race(context) if protocol.slices is None else SliceRace(context)
         run.conclusion |= {"why": "all repetitions done", "share": race.run().share}
-    names = [contender.name for contender in contenders]
-    return {run.id: race.standings.rates(max(protocol.connections), names)}
+    return {run.id: race.standings.fits(max(protocol.connections))}
 
 
 def _slowdown(fits: Sequence[PairFits], copies: int, k: int) -> Slowdown:

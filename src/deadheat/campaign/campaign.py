@@ -6,12 +6,15 @@ from typing import Any
 
 from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
+from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
+from deadheat.campaign.latency import measure_latency
 from deadheat.campaign.limits import fit_to, too_few
 from deadheat.campaign.past import Past
 from deadheat.campaign.race import Race
 from deadheat.campaign.resume import Unfinished, enter_again
 from deadheat.campaign.run import Run, open_run, reopen_run
+from deadheat.campaign.slice_race import SliceRace
 from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
@@ -115,16 +118,19 @@ def _race(
         alone.run()
         run.conclusion["why"] = "all repetitions done"
         return
-    race = Race(world, protocol, store, run.id, entrants, plan.seed, listen, past)
+    context = RunContext(world, protocol, store, run.id, entrants, plan.seed, listen, past)
+    race = Race(context) if protocol.slices is None else SliceRace(context)
     look = race.run()
     if not race.standings.contenders_left:
-        more = "; `deadheat verify` tells more" if plan.selections else ""
-        raise DeadheatError("no contender is left to measure", f"the reasons stand above{more}")
+        more = "; `deadheat verify` says more" if plan.selections else ""
+        raise DeadheatError(
+            "no contender is left to measure", f"the reasons are printed above{more}"
+        )
     ended = {"settle": "budget spent", "fixed": "all repetitions done"}
     why = "settled" if look.settled else ended[protocol.stopping.kind]
     run.conclusion |= {"why": why, "share": look.share, "look": look.number}
     if plan.latency_s is not None:
-        race.measure_latency(plan.latency_s)
+        measure_latency(context, race.standings, race.invocation + 1, plan.latency_s)
 
 
 def _enter(

@@ -7,11 +7,14 @@ from deadheat.build.builder import Built
 from deadheat.catalog import Selection, fill, fill_env
 from deadheat.load import Engine
 from deadheat.protocol import Protocol
+from deadheat.stats.steady import Compiler
 
 NULL_SERVER = "null-server"
 REFERENCE = "reference"
 CONTROL_WORKS = {NULL_SERVER: 0, REFERENCE: 5000}  # units of work a request
 HOST = "127.0.0.1"
+JIT_LANGUAGES = ("Bun", "Deno", "Node.js")
+TIERED_LANGUAGES = ("Java", "Kotlin", "Scala")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,7 @@ class Contender:
     stop_signal: str = "SIGTERM"
     stop_s: float = 10
     media_type: str = "text/plain"
-    slow_start: bool = False
+    compiler: Compiler = Compiler.JIT  # until compiler threads are seen: what warm-up assumes
     any_body: bool = False  # a command line or URL of the user's: its own first answer is the rule
     body_varies: bool = False  # and not even that: of its answers the status alone is looked at
     path: str = "/"  # of what is asked
@@ -62,8 +65,16 @@ def contender_from(selection: Selection, built: Built) -> Contender:
         stop_signal=start.stop_signal,
         stop_s=start.stop_s,
         media_type=selection.server.manifest.media_type,
-        slow_start=selection.server.manifest.slow_start,
+        compiler=_compiler(selection),
     )
+
+
+def _compiler(selection: Selection) -> Compiler:
+    """What the manifest says of the runtime."""
+    manifest = selection.server.manifest
+    if manifest.slow_start or manifest.language in TIERED_LANGUAGES:
+        return Compiler.TIERED
+    return Compiler.JIT if manifest.language in JIT_LANGUAGES else Compiler.NONE
 
 
 def controls(engine: Engine) -> list[Contender]:
@@ -76,6 +87,7 @@ def controls(engine: Engine) -> list[Contender]:
         Contender(
             name=name,
             role="control",
+            compiler=Compiler.NONE,
             command=tuple(engine.null_server("{port}", work)),
             ready_s=5,
             stop_s=3,

@@ -35,6 +35,30 @@ class Stopping(Strict):
     budget_s: float = Field(default=300, gt=0)  # settle: start to end, builds apart
 
 
+class Slices(Strict):
+    """How a race is cut into short loads, close together in time."""
+
+    duration_s: float = Field(default=0.08, ge=0.02, le=2)  # measured; longer where one needs it
+    discard_s: float = Field(default=0.01, ge=0.005, le=1)  # and until each connection answered
+    rounds: int = Field(default=8, ge=1, le=100)  # in a block
+    control_every: int = Field(default=4, ge=1)  # the round of a block in which controls run
+    renew: bool = True  # open new connections once per block
+    renew_discard_s: float = Field(default=0.15, ge=0, le=5)  # after new connections
+    group: int = Field(default=10, ge=2, le=100)  # contenders in a round: keep-alive timeouts
+    starts_share: float = Field(default=0.25, gt=0, lt=1)  # of the budget, for fresh instances
+
+    @model_validator(mode="after")
+    def _measures_more_than_it_discards(self) -> Self:
+        if self.duration_s <= self.discard_s:
+            raise ValueError(
+                f"slices.duration_s = {self.duration_s:g} has to be more than the "
+                f"{self.discard_s:g} s that slices.discard_s discards"
+            )
+        if self.control_every > self.rounds:
+            raise ValueError("slices.control_every has to be at most slices.rounds")
+        return self
+
+
 class Entry(Strict):
     """A contender that the protocol names."""
 
@@ -67,6 +91,7 @@ class Protocol(Strict):
     controls: bool = True  # the null server, and with it the client's ceiling, in every block
     warmup: Warmup
     stopping: Stopping
+    slices: Slices | None = None  # None: a trial is one load, with new connections
     contenders: Annotated[tuple[Entry, ...], Field(strict=False)] = ()
     notes: Texts = ()
     origin: Origin | None = None  # of a replay
@@ -99,6 +124,10 @@ class Protocol(Strict):
                 "stopping.invocations needs residency = 'frozen': restart says when a server "
                 "that runs alone is started anew"
             )
+        if self.slices is not None and not (
+            self.stopping.kind == "settle" and self.generator == "engine"
+        ):
+            raise ValueError("slices need stopping.kind = 'settle' and generator = 'engine'")
         if self.recovery is not None and (self.restart != "never" or len(self.connections) > 1):
             raise ValueError("recovery needs restart = 'never' and a single connection level")
         return self

@@ -2,7 +2,7 @@
 
 All statements of a ranking hold jointly at its confidence: every verdict, every rank interval
 and every ratio interval. Neighbours are chosen after looking at the data, so the family that
-the error is shared over is all pairs, not the neighbours alone. One family also keeps the table
+the error is shared over is all pairs, not the neighbors alone. One family also keeps the table
 consistent: each verdict can be read off its interval, and each rank off the verdicts.
 """
 

@@ -39,6 +39,32 @@ GATES: tuple[Callable[[Evidence], Gate | None], ...] = (
 )
 
 
+BLOCK_GATES = (machine.steal, machine.neighbor, machine.listen_drops, machine.retransmits)
+SLICED_GATES = (
+    server.errors,
+    server.served,
+    server.little_law,
+    client.client_limits,
+    client.client_wait,
+)
+
+
+def judge_slices(evidence: Evidence) -> list[Gate]:
+    """The gates of one trial that is made of slices.
+
+    The machine is judged over the block that the slices of all contenders share (`judge_block`),
+    the client's limits over all slices of a contender (`pooled`).
+    """
+    readings = (read(evidence) for read in SLICED_GATES)
+    return [reading for reading in readings if reading is not None]
+
+
+def judge_block(evidence: Evidence) -> list[Gate]:
+    """The gates of the machine over one block; they hold for every trial of it alike."""
+    readings = (read(evidence) for read in BLOCK_GATES)
+    return [reading for reading in readings if reading is not None]
+
+
 def judge(evidence: Evidence) -> list[Gate]:
     """Every gate that can be read of this trial. A trial that fails one is shown, not ranked."""
     readings = (read(evidence) for read in GATES)
