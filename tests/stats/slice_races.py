@@ -73,7 +73,7 @@ class Field:
 
     `slice_sd` is the noise of one slice, half of its variance correlated (0.6 from one slice of a
     contender to its next); `pauses` says who pauses by itself: PAUSES loses 40 % of one slice in
-    twelve, TWO_MODES flips between two rates 25 % apart about every fifteen slices.
+    twelve, TWO_MODES flips between two rates 25 % apart about every six slices.
     """
 
     log_rates: Sequence[float]
@@ -181,6 +181,6 @@ def _own_pauses(generator: np.random.Generator, count: int, kind: int) -> Floats
     if kind == PAUSES:
         return np.where(generator.random(count) < 1 / 12, np.log(0.6), 0.0)
     if kind == TWO_MODES:
-        flips = np.cumsum(generator.random(count) < 1 / 15) + generator.integers(2)
+        flips = np.cumsum(generator.random(count) < 1 / 6) + generator.integers(2)
         return np.where(flips % 2 == 1, np.log(0.75), 0.0)
     return np.zeros(count)

@@ -9,9 +9,9 @@ twice, `plain` and `robust`; in the second, slices whose neighbors in time were 
 less (see `neighbor_weights`).
 
 What separates two contenders in the end is how their instances scatter. Each contender's own
-scatter is compared with what a common instance variance explains, and moderated by the others'
+scatter is compared with what a common instance variance explains, and learns from the others'
 as far as they are alike; a contender whose instances scatter more than the rest keeps its own
-(see `moderate`). Degrees of freedom: Satterthwaite (1946), from the quadratic forms below.
+(see `learn_variances`). Degrees of freedom: Satterthwaite (1946), from the quadratic forms below.
 """
 
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.machine_state import (
     Equations,
     Layout,
@@ -26,7 +27,6 @@ from deadheat.stats.machine_state import (
     likely_intensity,
     state,
 )
-from deadheat.stats.moderate import moderate
 from deadheat.stats.neighbor_weights import neighbor_weights
 from deadheat.stats.quantile import Floats, t_critical
 from deadheat.stats.slices import Slices
@@ -111,8 +111,13 @@ class _Combined:
     linked: npt.NDArray[np.bool_]
 
 
-def fit_slices(slices: Slices, most_prior: float = 8.0) -> ModelFit:
-    """Fit the model; ValueError without slices."""
+def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
+    """Fit the model; ValueError without slices.
+
+    A pair has an interval only if both have `fewest_instances`. With 1, a contender of one
+    instance is taken to vary as the others' instances suggest; where no contender has two,
+    there is no interval at all.
+    """
     if not len(slices):
         raise ValueError("no slices to fit")
     layout = Layout.of(slices)
@@ -120,8 +125,8 @@ def fit_slices(slices: Slices, most_prior: float = 8.0) -> ModelFit:
     calm = neighbor_weights(layout, residuals / sd[layout.contender])
     plain_fit = _weighted(layout, residuals, np.ones(len(layout)), intensity)
     robust_fit = _weighted(layout, residuals, calm, intensity)
-    plain, _ = _estimate(layout, plain_fit, np.ones(len(layout)), most_prior)
-    robust, loads = _estimate(layout, robust_fit, calm, most_prior)
+    plain, _ = _estimate(layout, plain_fit, np.ones(len(layout)), fewest_instances)
+    robust, loads = _estimate(layout, robust_fit, calm, fewest_instances)
     gap, error, differ = _gap(layout, plain_fit, robust_fit, loads)
     count = layout.contenders
     slice_counts = np.bincount(layout.contender, minlength=count)
@@ -230,7 +235,7 @@ def _inflation(layout: Layout, fit: _Weighted) -> Floats:
 
 
 def _estimate(
-    layout: Layout, fit: _Weighted, calm: Floats, most_prior: float
+    layout: Layout, fit: _Weighted, calm: Floats, fewest_instances: int
 ) -> tuple[Estimate, Floats]:
     """Contender effects, variances and degrees of freedom under one weighting; and the loads."""
     count, who = layout.contenders, layout.contender_of
@@ -246,16 +251,16 @@ def _estimate(
         if len(mine) > 1 and mean > 0:
             ratio[c] = float((first.pull[mine] ** 2).sum()) / mean
             degrees[c] = mean**2 / square
-    moderated, prior = moderate(ratio, degrees, most_prior)
-    scale = np.where(np.isfinite(moderated), moderated, np.fmax(1.0, np.nanmax(moderated, initial=1.0)))
+    learned, degrees = learn_variances(ratio, degrees)
+    scale = np.where(np.isfinite(learned), learned, 1.0)
     spread = np.maximum(scale[who] * (common + noise) - noise, 0.0)
     combined = _combine(layout, fit.equations, spread)
     variance = _contrasts(combined.covariance)
-    total = degrees + prior
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = _contrast_parts(layout, combined.loads, spread + noise) ** 2 / total
+        parts = _contrast_parts(layout, combined.loads, spread + noise) ** 2 / degrees
         pair_degrees = variance**2 / parts.sum(axis=2)
-    usable = combined.linked & (degrees > 0)[:, None] & (degrees > 0)[None, :]
+    enough = np.bincount(who, minlength=count) >= fewest_instances
+    usable = combined.linked & enough[:, None] & enough[None, :] & np.isfinite(pair_degrees)
     slices = np.bincount(layout.contender, minlength=count)
     seen = slices > 0
     each = np.bincount(who, information, count)
