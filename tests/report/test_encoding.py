@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report.encoding import fit
+from deadheat.report.formats.encoding import fit
 from tests.report.made import made_run
 
 

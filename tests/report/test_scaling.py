@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import astuple
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import Any
 import pytest
 
 from deadheat.report import FORMATS, write
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.scaling import Curve, curves
-from deadheat.report.scaling_words import sentences
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.scaling import Curve, curves
+from deadheat.report.formats.scaling_text import sentences
+from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, MadeRun, failed, made_run
 
 
@@ -31,7 +32,7 @@ def scaled(path: Path, cpus: int, rates: Mapping[int, float], **values: Any) -> 
 
 def curves_of(run: MadeRun) -> tuple[Curve, ...]:
     view = load_view(run.store, run.run_id)
-    return curves(view, analyse(view).main)
+    return curves(view, analyze(view).main)
 
 
 def gains(curve: Curve) -> list[tuple[Any, ...]]:
@@ -78,9 +79,32 @@ def test_contention_alone_has_no_peak(tmp_path: Path) -> None:
     run = scaled(tmp_path, 4, {n: law(n, 0.2, 0.0) for n in (1, 2, 4)}, noise=0)
     (curve,) = curves_of(run)
     told = sentences([curve])
-    assert "no peak: contention limits it" in told[1]
+    assert "no peak within the measured range (up to 4 workers)" in told[1]
+    assert "at 4 contention limits it" in told[1]
     assert "to 5.0 times one worker at the very most" in told[1]
     assert told[2].startswith("s: provisional: 3 numbers of workers")
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize(
+    ("contention", "coherency"), [(0.0, 0.0), (1e-5, 0.0), (0.02, 1e-9), (0.05, 1e-5)]
+)
+def test_no_report_extrapolates_beyond_twice_the_workers_measured(
+    tmp_path: Path, contention: float, coherency: float, noise: float
+) -> None:
+    workers = (1, 2, 3, 4, 6, 8)
+    rates = {n: law(n, contention, coherency) for n in workers}
+    run = scaled(tmp_path, 8, rates, blocks=10, noise=noise)
+    view = load_view(run.store, run.run_id)
+    (scaling,) = json.loads(write(view, "json"))["levels"][0]["scaling"]
+    peak = scaling["fit"]["peak_workers"]
+    assert peak["value"] is None or peak["value"] <= 16
+    assert peak["high"] is None or peak["high"] <= 16
+    assert peak["low"] <= 16
+    limit = scaling["text"][1]
+    assert ("peak at N*" in limit) == (peak["value"] is not None)
+    times = re.search(r"to ([\d,.]+) times one worker", limit)
+    assert times is None or float(times[1].replace(",", "")) <= 16
 
 
 def test_one_cpu_for_four_workers_is_no_scaling_curve(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 from deadheat.stats.usl import fit_scaling
 from tests.stats.races import binomial_limit
 
@@ -52,7 +52,55 @@ def test_the_fit_is_the_bounded_one_of_scipy() -> None:
 def test_linear_scaling_has_no_peak() -> None:
     fit = fit_scaling(WORKERS, usl(WORKERS, 50, 0.0, 0.0)[None])
     assert fit.contention.value == pytest.approx(0, abs=1e-9)
-    assert fit.peak_workers.value > 1e4
+    assert not fit.has_peak
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.05, 0.2, 0.5])
+@pytest.mark.parametrize("levels", [(1, 2, 4), (1, 2, 3, 5), (2, 3, 7, 11, 13, 64)])
+@pytest.mark.parametrize("rate_of_one", [1000.0, 1234.5, 1 / 3])
+def test_a_coherency_of_rounding_alone_is_none(
+    sigma: float, levels: tuple[float, ...], rate_of_one: float
+) -> None:
+    """Rounding differs between processors: 1e-16 once was a peak at 41,419,511.3 workers."""
+    rates = usl(np.array(levels, dtype=float), rate_of_one, sigma, 0.0)
+    for jitter in range(20):
+        last_bit = 1 + np.random.default_rng(jitter).integers(-2, 3, len(rates)) * 2.0**-52
+        fit = fit_scaling(levels, (rates * last_bit)[None])
+        assert fit.coherency.value == 0
+        assert fit.contention.value == pytest.approx(sigma, abs=1e-9)
+        assert not fit.has_peak
+
+
+def test_a_coherency_that_may_be_0_has_no_peak_beyond_the_range() -> None:
+    fits = [fit_scaling(WORKERS, measured(0.05, 1e-4, seed=seed)) for seed in range(30)]
+    unclear = [fit for fit in fits if fit.coherency.value > 0 and not fit.coherency.above_zero]
+    assert unclear
+    assert all(not fit.has_peak or fit.peak_workers.value <= 32 for fit in unclear)
+    assert all(fit.peak_workers.low <= fit.reach == 64 for fit in fits)
+
+
+def test_a_peak_is_extrapolated_to_twice_the_range_and_no_further() -> None:
+    near, far = (
+        fit_scaling(levels, np.repeat(usl(levels, 1000, 0.05, 0.002)[None], 5, axis=0))
+        for levels in (WORKERS[:6], WORKERS[:4])
+    )
+    assert near.peak_workers.value == pytest.approx(math.sqrt(0.95 / 0.002))
+    assert far.coherency.above_zero
+    assert not far.has_peak
+    assert (far.peak_workers.low, far.peak_workers.high) == (16, math.inf)
+
+
+def test_without_an_interval_no_peak_is_extrapolated() -> None:
+    levels = WORKERS[:6]
+    rates = usl(levels, 1000, 0.05, 0.002)[None]
+    assert not fit_scaling(levels, rates).has_peak
+    assert fit_scaling(WORKERS, usl(WORKERS, 1000, 0.05, 0.002)[None]).has_peak
+
+
+def test_a_speedup_limit_is_not_extrapolated_either() -> None:
+    clear, slight = (fit_scaling([1, 2, 4], [law]) for law in ([1.0, 1.5, 2.0], [1.0, 1.9, 3.5]))
+    assert clear.speedup_limit == pytest.approx(3)
+    assert slight.speedup_limit == math.inf
 
 
 def test_a_server_that_does_not_scale_at_all() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.changepoint import change_points
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 
 _SLOPE_SIGMAS = 3.0
 

@@ -1,17 +1,19 @@
 """The Universal Scalability Law: what contention and coherency cost as workers are added."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 
 FEWEST_LEVELS = 3
 RECOMMENDED_LEVELS = 6
+REACH = 2.0  # times the most workers measured: no figure is extrapolated further
 _FEWEST_BLOCKS_TO_RESAMPLE = 5
+_RESOLUTION = 1e-12  # of a relative error: a fit that is better by less is better by rounding only
 
 
 @dataclass(frozen=True)
@@ -22,12 +24,19 @@ class Estimate:
     low: float
     high: float
 
+    @property
+    def above_zero(self) -> bool:
+        """The data tell it from 0: its interval leaves 0 out. False without an interval."""
+        return self.low > 0
+
 
 @dataclass(frozen=True)
 class ScalingFit:
     """X(N) = rate_of_one * N / (1 + contention (N - 1) + coherency N (N - 1)).
 
-    `peak_workers` is sqrt((1 - contention) / coherency), infinite without coherency.
+    `peak_workers` is sqrt((1 - contention) / coherency), infinite where the data show no peak:
+    beyond `reach`, or beyond `most_workers` where they cannot tell the coherency from 0. Its
+    upper bound is infinite beyond `reach`, its lower bound at most `reach`.
     `provisional` below the six levels that are recommended.
     """
 
@@ -35,10 +44,26 @@ class ScalingFit:
     contention: Estimate
     coherency: Estimate
     peak_workers: Estimate
+    most_workers: float
     levels: int
     blocks: int
     confidence: float
     provisional: bool
+
+    @property
+    def reach(self) -> float:
+        """The most workers that the fit is extrapolated to."""
+        return REACH * self.most_workers
+
+    @property
+    def has_peak(self) -> bool:
+        return math.isfinite(self.peak_workers.value)
+
+    @property
+    def speedup_limit(self) -> float:
+        """1 / contention, the most times one worker (Amdahl 1967); infinite beyond `reach`."""
+        contention = self.contention.value
+        return 1 / contention if contention * self.reach >= 1 else math.inf
 
     def rate(self, workers: float) -> float:
         """The fitted rate at `workers`, requests/s."""
@@ -80,15 +105,29 @@ def fit_scaling(
         Estimate(float(value), float(low), float(high))
         for value, low, high in zip(point, edges[0], edges[1], strict=True)
     )
+    most_workers = float(levels.max())
     return ScalingFit(
         rate_of_one=rate_of_one,
         contention=contention,
         coherency=coherency,
-        peak_workers=peak_workers,
+        peak_workers=_within_reach(peak_workers, coherency, most_workers),
+        most_workers=most_workers,
         levels=len(levels),
         blocks=len(table),
         confidence=confidence,
         provisional=len(levels) < RECOMMENDED_LEVELS,
+    )
+
+
+def _within_reach(peak: Estimate, coherency: Estimate, most_workers: float) -> Estimate:
+    """`peak` as far as the data show it: a coherency that may be 0 has no peak beyond them."""
+    reach = REACH * most_workers
+    shown_to = reach if coherency.above_zero else most_workers
+    return replace(
+        peak,
+        value=peak.value if peak.value <= shown_to else math.inf,
+        low=reach if peak.low > reach else peak.low,
+        high=math.inf if peak.high > reach else peak.high,
     )
 
 
@@ -115,14 +154,19 @@ def _parameters(levels: Floats, rates: Floats) -> Floats:
 
 
 def _nonnegative_least_squares(design: Floats, target: Floats) -> Floats:
-    """The best of the unconstrained fits to each subset of columns that is not negative."""
+    """The best of the unconstrained fits to each subset of columns that is not negative.
+
+    A larger subset is better only if its fit is by more than rounding: which of two equal fits has
+    the smaller error is otherwise up to the processor.
+    """
+    rounding = _RESOLUTION**2 * float((target**2).sum())
     columns = range(design.shape[1])
     subsets = chain.from_iterable(combinations(columns, size + 1) for size in columns)
     best, least = np.zeros(design.shape[1]), math.inf
     for subset in subsets:
         solution = np.linalg.lstsq(design[:, subset], target, rcond=None)[0]
         error = float(((design[:, subset] @ solution - target) ** 2).sum())
-        if error < least and float(solution.min()) >= 0:
+        if error < least - rounding and float(solution.min()) >= 0:
             best, least = np.zeros(design.shape[1]), error
             best[list(subset)] = solution
     return best
