@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 from deadheat.stats.slices import Slices
 
 SLICE_PERIOD_S = 0.075  # 60 ms and what is lost beside it
@@ -101,6 +101,18 @@ class Field:
         """Copies of one server."""
         return cls([0.0] * count, [instance_sd] * count, [0.03] * count, [pauses] * count)
 
+    @property
+    def true_log_rates(self) -> Floats:
+        """The geometric mean rates, with what pauses cost."""
+        cost = {STEADY: 0.0, PAUSES: np.log(0.6) / 12, TWO_MODES: np.log(0.75) / 2}
+        return np.add(self.log_rates, [cost[kind] for kind in self.pauses], dtype=np.float64)
+
+    @property
+    def true_mean_log_rates(self) -> Floats:
+        """The logs of the arithmetic mean rates, with what pauses cost."""
+        cost = {STEADY: 0.0, PAUSES: np.log(1 - 0.4 / 12), TWO_MODES: np.log(1 - 0.25 / 2)}
+        return np.add(self.log_rates, [cost[kind] for kind in self.pauses], dtype=np.float64)
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -126,7 +138,9 @@ class Schedule:
             running = generator.permutation(np.flatnonzero(last > k))
             share = (k + 0.5) / last[running] * instances[running]
             shifted = np.floor(share + offsets[running]).astype(int)
-            rows.append((running, first_instance[running] + np.clip(shifted, 0, instances[running] - 1)))
+            rows.append(
+                (running, first_instance[running] + np.clip(shifted, 0, instances[running] - 1))
+            )
         sizes = [len(running) for running, _ in rows]
         rounds = np.repeat(np.arange(self.rounds), sizes)
         contender = np.concatenate([running for running, _ in rows])
@@ -136,7 +150,7 @@ class Schedule:
             instance=np.concatenate([instance for _, instance in rows]),
             block=rounds // self.rounds_per_block,
             round=rounds,
-            time_s=np.arange(len(contender)) * SLICE_PERIOD_S,
+            time_s=np.arange(len(contender), dtype=np.float64) * SLICE_PERIOD_S,
             contenders=count,
         )
 
@@ -174,7 +188,7 @@ def _own_noise(generator: np.random.Generator, count: int, correlation: float = 
     walk = shocks.copy()
     for i in range(1, count):
         walk[i] = correlation * walk[i - 1] + np.sqrt(1 - correlation**2) * shocks[i]
-    return np.sqrt(0.5) * (white + walk)
+    return np.asarray(np.sqrt(0.5) * (white + walk))
 
 
 def _own_pauses(generator: np.random.Generator, count: int, kind: int) -> Floats:

@@ -12,96 +12,11 @@ weights and Q the walk's precision, a block adds Z'(W - W (W + Q)^-1 W) Z to the
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from deadheat.stats.quantile import Floats
-from deadheat.stats.slices import Indices, Slices
+from deadheat.stats.distributions import Floats
+from deadheat.stats.slice_layout import Layout
 
-_LONGEST_SEGMENT = 400  # slices; a longer block is cut, and its parts compared within themselves
-_SHORTEST_GAP_S = 1e-3
 _RELATIVE_INTENSITIES = (0.0003, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of a slice's noise variance
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Slices sorted by segment and time; a segment is a block or a part of a long one.
-
-    `row` and `column` place each sorted slice in padded arrays [segment, position]; `local` is
-    its instance's index within the segment, `instances` [segment, local] gives it back, -1 as
-    padding. `instance` counts only instances with slices, 0 to `instance_count` - 1, and
-    `contender_of` is each one's contender.
-    """
-
-    log_rate: Floats
-    contender: Indices
-    instance: Indices
-    contender_of: Indices
-    contenders: int
-    time_s: Floats
-    round: Indices
-    block: Indices
-    row: Indices
-    column: Indices
-    local: Indices
-    instances: Indices
-    gap_s: Floats
-
-    @classmethod
-    def of(cls, slices: Slices) -> "Layout":
-        """Sort and place the slices; at least one is needed."""
-        order = np.lexsort((slices.time_s, slices.block))
-        block, time_s = slices.block[order], slices.time_s[order]
-        count = len(order)
-        fresh = np.diff(block, prepend=block[0] - 1) != 0
-        begin = np.maximum.accumulate(np.where(fresh, np.arange(count), 0))
-        within = np.arange(count) - begin
-        pieces = np.bincount(np.cumsum(fresh) - 1) // _LONGEST_SEGMENT + 1
-        sizes = np.bincount(np.cumsum(fresh) - 1) / pieces
-        piece = (within // np.ceil(sizes[np.cumsum(fresh) - 1])).astype(np.int64)
-        cut = fresh | (np.diff(piece, prepend=0) != 0)
-        row = np.cumsum(cut) - 1
-        column = np.arange(count) - np.maximum.accumulate(np.where(cut, np.arange(count), 0))
-        _, instance = np.unique(slices.instance[order], return_inverse=True)
-        contender = slices.contender[order]
-        instance_count = int(instance.max()) + 1
-        contender_of = np.zeros(instance_count, dtype=np.int64)
-        contender_of[instance] = contender
-        cells, cell = np.unique(row * instance_count + instance, return_inverse=True)
-        cell_row, cell_instance = cells // instance_count, cells % instance_count
-        first = np.searchsorted(cell_row, np.arange(row[-1] + 1))
-        cell_local = np.arange(len(cells)) - first[cell_row]
-        instances = np.full((row[-1] + 1, cell_local.max() + 1), -1)
-        instances[cell_row, cell_local] = cell_instance
-        gap_s = np.full((row[-1] + 1, column.max() + 1), np.inf)
-        gap_s[row, column] = np.where(cut, np.inf, np.diff(time_s, prepend=0.0))
-        return cls(
-            log_rate=slices.log_rate[order],
-            contender=contender,
-            instance=instance,
-            contender_of=contender_of,
-            contenders=slices.contenders,
-            time_s=time_s,
-            round=slices.round[order],
-            block=block,
-            row=row,
-            column=column,
-            local=cell_local[cell],
-            instances=instances,
-            gap_s=np.maximum(gap_s, _SHORTEST_GAP_S),
-        )
-
-    def __len__(self) -> int:
-        return len(self.log_rate)
-
-    @property
-    def instance_count(self) -> int:
-        return len(self.contender_of)
-
-    def padded(self, values: Floats) -> Floats:
-        """[segment, position], 0 where there is no slice."""
-        array = np.zeros(self.gap_s.shape)
-        array[self.row, self.column] = values
-        return array
 
 
 @dataclass(frozen=True)
@@ -136,8 +51,9 @@ def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
     count = layout.instance_count
     index = np.where(layout.instances < 0, count, layout.instances)
     flat = index[:, :, None] * (count + 1) + index[:, None, :]
-    information = np.bincount(flat.ravel(), parts[..., :-1].ravel(), (count + 1) ** 2)
-    score = np.bincount(index.ravel(), parts[..., -1].ravel(), count + 1)
+    size = (count + 1) ** 2
+    information = np.bincount(flat.ravel(), parts[..., :-1].ravel(), size).astype(float)
+    score = np.bincount(index.ravel(), parts[..., -1].ravel(), count + 1).astype(float)
     return Equations(
         information.reshape(count + 1, count + 1)[:count, :count], score[:count], parts[..., :-1]
     )
@@ -147,7 +63,7 @@ def state(layout: Layout, residuals: Floats, weights: Floats, intensity: float) 
     """The smoothed state at each slice, out of log rates less their instances' effects."""
     right = layout.padded(weights * residuals)[..., None]
     solved = _solve(layout.padded(weights), layout.gap_s, intensity, right)
-    return solved[layout.row, layout.column, 0]
+    return np.asarray(solved[layout.row, layout.column, 0])
 
 
 def likely_intensity(layout: Layout, residuals: Floats, weights: Floats) -> float:

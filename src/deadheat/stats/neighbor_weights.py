@@ -8,8 +8,8 @@ alone, so that weighing down selects nothing by outcome.
 
 import numpy as np
 
-from deadheat.stats.machine_state import Layout
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
+from deadheat.stats.slice_layout import Layout
 
 _REACH = 4  # slices on either side
 _DECAY = 0.75  # of a neighbor's say, from one slice to the next

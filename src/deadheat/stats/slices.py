@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 
 Indices = npt.NDArray[np.int64]
 
@@ -30,7 +30,10 @@ class Slices:
 
     def __post_init__(self) -> None:
         for name in ("log_rate", "contender", "instance", "block", "round", "time_s"):
-            if np.shape(getattr(self, name)) != np.shape(self.log_rate) or np.ndim(self.log_rate) != 1:
+            if (
+                np.shape(getattr(self, name)) != np.shape(self.log_rate)
+                or np.ndim(self.log_rate) != 1
+            ):
                 raise ValueError(f"{name} has another shape than log_rate, or more than one axis")
         if not np.all(np.isfinite(self.log_rate)) or not np.all(np.isfinite(self.time_s)):
             raise ValueError("log_rate and time_s are finite: leave out slices that do not count")
@@ -51,3 +54,8 @@ class Slices:
     def with_log_rates(self, log_rate: Floats) -> "Slices":
         """The same slices with other rates."""
         return replace(self, log_rate=log_rate)
+
+    def taken(self, chosen: npt.NDArray[np.bool_]) -> "Slices":
+        """The slices that `chosen` marks."""
+        names = ("log_rate", "contender", "instance", "block", "round", "time_s")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
