@@ -143,9 +143,18 @@ def test_contenders_that_never_met_have_no_ratio() -> None:
     slices = race(np.random.default_rng(17), Field.copies(4), Schedule(48, 4), QUIET)
     first_half = slices.block % 2 == 0
     apart = slices.taken(first_half == (slices.contender < 2))
-    variance = fit_slices(apart).robust.variance
-    assert np.isnan(variance[0, 2])
-    assert np.isfinite(variance[0, 1])
+    estimate = fit_slices(apart).robust
+    assert np.isnan(estimate.variance[0, 2])
+    assert np.isfinite(estimate.variance[0, 1])
+    assert estimate.log_rate == pytest.approx([0, 0, 0, 0], abs=0.15)
+
+
+def test_one_contender_alone_has_the_mean_rate_of_its_slices() -> None:
+    slices = race(np.random.default_rng(21), Field.copies(2), Schedule(48, 4), QUIET)
+    alone = slices.taken(slices.contender == 0)
+    fit = fit_slices(replace(alone, contenders=1))
+    assert fit.robust.log_rate[0] == pytest.approx(alone.log_rate.mean(), abs=0.02)
+    assert np.isnan(fit.robust.degrees_of_freedom).all()
 
 
 def test_heats_are_linked_by_a_control_that_ran_in_both() -> None:
@@ -193,7 +202,7 @@ def test_rejects_an_instance_of_two_contenders() -> None:
 def test_rejects_a_rate_that_is_not_finite() -> None:
     slices = small_race()
     with pytest.raises(ValueError, match="finite"):
-        slices.with_log_rates(np.full(len(slices), -np.inf))
+        slices.with_log_rates(np.full(len(slices), -np.inf, dtype=np.float64))
 
 
 def test_rejects_arrays_of_unequal_length() -> None:

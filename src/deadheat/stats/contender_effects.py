@@ -159,16 +159,21 @@ def _combine(layout: Layout, parts: Equations, spread: Floats) -> _Combined:
 
 
 def _pseudo_inverse(normal: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """The Moore-Penrose inverse, and which contenders the data link."""
-    largest = float(np.abs(normal).max(initial=0.0))
-    if largest == 0:
-        return np.zeros_like(normal), np.zeros(normal.shape, dtype=bool)
-    linked = np.abs(normal) > 1e-9 * largest
+    """A generalized inverse, and which contenders the data link.
+
+    Contrasts of linked contenders are the same for every such inverse. The scale of each
+    contender's information is taken out first, so that the two thresholds do not depend on it.
+    """
+    own = np.diag(normal)
+    scale = np.where(own > 0, 1 / np.sqrt(np.where(own > 0, own, 1.0)), 0.0)
+    scaled = normal * scale * scale[:, None]
+    linked = np.abs(scaled) > 1e-9
     for _ in range(int(np.ceil(np.log2(max(len(normal), 2))))):
         linked = (linked.astype(float) @ linked.astype(float)) > 0
-    values, vectors = np.linalg.eigh(normal)
-    kept = values > 1e-10 * values[-1]
-    return (vectors[:, kept] / values[kept]) @ vectors[:, kept].T, linked
+    values, vectors = np.linalg.eigh(scaled)
+    kept = values > 1e-9
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    return inverse * scale * scale[:, None], linked
 
 
 def _contrasts(covariance: Floats) -> Floats:
@@ -190,11 +195,23 @@ def _contrast_parts(layout: Layout, loads: Floats, variance: Floats) -> Floats:
     return np.maximum(parts, 0.0)
 
 
-def _level(layout: Layout, combined: _Combined, spread: Floats, calm: Floats) -> float:
-    """The machine's level: its mean over rounds, each weighing as its slices were calm."""
+def _level(layout: Layout, combined: _Combined, spread: Floats, calm: Floats) -> Floats:
+    """The machine's level for each contender: its mean over rounds, calm ones weighing more.
+
+    It is one level for all contenders that the data link.
+    """
     instance = combined.effects[layout.contender_of] + spread * combined.pull
     around = layout.log_rate - instance[layout.instance]
-    _, place = np.unique(layout.round, return_inverse=True)
-    calm_by_round = np.bincount(place, calm) / np.bincount(place)
-    level_by_round = np.bincount(place, calm * around) / np.bincount(place, calm)
-    return float((calm_by_round * level_by_round).sum() / calm_by_round.sum())
+    level = np.full(layout.contenders, np.nan)
+    for group in np.unique(combined.linked[np.unique(layout.contender)], axis=0):
+        mine = group[layout.contender]
+        if not mine.any():  # a contender alone: linked to nothing, not even to itself
+            continue
+        _, place = np.unique(layout.round[mine], return_inverse=True)
+        calm_by_round = np.bincount(place, calm[mine]) / np.bincount(place)
+        level_by_round = np.bincount(place, (calm * around)[mine]) / np.bincount(place, calm[mine])
+        level[group] = (calm_by_round * level_by_round).sum() / calm_by_round.sum()
+    alone = np.isnan(level) & (np.bincount(layout.contender, minlength=layout.contenders) > 0)
+    for contender in np.flatnonzero(alone):
+        level[contender] = np.average(around[layout.contender == contender])
+    return level

@@ -63,7 +63,8 @@ def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
     gap, error, differ = robust_gap(layout, plain_fit, robust_fit, loads)
     count = layout.contenders
     slice_counts = np.bincount(layout.contender, minlength=count)
-    cells = np.unique(layout.contender * (int(layout.row[-1]) + 1) + layout.row)
+    _, block = np.unique(layout.block, return_inverse=True)
+    cells = np.unique(layout.contender * (int(block[-1]) + 1) + block)
     with np.errstate(divide="ignore", invalid="ignore"):
         swing = np.bincount(layout.contender, np.exp(plain_fit.residuals), count) / slice_counts
         arithmetic_gap = np.log(swing)
@@ -72,7 +73,7 @@ def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
         plain=plain,
         slices=slice_counts,
         instances=np.bincount(layout.contender_of, minlength=count),
-        blocks=np.bincount(cells // (int(layout.row[-1]) + 1), minlength=count),
+        blocks=np.bincount(cells // (int(block[-1]) + 1), minlength=count),
         state_intensity=intensity,
         disturbed_share=float(1 - calm.mean()),
         robust_gap=gap,
