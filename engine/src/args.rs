@@ -7,14 +7,15 @@ use lexopt::Arg::{Long, Short, Value};
 use lexopt::{Parser, ValueExt};
 
 use crate::backend::Backend;
-use crate::config::{Config, Expect, Pace, Team};
+use crate::config::{Config, Expect, Pace};
 use crate::duration;
 use crate::null_server::NullServerConfig;
 use crate::schedule::Arrival;
+use crate::shard::Shard;
 use crate::target::Target;
 
 /// What to do.
-pub enum Command {
+pub(crate) enum Command {
     Load(Box<Config>),
     NullServer(NullServerConfig),
     /// Print this and leave.
@@ -29,15 +30,15 @@ const SLICE_INTERVAL_NS: u64 = 10_000_000;
 const LEAST_INTERVAL_NS: u64 = 1_000_000;
 
 /// Reads the arguments after the program's name.
-pub fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command, String> {
-    let mut given = Given::default();
+pub(crate) fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command, String> {
+    let mut arguments = CliArgs::default();
     let mut parser = Parser::from_args(args);
     while let Some(arg) = parser.next().map_err(|error| error.to_string())? {
         let name = match &arg {
             Short(letter) => format!("-{letter}"),
             Long(name) => format!("--{name}"),
             Value(url) => {
-                given.urls.push(url.to_string_lossy().into_owned());
+                arguments.urls.push(url.to_string_lossy().into_owned());
                 continue;
             }
         };
@@ -49,26 +50,26 @@ pub fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Comma
                     env!("CARGO_PKG_VERSION")
                 )));
             }
-            _ if given.flag(&name) => {}
+            _ if arguments.flag(&name) => {}
             _ => {
                 let value = parser.value().and_then(|value| value.string());
                 let value = match value {
-                    Ok(value) if Given::takes(&name) => value,
-                    _ if !Given::takes(&name) => {
+                    Ok(value) if CliArgs::takes(&name) => value,
+                    _ if !CliArgs::takes(&name) => {
                         return Err(format!("{name} is no option; --help lists them all"));
                     }
                     _ => return Err(format!("{name} wants a value; see --help")),
                 };
-                given.option(&name, &value).map_err(|error| format!("{name}: {error}"))?;
+                arguments.option(&name, &value).map_err(|error| format!("{name}: {error}"))?;
             }
         }
     }
-    given.command()
+    arguments.command()
 }
 
 /// The arguments as given, before they are checked against each other.
 #[derive(Default)]
-struct Given {
+struct CliArgs {
     urls: Vec<String>,
     connections: Option<usize>,
     threads: Option<usize>,
@@ -94,7 +95,7 @@ struct Given {
     stream: bool,
     calibrate: bool,
     slices: bool,
-    team: Option<Team>,
+    shard: Option<Shard>,
     null_port: Option<u16>,
     bind: Option<IpAddr>,
     null_work: Option<u64>,
@@ -132,10 +133,10 @@ const WITH_VALUE: &[&str] = &[
     "--bind",
     "--null-work",
     "--null-body",
-    "--team",
+    "--shard",
 ];
 
-impl Given {
+impl CliArgs {
     fn takes(name: &str) -> bool {
         WITH_VALUE.contains(&name)
     }
@@ -180,7 +181,7 @@ impl Given {
             "--expect-status" => self.expect.status = Some(number(value)?),
             "--expect-type" => self.expect.media_type = Some(value.to_owned()),
             "--expect-body" => self.expect.body = Some(text_or_file(value)?),
-            "--team" => self.team = Some(team(value)?),
+            "--shard" => self.shard = Some(shard(value)?),
             "--null-server" => self.null_port = Some(number(value)?),
             "--bind" => self.bind = Some(number(value)?),
             "--null-work" => self.null_work = Some(number(value)?),
@@ -277,7 +278,7 @@ impl Given {
             stream: self.stream,
             calibrate: self.calibrate,
             slices: self.slices,
-            team: self.team,
+            shard: self.shard,
             targets,
         })
     }
@@ -346,11 +347,11 @@ fn backend(value: &str) -> Result<Option<Backend>, String> {
 }
 
 /// FIRST/COUNT/TOTAL: which threads of a run are this process's. Not for people to type.
-fn team(value: &str) -> Result<Team, String> {
+fn shard(value: &str) -> Result<Shard, String> {
     let parts: Vec<usize> = value.split('/').map(number).collect::<Result<_, _>>()?;
     match parts[..] {
         [first, count, total] if count > 0 && first + count <= total => {
-            Ok(Team { first, count, total })
+            Ok(Shard { first, count, total })
         }
         _ => Err(format!("{value:?}: expected FIRST/COUNT/TOTAL")),
     }

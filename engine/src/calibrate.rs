@@ -7,7 +7,7 @@ use crate::classes::Class;
 use crate::config::{Config, Expect};
 use crate::plan::Plan;
 use crate::target::Target;
-use crate::{preflight, process, run};
+use crate::{load, preflight, process};
 
 /// Longest measured time on the null server.
 const MAX_DURATION_NS: u64 = 2_000_000_000;
@@ -16,7 +16,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// Answers per second that the client gets from a null server with bodies of `body_bytes`; with
 /// as many connections as one process can have.
-pub fn null_rate_per_s(config: &Config, body_bytes: usize) -> Result<f64, String> {
+pub(crate) fn null_rate_per_s(config: &Config, body_bytes: usize) -> Result<f64, String> {
     let server = NullProcess::start(body_bytes.min(MAX_BODY_BYTES))?;
     let config = Config {
         connections: config.connections.min(process::room(config)),
@@ -29,7 +29,7 @@ pub fn null_rate_per_s(config: &Config, body_bytes: usize) -> Result<f64, String
     };
     let seen = preflight::run(&config)?;
     let plan = Plan::new(&config, seen.expected, seen.closes_unannounced);
-    let run = run::run(&config, &plan, |_| ())?;
+    let run = load::run(&config, &plan, |_| ())?;
     Ok(run.tallies[1].count(Class::Ok) as f64 * 1e9 / run.elapsed_ns.max(1) as f64)
 }
 

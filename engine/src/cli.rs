@@ -9,11 +9,12 @@ use crate::classes::Class;
 use crate::config::Config;
 use crate::document::Document;
 use crate::null_server::{NullServer, NullServerConfig};
+use crate::output::say;
 use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::slices::{self, Failure};
 use crate::{
-    calibrate, clock, descriptors, preflight, process, report, run, signals, stream, summary,
+    calibrate, clock, descriptors, load, preflight, process, report, signals, stream, summary,
 };
 
 const INTERNAL: u8 = 1;
@@ -35,7 +36,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Command::NullServer(config) => serve_nothing(&config),
-        Command::Load(config) if config.team.is_some() => match load_as_child(&config) {
+        Command::Load(config) if config.shard.is_some() => match load_as_child(&config) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(INTERNAL, &error),
         },
@@ -66,7 +67,7 @@ fn load(config: &Config) -> Result<Document, String> {
         say(&stream::start(config))?;
     }
     let mut unsaid = Ok(());
-    let run = run::run(config, &plan, |row| {
+    let run = load::run(config, &plan, |row| {
         if config.stream && unsaid.is_ok() {
             unsaid = say(&stream::row(row));
         }
@@ -86,12 +87,6 @@ fn load_as_child(config: &Config) -> Result<(), String> {
     let seen = preflight::run(config)?;
     signals::install();
     process::run_as_child(config, &Plan::new(config, seen.expected, seen.closes_unannounced))
-}
-
-/// Prints a line at once.
-pub fn say(line: &str) -> Result<(), String> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| format!("stdout: {error}"))
 }
 
 fn finish(config: &Config, document: &Document) -> ExitCode {

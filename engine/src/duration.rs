@@ -1,7 +1,7 @@
 //! Durations as they are typed: `500ms`, `10s`, `1m`.
 
 /// Nanoseconds of a duration; a number without a unit is in seconds.
-pub fn parse_ns(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_ns(text: &str) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit_ns = match unit {

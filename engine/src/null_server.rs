@@ -12,7 +12,7 @@ use crate::poll::Poll;
 use crate::sockets::{self, Endpoint, check};
 
 #[derive(Clone, Debug)]
-pub struct NullServerConfig {
+pub(crate) struct NullServerConfig {
     pub address: SocketAddr,
     /// Units of busy work per request: one multiplication and addition each.
     pub work: u64,
@@ -21,12 +21,12 @@ pub struct NullServerConfig {
 
 /// What a null server did, by its own count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub(crate) struct Counts {
     pub answered: u64,
     pub connections: u64,
 }
 
-pub struct NullServer {
+pub(crate) struct NullServer {
     poll: Poll,
     listener: OwnedFd,
     accepting: bool,
@@ -45,7 +45,7 @@ const STOP_POLL_NS: u64 = 100_000_000;
 
 impl NullServer {
     /// Listens, shared with other listeners on the port (SO_REUSEPORT).
-    pub fn bind(config: &NullServerConfig) -> Result<Self, String> {
+    pub(crate) fn bind(config: &NullServerConfig) -> Result<Self, String> {
         let listener = listen(config.address)
             .map_err(|errno| std::io::Error::from_raw_os_error(errno).to_string())
             .map_err(|error| format!("--null-server: {}: {error}", config.address))?;
@@ -64,13 +64,13 @@ impl NullServer {
         })
     }
 
-    pub fn local_address(&self) -> Result<SocketAddr, String> {
+    pub(crate) fn local_address(&self) -> Result<SocketAddr, String> {
         let listener = self.listener.try_clone().map_err(|error| error.to_string())?;
         std::net::TcpListener::from(listener).local_addr().map_err(|error| error.to_string())
     }
 
     /// Serves until `stopped`, which is asked at least ten times a second.
-    pub fn run(mut self, stopped: impl Fn() -> bool) -> Result<Counts, String> {
+    pub(crate) fn run(mut self, stopped: impl Fn() -> bool) -> Result<Counts, String> {
         while !stopped() {
             let ready = self.poll.wait(clock::now_ns() + STOP_POLL_NS)?;
             for at in 0..ready {

@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use crate::clock;
 use crate::sockets::check;
 
-pub struct Poll {
+pub(crate) struct Poll {
     fd: OwnedFd,
     events: Vec<libc::epoll_event>,
     /// False where the kernel has no epoll_pwait2 (before Linux 5.11).
@@ -14,7 +14,7 @@ pub struct Poll {
 
 impl Poll {
     /// Waits return at most `capacity` events.
-    pub fn new(capacity: usize) -> Result<Self, String> {
+    pub(crate) fn new(capacity: usize) -> Result<Self, String> {
         // SAFETY: no pointers are passed.
         let fd = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })
             .map_err(|errno| failed("epoll_create1", errno))?;
@@ -24,11 +24,11 @@ impl Poll {
         Ok(Self { fd, events: vec![event; capacity], to_the_nanosecond: true })
     }
 
-    pub fn add(&self, fd: RawFd, token: usize, interest: u32) -> Result<(), String> {
+    pub(crate) fn add(&self, fd: RawFd, token: usize, interest: u32) -> Result<(), String> {
         self.control(libc::EPOLL_CTL_ADD, fd, token, interest)
     }
 
-    pub fn modify(&self, fd: RawFd, token: usize, interest: u32) -> Result<(), String> {
+    pub(crate) fn modify(&self, fd: RawFd, token: usize, interest: u32) -> Result<(), String> {
         self.control(libc::EPOLL_CTL_MOD, fd, token, interest)
     }
 
@@ -42,7 +42,7 @@ impl Poll {
 
     /// Waits for events until `wake_ns` (CLOCK_MONOTONIC); the number of them.
     #[inline]
-    pub fn wait(&mut self, wake_ns: u64) -> Result<usize, String> {
+    pub(crate) fn wait(&mut self, wake_ns: u64) -> Result<usize, String> {
         let left_ns = wake_ns.saturating_sub(clock::now_ns());
         let ready = match self.to_the_nanosecond {
             true => self.wait_precisely(left_ns),
@@ -61,7 +61,7 @@ impl Poll {
 
     /// Token and flags of one event of the last wait.
     #[inline]
-    pub fn event(&self, at: usize) -> (usize, u32) {
+    pub(crate) fn event(&self, at: usize) -> (usize, u32) {
         let event = self.events[at];
         (event.u64 as usize, event.events)
     }

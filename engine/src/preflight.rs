@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::chunked::Chunked;
 use crate::config::Config;
 use crate::expected::Expected;
+use crate::head::{Framing, Head, media_type, parse_head};
 use crate::request::RequestBook;
-use crate::response::{Framing, Head, media_type, parse_head};
 use crate::signals;
 use crate::target::Address;
 
@@ -20,7 +20,7 @@ const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
 
 /// What the preflight saw.
 #[derive(Clone, Debug)]
-pub struct Preflight {
+pub(crate) struct Preflight {
     /// One a URL.
     pub expected: Vec<Expected>,
     /// Of the first URL's response.
@@ -31,7 +31,7 @@ pub struct Preflight {
 }
 
 /// Sends one request to each URL; the error names the URL and what was wrong.
-pub fn run(config: &Config) -> Result<Preflight, String> {
+pub(crate) fn run(config: &Config) -> Result<Preflight, String> {
     let book = RequestBook::new(config);
     let mut seen = Preflight {
         expected: Vec::new(),

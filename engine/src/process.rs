@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Config, Team};
-use crate::engine::{self, share};
+use crate::config::Config;
+use crate::engine;
+use crate::message::{Message, Outcome};
 use crate::plan::Plan;
 use crate::series::Row;
-use crate::worker::{Message, Outcome};
+use crate::shard::{Shard, share};
 use crate::{descriptors, signals};
 
 /// Descriptors for everything but connections.
@@ -28,13 +29,13 @@ enum Line {
 }
 
 /// Connections that one process can have.
-pub fn room(config: &Config) -> usize {
+pub(crate) fn room(config: &Config) -> usize {
     let limit = usize::try_from(descriptors::raise_limit()).unwrap_or(usize::MAX);
     limit.saturating_sub(SPARE_DESCRIPTORS + config.threads).max(1)
 }
 
 /// How the threads of a run are spread over processes: as few as descriptors allow.
-pub fn teams(config: &Config) -> Vec<Team> {
+pub(crate) fn shards(config: &Config) -> Vec<Shard> {
     let processes = config.connections.div_ceil(room(config));
     let total = config.threads.max(processes);
     let mut first = 0;
@@ -42,13 +43,13 @@ pub fn teams(config: &Config) -> Vec<Team> {
         .map(|process| {
             let count = share(total, processes, process);
             first += count;
-            Team { first: first - count, count, total }
+            Shard { first: first - count, count, total }
         })
         .collect()
 }
 
-/// Runs a team as the child that it is: its parent says when to start and reads the lines.
-pub fn run_as_child(config: &Config, plan: &Plan) -> Result<(), String> {
+/// Runs the shard of a child process: the parent says when to start and reads the lines.
+pub(crate) fn run_as_child(config: &Config, plan: &Plan) -> Result<(), String> {
     // SAFETY: PR_SET_PDEATHSIG takes plain numbers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM as usize, 0usize, 0usize, 0usize) };
     let agree = || {
@@ -69,21 +70,21 @@ fn print_line(line: &Line) {
     println!("{}", serde_json::to_string(line).expect("lines are plain data"));
 }
 
-/// Runs each team in a process of its own; `agree` is asked for the start when all are connected.
-pub fn run(
-    teams: &[Team],
+/// Runs each shard in a process of its own; `agree` is asked for the start when all are connected.
+pub(crate) fn run(
+    shards: &[Shard],
     agree: impl FnOnce() -> u64,
     mut each: impl FnMut(Message),
 ) -> Result<(), String> {
     let (sender, receiver) = channel();
     let mut children = Children::default();
-    for team in teams {
-        children.start(team, sender.clone())?;
+    for shard in shards {
+        children.start(shard, sender.clone())?;
     }
     drop(sender);
     let mut agree = Some(agree);
-    let mut waiting = teams.len();
-    let mut threads: usize = teams.iter().map(|team| team.count).sum();
+    let mut waiting = shards.len();
+    let mut threads: usize = shards.iter().map(|shard| shard.count).sum();
     while threads > 0 {
         match children.next(&receiver)? {
             Line::Connected => {
@@ -112,11 +113,11 @@ struct Children {
 }
 
 impl Children {
-    /// Runs this program again, with the same arguments, for one team.
-    fn start(&mut self, team: &Team, lines: Sender<String>) -> Result<(), String> {
+    /// Runs this program again, with the same arguments, for one shard.
+    fn start(&mut self, shard: &Shard, lines: Sender<String>) -> Result<(), String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut child = Command::new(program)
-            .arg(format!("--team={}/{}/{}", team.first, team.count, team.total))
+            .arg(format!("--shard={}/{}/{}", shard.first, shard.count, shard.total))
             .args(std::env::args_os().skip(1))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -3,12 +3,12 @@
 use std::sync::mpsc::Sender;
 
 use crate::clock;
+use crate::message::Message;
 use crate::series::Row;
 use crate::session::{Session, Window};
-use crate::worker::Message;
 
 /// Sends a row when an interval is over.
-pub struct RowLog {
+pub(crate) struct RowLog {
     window: Window,
     interval_ns: u64,
     tick: i64,
@@ -19,7 +19,7 @@ pub struct RowLog {
 }
 
 impl RowLog {
-    pub fn new(window: Window, interval_ns: u64) -> Self {
+    pub(crate) fn new(window: Window, interval_ns: u64) -> Self {
         let warmup_ns = window.measure_ns - window.load_ns;
         let rows = warmup_ns.div_ceil(interval_ns);
         let before = Row { cpu_ns: clock::thread_cpu_ns(), ..Row::default() };
@@ -40,7 +40,7 @@ impl RowLog {
         self.window.measure_ns.saturating_add_signed(tick * self.interval_ns as i64)
     }
 
-    pub fn send(
+    pub(crate) fn send(
         &mut self,
         session: &Session,
         thread: usize,

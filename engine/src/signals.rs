@@ -23,7 +23,7 @@ extern "C" fn note(_signal: libc::c_int) {
 }
 
 /// Counts the two signals from now on.
-pub fn install() {
+pub(crate) fn install() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         // SAFETY: the handler only adds to an atomic and writes to a descriptor, and zeroes are a
         // valid sigaction.
@@ -36,7 +36,7 @@ pub fn install() {
 }
 
 /// A descriptor that can be read once a signal has come, for as long as the process lives.
-pub fn event() -> Result<RawFd, String> {
+pub(crate) fn event() -> Result<RawFd, String> {
     // SAFETY: no pointers are passed.
     let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
     if fd < 0 {
@@ -50,6 +50,6 @@ pub fn event() -> Result<RawFd, String> {
 }
 
 #[inline]
-pub fn received() -> u32 {
+pub(crate) fn received() -> u32 {
     RECEIVED.load(Ordering::Relaxed)
 }

@@ -43,7 +43,7 @@ struct RowLine {
 }
 
 /// The first line.
-pub fn start(config: &Config) -> String {
+pub(crate) fn start(config: &Config) -> String {
     line(&Line::Start {
         schema: SCHEMA,
         urls: config.targets.iter().map(|target| target.url.as_str()).collect(),
@@ -53,7 +53,7 @@ pub fn start(config: &Config) -> String {
     })
 }
 
-pub fn row(row: &Row) -> String {
+pub(crate) fn row(row: &Row) -> String {
     let classes = Class::ALL.iter().map(|class| (class.name(), row.count(*class))).collect();
     line(&Line::Row(Box::new(RowLine {
         at_s: row.at_ns as f64 / 1e9,
@@ -71,7 +71,7 @@ pub fn row(row: &Row) -> String {
 }
 
 /// The last line.
-pub fn end(document: &Document) -> String {
+pub(crate) fn end(document: &Document) -> String {
     line(&Line::End { document })
 }
 

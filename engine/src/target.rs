@@ -8,14 +8,14 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
+pub(crate) enum Address {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
 /// One URL, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub(crate) struct Target {
     pub url: String,
     pub address: Address,
     /// Value of the Host header.
@@ -25,7 +25,7 @@ pub struct Target {
 }
 
 impl Target {
-    pub fn parse(url: &str) -> Result<Self, String> {
+    pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("URL {url:?}: {what}; expected http://HOST[:PORT]/PATH");
         if url.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
             return Err(wrong("it has blanks or control characters"));

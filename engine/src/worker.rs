@@ -3,21 +3,16 @@
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Barrier, OnceLock};
 
-use serde::{Deserialize, Serialize};
-
 use crate::backend::Backend;
 use crate::clock;
 use crate::driver::Driver;
-use crate::engine::share;
-use crate::links::Links;
+use crate::message::{Message, Outcome};
 use crate::meter::Meter;
 use crate::row_log::RowLog;
-use crate::series::Row;
 use crate::session::{Counts, Session, Window};
+use crate::shard::share;
 use crate::signals;
 use crate::slice::{AGREE_POLL_NS, Moment, Slice};
-use crate::tally::Tally;
-use crate::usage::ThreadUsage;
 
 /// Longest drain after a signal.
 const SIGNAL_DRAIN_NS: u64 = 500_000_000;
@@ -26,7 +21,7 @@ const CONNECT_POLL_NS: u64 = 50_000_000;
 const MIN_EVENTS: usize = 1024;
 
 /// What the threads of a run meet at.
-pub struct Start {
+pub(crate) struct Start {
     pub barrier: Barrier,
     /// Set between the two waits at the barrier.
     pub window: OnceLock<Window>,
@@ -35,28 +30,7 @@ pub struct Start {
     pub drain_ns: u64,
 }
 
-/// What a thread tells the collector.
-pub enum Message {
-    Row { thread: usize, tick: i64, row: Box<Row> },
-    End { thread: usize, outcome: Box<Result<Outcome, String>> },
-}
-
-/// What a thread leaves behind.
-#[derive(Serialize, Deserialize)]
-pub struct Outcome {
-    pub backend: Backend,
-    pub tallies: [Tally; 2],
-    pub links: Links,
-    pub responses: Vec<u64>,
-    pub backlog_peak: Option<u64>,
-    /// At the start and the end of measuring, and at the end of the drain.
-    pub usage: [ThreadUsage; 3],
-    /// When nothing new was sent any more, and when the last answer was in or given up.
-    pub stopped_ns: u64,
-    pub ended_ns: u64,
-}
-
-pub struct Worker<'p> {
+pub(crate) struct Worker<'p> {
     pub thread: usize,
     pub session: Session<'p>,
     pub backend: Backend,
@@ -66,7 +40,7 @@ pub struct Worker<'p> {
 
 impl Worker<'_> {
     /// Sends rows while it runs, and the outcome last.
-    pub fn run(mut self, start: &Start) {
+    pub(crate) fn run(mut self, start: &Start) {
         set_timer_slack();
         let connected = self.driver.begin().and_then(|()| {
             let end_ns = start.connect_end_ns;
@@ -84,7 +58,7 @@ impl Worker<'_> {
     }
 
     /// Keeps its connections and loads slice after slice, until there are no more to come.
-    pub fn serve(
+    pub(crate) fn serve(
         mut self,
         connected: &Sender<Result<Counts, String>>,
         slices: Receiver<Arc<Slice>>,
@@ -229,7 +203,7 @@ impl Worker<'_> {
         Ok(Outcome {
             backend: self.backend,
             tallies: counts.tallies,
-            links: counts.links,
+            stats: counts.stats,
             responses: counts.responses,
             backlog_peak: counts.backlog_peak,
             usage: meter.finish(),

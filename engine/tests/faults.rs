@@ -99,7 +99,8 @@ fn no_byte_within_the_timeout() {
     let document = all_are("timeout_first_byte", "", Then::Hang);
     let service = &document["latency"]["service_us"];
     assert_eq!(service["count"], document["requests"]["scheduled"], "the tail is not cut off");
-    assert!(service["min"].as_u64().unwrap() >= 1_000_000);
+    // Of 3 digits, as everything in a histogram.
+    assert!(service["min"].as_u64().unwrap() >= 999_000);
 }
 
 #[test]

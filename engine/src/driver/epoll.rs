@@ -30,7 +30,7 @@ struct Link {
     unsent: VecDeque<Range<usize>>,
 }
 
-pub struct Epoll {
+pub(crate) struct Epoll {
     poll: Poll,
     route: Route,
     links: Vec<Link>,
@@ -38,7 +38,7 @@ pub struct Epoll {
 }
 
 impl Epoll {
-    pub fn new(route: Route, slots: usize) -> Result<Self, String> {
+    pub(crate) fn new(route: Route, slots: usize) -> Result<Self, String> {
         Ok(Self {
             poll: Poll::new(slots.clamp(16, 1024))?,
             route,

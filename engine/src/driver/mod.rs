@@ -1,10 +1,10 @@
 //! The seam between a [`Session`] and the kernel.
 
-pub mod epoll;
-pub mod patience;
-pub mod probe;
-pub mod route;
-pub mod uring;
+pub(crate) mod choice;
+pub(crate) mod epoll;
+pub(crate) mod probe;
+pub(crate) mod route;
+pub(crate) mod uring;
 
 use crate::clock;
 use crate::session::{Action, Session};
@@ -14,7 +14,7 @@ use crate::session::{Action, Session};
 /// A completion-based driver fits as well: nothing in a session depends on readiness, input is a
 /// borrowed slice that is not needed after [`Session::received`], and output is a range of the
 /// request book, which outlives the run.
-pub trait Driver: Send {
+pub(crate) trait Driver: Send {
     /// Takes the thread that calls this as the one that calls the rest.
     fn begin(&mut self) -> Result<(), String> {
         Ok(())

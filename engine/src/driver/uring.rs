@@ -11,8 +11,8 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use io_uring::squeue;
 
 use super::Driver;
-use super::patience::Patience;
 use super::route::Route;
+use crate::batching::Batching;
 use crate::clock;
 use crate::ring::{self, Completion, GENERATIONS, Ring, Tag, What};
 use crate::session::{Action, Session};
@@ -38,7 +38,7 @@ struct Link {
     unsent: VecDeque<Range<usize>>,
 }
 
-pub struct Uring {
+pub(crate) struct Uring {
     ring: Ring,
     route: Route,
     links: Vec<Link>,
@@ -54,7 +54,7 @@ pub struct Uring {
 
 impl Uring {
     /// A driver for `slots` connections with responses of some `response_bytes`.
-    pub fn new(route: Route, slots: usize, response_bytes: usize) -> io::Result<Self> {
+    pub(crate) fn new(route: Route, slots: usize, response_bytes: usize) -> io::Result<Self> {
         let entries = (slots as u32).saturating_mul(2).clamp(64, MAX_ENTRIES);
         let count = slots.next_power_of_two().clamp(64, MAX_BUFFERS) as u16;
         let bytes_each = response_bytes.next_power_of_two().clamp(2 * 1024, 64 * 1024);
@@ -76,7 +76,8 @@ impl Uring {
         match opened.next {
             None => {
                 self.links[slot].connecting = true;
-                self.queue(slot, What::Writable, ring::writable(self.fd(slot)))
+                // SAFETY: a poll points to nothing.
+                unsafe { self.queue(slot, What::Writable, ring::writable(self.fd(slot))) }
             }
             Some(action) => {
                 self.receive(slot)?;
@@ -128,21 +129,34 @@ impl Uring {
         link.sent_turn = self.ring.turn();
         link.sending = range.clone();
         let bytes = session.plan().book.bytes(range);
-        self.queue(slot, What::Send, ring::send(self.fd(slot), bytes))
+        // SAFETY: the bytes are the plan's, which no one changes, and which the worker that holds
+        // this driver borrows.
+        unsafe { self.queue(slot, What::Send, ring::send(self.fd(slot), bytes)) }
     }
 
     fn receive(&mut self, slot: usize) -> Result<(), String> {
         self.links[slot].receiving = true;
-        self.queue(slot, What::Receive, ring::receive(self.fd(slot)))
+        // SAFETY: a receive points to nothing but the ring's own buffers.
+        unsafe { self.queue(slot, What::Receive, ring::receive(self.fd(slot))) }
     }
 
-    /// Operations point into the plan, which outlives the run, or to nothing.
+    /// Queues an operation of a slot's connection.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Ring::queue`].
     #[inline]
-    fn queue(&mut self, slot: usize, what: What, entry: squeue::Entry) -> Result<(), String> {
+    unsafe fn queue(
+        &mut self,
+        slot: usize,
+        what: What,
+        entry: squeue::Entry,
+    ) -> Result<(), String> {
         let link = &mut self.links[slot];
         link.queued_turn = self.ring.turn();
         let tag = Tag { slot: slot as u32, generation: link.generation, what };
-        self.ring.queue(tag, entry)
+        // SAFETY: as the caller says.
+        unsafe { self.ring.queue(tag, entry) }
     }
 
     fn fd(&self, slot: usize) -> RawFd {
@@ -216,7 +230,8 @@ impl Uring {
         let link = &mut self.links[slot];
         link.unsent.push_front(link.sending.start + taken..link.sending.end);
         link.full = true;
-        self.queue(slot, What::Writable, ring::writable(self.fd(slot)))?;
+        // SAFETY: a poll points to nothing.
+        unsafe { self.queue(slot, What::Writable, ring::writable(self.fd(slot))) }?;
         Ok(Action::Wait)
     }
 
@@ -268,8 +283,8 @@ impl Driver for Uring {
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool, String> {
         let now_ns = clock::now_ns();
         let turn_ns = now_ns - std::mem::replace(&mut self.turned_ns, now_ns);
-        let patience = Patience::after(session.busy(), self.brought, turn_ns);
-        if self.ring.submit(now_ns, wake_ns, patience)? {
+        let batching = Batching::after(session.busy(), self.brought, turn_ns);
+        if self.ring.submit(now_ns, wake_ns, batching)? {
             for fd in self.closing.drain(..) {
                 sockets::shut_down(fd.as_raw_fd());
             }

@@ -6,12 +6,12 @@ use std::os::fd::{AsRawFd, RawFd};
 use crate::signals;
 
 /// A longer line is no request.
-pub const MAX_LINE_BYTES: usize = 64 * 1024;
+pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
 const READ_BYTES: usize = 4096;
 
 /// What the other side wants.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
+pub(super) enum Line {
     Text(String),
     /// More than [`MAX_LINE_BYTES`], or not UTF-8.
     Unreadable,
@@ -19,7 +19,7 @@ pub enum Line {
     End,
 }
 
-pub struct Input<R> {
+pub(super) struct Input<R> {
     source: R,
     /// Where the source is waited for, and where signals are.
     waits: [RawFd; 2],
@@ -31,13 +31,13 @@ pub struct Input<R> {
 
 impl<R: Read + AsRawFd> Input<R> {
     /// Reads `source` until its end or a signal.
-    pub fn new(source: R) -> Result<Self, String> {
+    pub(super) fn new(source: R) -> Result<Self, String> {
         let waits = [source.as_raw_fd(), signals::event()?];
         Ok(Self { source, waits, bytes: Vec::new(), skipping: false, ended: false })
     }
 
     /// Blocks until a line is whole.
-    pub fn next(&mut self) -> Result<Line, String> {
+    pub(super) fn next(&mut self) -> Result<Line, String> {
         loop {
             if signals::received() > 0 {
                 return Ok(Line::End);

@@ -8,18 +8,18 @@ use std::io::stdin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::cli::say;
 use crate::clock;
 use crate::config::Config;
 use crate::document::Document;
 use crate::gathering::Gathering;
+use crate::message::Message;
+use crate::output::say;
 use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::preflight::Preflight;
 use crate::session::{Counts, Window};
 use crate::slice::{Moment, Slice};
 use crate::usage::MachineTicks;
-use crate::worker::Message;
 use crate::{engine, preflight, process, report, signals};
 
 use answer::{Answer, Ready};
@@ -29,7 +29,7 @@ use request::{BadRequest, Request, SliceRequest};
 const THREAD_ENDED: &str = "a client thread ended early";
 
 /// Why slices were not served to the end.
-pub enum Failure {
+pub(crate) enum Failure {
     Usage(String),
     /// Said in the `ready` line already.
     Preflight,
@@ -43,7 +43,7 @@ impl From<String> for Failure {
 }
 
 /// Answers the lines of the standard input until its end, an `end` line or a signal.
-pub fn serve(config: &Config) -> Result<(), Failure> {
+pub(crate) fn serve(config: &Config) -> Result<(), Failure> {
     let room = process::room(config);
     if config.connections > room {
         return Err(Failure::Usage(format!(
@@ -81,9 +81,9 @@ pub fn serve(config: &Config) -> Result<(), Failure> {
         for _ in &resident.orders {
             let counts: Result<Counts, String> =
                 counts.recv().map_err(|_| THREAD_ENDED.to_owned())?;
-            let links = counts?.links;
-            opened += links.opened;
-            failed += links.failed_without_request;
+            let stats = counts?.stats;
+            opened += stats.opened;
+            failed += stats.failed_without_request;
         }
         let connect =
             Phase { name: "connect", start_ns: preflight.end_ns, end_ns: clock::now_ns() };

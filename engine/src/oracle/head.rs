@@ -1,6 +1,6 @@
 //! The reference's reading of a head (RFC 9112, sections 2 to 5).
 
-use deadheat_load::classes::MalformedKind;
+use crate::classes::MalformedKind;
 
 use super::reader::Reader;
 use super::reference::Rest;
@@ -8,16 +8,16 @@ use super::reference::Rest;
 const MAX_HEADERS: usize = 256;
 
 /// A name in lower case, and a value without the blanks around it.
-pub type Header = (Vec<u8>, Vec<u8>);
+pub(super) type Header = (Vec<u8>, Vec<u8>);
 
-pub struct Head {
+pub(super) struct Head {
     pub status: u16,
     pub old: bool,
     pub headers: Vec<Header>,
 }
 
 /// Blank lines, a status line, header lines, a blank line.
-pub fn head(reader: &mut Reader) -> Result<Head, Rest> {
+pub(super) fn head(reader: &mut Reader) -> Result<Head, Rest> {
     let bad_status = || Rest::Malformed(MalformedKind::StatusLine);
     while matches!(reader.peek()?, b'\r' | b'\n') {
         let byte = reader.byte()?;

@@ -1,9 +1,9 @@
 //! The rules of the response parser once more, for reading and not for speed: the whole buffer,
 //! one byte after the other, RFC 9112 in hand. It shares no code with the parser but its types.
 
-use deadheat_load::classes::MalformedKind;
-use deadheat_load::expected::{Comparison, Expected};
-use deadheat_load::response::Answer;
+use crate::classes::MalformedKind;
+use crate::expected::{Comparison, Expected};
+use crate::response::Answer;
 
 use super::chunks::chunked_body;
 use super::framing::{Framing, closes, framing};
@@ -12,13 +12,13 @@ use super::reader::Reader;
 
 /// What is in a stream: whole responses, each with the offset of its end, and what is left.
 #[derive(Debug, PartialEq)]
-pub struct Seen {
+pub(super) struct Seen {
     pub answers: Vec<(Answer, usize)>,
     pub rest: Rest,
 }
 
 #[derive(Debug, PartialEq)]
-pub enum Rest {
+pub(super) enum Rest {
     /// Nothing, or less than a head.
     Head,
     /// Less than a body; the answer that the end of the stream makes of it.
@@ -27,7 +27,7 @@ pub enum Rest {
 }
 
 impl Seen {
-    pub fn new(
+    pub(super) fn new(
         answers: Vec<(Answer, usize)>,
         malformed: Option<Rest>,
         in_body: bool,
@@ -42,7 +42,7 @@ impl Seen {
 }
 
 /// Reads all responses of a stream.
-pub fn read(stream: &[u8], expected: &Expected) -> Seen {
+pub(super) fn read(stream: &[u8], expected: &Expected) -> Seen {
     let mut answers = Vec::new();
     let mut reader = Reader { stream, at: 0, head_start: None };
     loop {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Links {
+pub(crate) struct ConnectionStats {
     /// Connections opened over the whole run.
     pub opened: u64,
     /// Most connections open at once.
@@ -18,8 +18,8 @@ pub struct Links {
     pub stale_reuse: u64,
 }
 
-impl Links {
-    pub fn merge(&mut self, other: &Self) {
+impl ConnectionStats {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.opened += other.opened;
         self.established += other.established;
         self.closed_by_server += other.closed_by_server;

@@ -1,14 +1,12 @@
 //! What becomes of the requests of a connection, whatever happens to it, event by event: also what
 //! no server can be made to do at will.
 
-mod events;
+use crate::classes::Class;
+use crate::plan::Plan;
+use crate::session::{Action, Session, Window};
 
-use deadheat_load::classes::Class;
-use deadheat_load::plan::Plan;
-use deadheat_load::session::{Action, Session, Window};
-
-use events::{ANSWER, END, LAST_ANSWER, LOAD, MEASURE, MS, SECOND, WRONG_BODY};
-use events::{begun, classes, closed, connect, plan};
+use super::events::{ANSWER, END, LAST_ANSWER, LOAD, MEASURE, MS, SECOND, WRONG_BODY};
+use super::events::{begun, classes, closed, connect, plan};
 
 /// Three requests on one connection, of which the server has seen to `input`.
 fn three_in_flight<'p>(plan: &'p Plan, input: &str) -> Session<'p> {
@@ -30,7 +28,7 @@ fn requests_behind_a_lost_one_got_no_byte() {
         let mut session = three_in_flight(&plan, input);
         assert_eq!(event(&mut session, 0, now_ns), Action::Close);
         let counts = classes(&session);
-        (counts, session.links.stale_reuse)
+        (counts, session.stats.stale_reuse)
     };
     assert_eq!(
         lost(part, |s, slot, now| s.ended(slot, now)),
@@ -60,7 +58,7 @@ fn requests_behind_a_body_until_the_close_are_lost_on_a_reused_connection() {
     let mut session = three_in_flight(&plan, "HTTP/1.1 200 OK\r\n\r\nok");
     assert_eq!(session.ended(0, MEASURE + 2), Action::Close);
     assert_eq!(classes(&session), [(Class::Ok, 1), (Class::EofOnReused, 2)]);
-    assert_eq!(session.links.stale_reuse, 2);
+    assert_eq!(session.stats.stale_reuse, 2);
 }
 
 #[test]
@@ -70,13 +68,13 @@ fn a_request_lost_on_a_fresh_connection_met_no_server_that_was_closing() {
     connect(&mut session, MEASURE);
     session.broke(0, MEASURE + 1);
     assert_eq!(
-        (classes(&session), session.links.stale_reuse),
+        (classes(&session), session.stats.stale_reuse),
         (vec![(Class::ResetBeforeByte, 1)], 0)
     );
     connect(&mut session, MEASURE + 2);
     session.received(0, ANSWER.as_bytes(), MEASURE + 3, false);
     session.write_failed(0, MEASURE + 4);
-    assert_eq!(session.links.stale_reuse, 1);
+    assert_eq!(session.stats.stale_reuse, 1);
 }
 
 #[test]
@@ -87,7 +85,7 @@ fn the_answer_before_unsolicited_bytes_is_the_one_they_count_against() {
     let input = format!("{ANSWER}{ANSWER}x");
     assert_eq!(session.received(0, input.as_bytes(), MEASURE + 1, false), Action::Close);
     assert_eq!(classes(&session), [(Class::Ok, 1), (Class::Unsolicited, 1)]);
-    assert_eq!(session.links.closed_by_client, 1);
+    assert_eq!(session.stats.closed_by_client, 1);
 }
 
 #[test]
@@ -107,7 +105,7 @@ fn a_close_announced_before_another_answer_holds() {
     let input = format!("{LAST_ANSWER}{ANSWER}");
     assert_eq!(session.received(0, input.as_bytes(), MEASURE + 1, false), Action::Wait);
     assert_eq!(session.ended(0, MEASURE + 2), Action::Close);
-    assert_eq!((classes(&session), session.links.closed_by_server), (vec![(Class::Ok, 2)], 1));
+    assert_eq!((classes(&session), session.stats.closed_by_server), (vec![(Class::Ok, 2)], 1));
 }
 
 #[test]
@@ -123,7 +121,7 @@ fn a_server_that_announces_a_close_has_a_second_for_it() {
     assert_eq!(session.overdue(late_ns), Some(0));
     assert_eq!(session.timed_out(0, late_ns), Action::Close);
     assert!(session.is_over(late_ns));
-    assert_eq!((classes(&session), session.links.closed_by_client), (vec![(Class::Ok, 1)], 1));
+    assert_eq!((classes(&session), session.stats.closed_by_client), (vec![(Class::Ok, 1)], 1));
     let busy_ns = u128::from(late_ns - MEASURE);
     assert_eq!(session.tallies[1].busy_ns, busy_ns, "Little's law counts the closing");
 }
@@ -135,10 +133,10 @@ fn who_closed_first_is_told_apart() {
     connect(&mut session, MEASURE);
     connect(&mut session, MEASURE);
     assert_eq!(session.received(0, ANSWER.as_bytes(), MEASURE + 1, true), Action::Close);
-    let (server, client) = (session.links.closed_by_server, session.links.closed_by_client);
+    let (server, client) = (session.stats.closed_by_server, session.stats.closed_by_client);
     assert_eq!((server, client), (1, 0));
     assert_eq!(session.received(1, ANSWER.as_bytes(), MEASURE + 1, false), Action::Close);
-    let (server, client) = (session.links.closed_by_server, session.links.closed_by_client);
+    let (server, client) = (session.stats.closed_by_server, session.stats.closed_by_client);
     assert_eq!((server, client), (1, 1));
 }
 
@@ -153,7 +151,7 @@ fn established_is_the_most_at_once() {
             session.received(slot, ANSWER.as_bytes(), MEASURE + 1, false);
         });
     }
-    assert_eq!((session.links.opened, session.links.established), (6, 2));
+    assert_eq!((session.stats.opened, session.stats.established), (6, 2));
 }
 
 #[test]
@@ -176,7 +174,7 @@ fn a_slot_rests_after_a_failed_connect() {
     let slot = session.next_open(10).unwrap();
     session.opening(slot, 10);
     session.open_failed(slot, libc::ECONNREFUSED, 20);
-    assert_eq!(session.links.failed_without_request, 1, "the load had not begun");
+    assert_eq!(session.stats.failed_without_request, 1, "the load had not begun");
     session.begin(Window { load_ns: 30, measure_ns: 30, end_ns: END });
     assert_eq!(session.next_open(20 + 10 * MS - 1), None);
     assert_eq!(session.overdue(40), None);
@@ -187,7 +185,7 @@ fn a_slot_rests_after_a_failed_connect() {
     session.open_failed(slot, libc::EHOSTUNREACH, now_ns);
     assert_eq!(classes(&session), [(Class::ConnectOther, 1)]);
     assert_eq!(session.tallies[1].connect_errnos[&libc::EHOSTUNREACH], 1);
-    assert_eq!(session.links.failed_without_request, 1);
+    assert_eq!(session.stats.failed_without_request, 1);
 }
 
 #[test]
@@ -198,7 +196,7 @@ fn a_connect_that_fails_in_the_load_costs_a_request_also_where_it_began_before()
     session.opening(slot, LOAD - 1);
     session.open_failed(slot, libc::ECONNREFUSED, LOAD);
     assert_eq!(classes(&session), [(Class::ConnectRefused, 1)]);
-    assert_eq!(session.links.failed_without_request, 0);
+    assert_eq!(session.stats.failed_without_request, 0);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! What the reference concludes from a head: where the body ends, and whether the connection does.
 
-use deadheat_load::classes::MalformedKind;
+use crate::classes::MalformedKind;
 
 use super::head::Head;
 
-pub enum Framing {
+pub(super) enum Framing {
     Length(u64),
     Chunked,
     UntilClose,
@@ -18,7 +18,7 @@ fn elements<'h>(head: &'h Head, name: &'h [u8]) -> impl Iterator<Item = Vec<u8>>
         .map(|element| element.trim_ascii().to_ascii_lowercase())
 }
 
-pub fn framing(head: &Head, to_head_request: bool) -> Result<Framing, MalformedKind> {
+pub(super) fn framing(head: &Head, to_head_request: bool) -> Result<Framing, MalformedKind> {
     // Header lines are judged in their order: the first fault names the kind.
     let mut length = None;
     let mut codings = Vec::new();
@@ -65,7 +65,7 @@ fn decimal(digits: &[u8]) -> Option<u64> {
     value.filter(|_| !digits.is_empty())
 }
 
-pub fn closes(head: &Head, framing: &Framing) -> bool {
+pub(super) fn closes(head: &Head, framing: &Framing) -> bool {
     let says = |option: &[u8]| elements(head, b"connection").any(|element| element == option);
     let kept = !head.old || says(b"keep-alive");
     matches!(framing, Framing::UntilClose) || head.status == 101 || says(b"close") || !kept

@@ -1,14 +1,12 @@
 //! What is sent when, and which part of a run it counts in, event by event.
 
-mod events;
+use crate::backlog::Backlog;
+use crate::classes::Class;
+use crate::schedule::{Arrival, Arrivals};
+use crate::session::{Action, Session};
 
-use deadheat_load::backlog::Backlog;
-use deadheat_load::classes::Class;
-use deadheat_load::schedule::{Arrival, Arrivals};
-use deadheat_load::session::{Action, Session};
-
-use events::{ANSWER, END, LOAD, MEASURE, MS, SECOND, WRONG_BODY};
-use events::{begun, classes, closed, connect, open, plan};
+use super::events::{ANSWER, END, LOAD, MEASURE, MS, SECOND, WRONG_BODY};
+use super::events::{begun, classes, closed, connect, open, plan};
 
 #[test]
 fn connects_for_requests_are_bounded_as_well() {
@@ -108,12 +106,12 @@ fn requests_wait_in_the_backlog_while_no_connection_is_free() {
     connect(&mut session, LOAD);
     let now_ns = LOAD + 550 * MS;
     assert_eq!(session.next_send(now_ns), None);
-    assert_eq!(session.backlog_peak(), Some(5));
+    assert_eq!(session.take_counts().backlog_peak, Some(5));
     let Action::Send(_) = session.received(0, ANSWER.as_bytes(), now_ns, false) else {
         panic!("one that waited is sent")
     };
     assert_eq!(session.tallies[0].send_lag.max_us().map(|us| us / 1000), Some(450));
-    assert_eq!(session.backlog_peak(), Some(5));
+    assert_eq!(session.take_counts().backlog_peak, Some(5));
 }
 
 #[test]
@@ -232,7 +230,7 @@ fn bytes_on_an_idle_connection_are_counted_and_end_it() {
     let mut session = open(&plan, 1);
     connect(&mut session, LOAD - 1);
     assert_eq!(session.received(0, b"hello", LOAD - 1, false), Action::Close);
-    assert_eq!((session.links.unsolicited_idle, classes(&session)), (1, vec![]));
+    assert_eq!((session.stats.unsolicited_idle, classes(&session)), (1, vec![]));
 }
 
 #[test]

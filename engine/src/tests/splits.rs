@@ -1,7 +1,7 @@
 //! The parser: every split of every response gives what the whole gives.
 
-use deadheat_load::expected::{Comparison, Expected};
-use deadheat_load::response::{Parser, Progress};
+use crate::expected::{Comparison, Expected};
+use crate::response::{Parser, Progress};
 
 const RESPONSES: &[&str] = &[
     "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!",

@@ -1,12 +1,10 @@
 //! The parser against its reference: the fuzzer's corpus, a seeded random run, and what was found.
 //! `cargo fuzz` runs the same checks for as long as wanted; see docs/engine.md.
 
-mod oracle;
+use crate::expected::Expected;
+use crate::head::{Framing, MAX_HEAD_BYTES, MAX_HEADERS, parse_head};
 
-use deadheat_load::expected::Expected;
-use deadheat_load::response::{Framing, MAX_HEAD_BYTES, MAX_HEADERS, parse_head};
-
-use oracle::Case;
+use crate::oracle::Case;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/response");
 const RANDOM_CASES: usize = 2_000_000;

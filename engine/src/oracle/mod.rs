@@ -7,17 +7,17 @@ mod head;
 mod reader;
 mod reference;
 
-use deadheat_load::connection::{Connection, Flight};
-use deadheat_load::expected::Expected;
-use deadheat_load::response::{Answer, Parser, Progress};
-use deadheat_load::template::Template;
+use crate::connection::{Connection, Flight};
+use crate::expected::Expected;
+use crate::response::{Answer, Parser, Progress};
+use crate::template::Template;
 
-use reference::{Rest, Seen};
+use self::reference::{Rest, Seen};
 
 /// Bytes of a server, how they arrive, and what is expected of each response in them.
 #[derive(Debug)]
 pub struct Case {
-    pub expected: Expected,
+    pub(crate) expected: Expected,
     /// Sizes of the pieces, over and over.
     pub pieces: Vec<usize>,
     pub stream: Vec<u8>,

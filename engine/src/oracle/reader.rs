@@ -1,12 +1,12 @@
 //! The reference's way through a stream: one byte, then the next.
 
-use deadheat_load::classes::MalformedKind;
+use crate::classes::MalformedKind;
 
 use super::reference::Rest;
 
 const MAX_HEAD_BYTES: usize = 65_536;
 
-pub struct Reader<'s> {
+pub(super) struct Reader<'s> {
     pub stream: &'s [u8],
     pub at: usize,
     /// Set while a head is read, which must not be too long.
@@ -14,7 +14,7 @@ pub struct Reader<'s> {
 }
 
 impl Reader<'_> {
-    pub fn peek(&self) -> Result<u8, Rest> {
+    pub(super) fn peek(&self) -> Result<u8, Rest> {
         if self.head_start.is_some_and(|start| self.at - start == MAX_HEAD_BYTES) {
             return Err(Rest::Malformed(MalformedKind::HeadTooLong));
         }
@@ -22,14 +22,14 @@ impl Reader<'_> {
         self.stream.get(self.at).copied().ok_or(short)
     }
 
-    pub fn byte(&mut self) -> Result<u8, Rest> {
+    pub(super) fn byte(&mut self) -> Result<u8, Rest> {
         let byte = self.peek()?;
         self.at += 1;
         Ok(byte)
     }
 
     /// Takes the rest of a line end whose first byte is `byte`; false when it is none.
-    pub fn ends_line(&mut self, byte: u8, kind: MalformedKind) -> Result<bool, Rest> {
+    pub(super) fn ends_line(&mut self, byte: u8, kind: MalformedKind) -> Result<bool, Rest> {
         if byte == b'\r' && self.byte()? != b'\n' {
             return Err(Rest::Malformed(kind));
         }

@@ -2,19 +2,19 @@
 
 use std::ffi::OsString;
 
-use deadheat_load::args::{self, Command};
-use deadheat_load::classes::Class;
-use deadheat_load::config::Config;
-use deadheat_load::document::Document;
-use deadheat_load::expected::Expected;
-use deadheat_load::links::Links;
-use deadheat_load::phase::Phase;
-use deadheat_load::preflight::Preflight;
-use deadheat_load::response::Framing;
-use deadheat_load::run::Run;
-use deadheat_load::tally::Tally;
-use deadheat_load::usage::ThreadUsage;
-use deadheat_load::{report, summary};
+use crate::args::{self, Command};
+use crate::classes::Class;
+use crate::config::Config;
+use crate::connection_stats::ConnectionStats;
+use crate::document::Document;
+use crate::expected::Expected;
+use crate::head::Framing;
+use crate::phase::Phase;
+use crate::preflight::Preflight;
+use crate::run::Run;
+use crate::tally::Tally;
+use crate::usage::ThreadUsage;
+use crate::{report, summary};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -30,7 +30,7 @@ fn run() -> Run {
         backend: None,
         processes: 1,
         tallies: Default::default(),
-        links: Links::default(),
+        stats: ConnectionStats::default(),
         responses: Vec::new(),
         backlog_peak: None,
         usage: Vec::new(),
@@ -181,13 +181,13 @@ fn the_summary_says_all_that_decides_the_exit_code() {
     let mut tally = tally(&[(Class::Ok, 1), (Class::ConnectOther, 5), (Class::Status, 6)]);
     tally.connect_errnos.insert(libc::EHOSTUNREACH, 5);
     tally.status_codes.insert(503, 6);
-    let links = Links {
+    let stats = ConnectionStats {
         unsolicited_idle: 2,
         failed_without_request: 3,
         stale_reuse: 4,
-        ..Links::default()
+        ..ConnectionStats::default()
     };
-    let run = Run { tallies: [Tally::default(), tally], links, ..run() };
+    let run = Run { tallies: [Tally::default(), tally], stats, ..run() };
     let text = summary::of(&document(&["-c", "1"], &run));
     for told in [
         "  connect_other              5\n",

@@ -3,15 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use deadheat_load::backlog::Backlog;
-use deadheat_load::classes::Class;
-use deadheat_load::config::{Config, Expect, Pace};
-use deadheat_load::expected::Expected;
-use deadheat_load::plan::Plan;
-use deadheat_load::schedule::{Arrival, Arrivals};
-use deadheat_load::session::{Action, Session, Window};
-use deadheat_load::tally::Tally;
-use deadheat_load::target::Target;
+use crate::backlog::Backlog;
+use crate::classes::Class;
+use crate::config::{Config, Expect, Pace};
+use crate::expected::Expected;
+use crate::plan::Plan;
+use crate::schedule::{Arrival, Arrivals};
+use crate::session::{Action, Session, Window};
+use crate::tally::Tally;
+use crate::target::Target;
 
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const SECOND: u64 = 1_000_000_000;
@@ -75,10 +75,10 @@ fn run(pace: Pace, connections: usize, duration_s: u64, mut server: Server) -> (
         }
     }
     session.finish(now_ns);
-    let peak = session.backlog_peak().unwrap_or(0);
-    let [_, tally] = session.tallies;
+    let counts = session.take_counts();
+    let [_, tally] = counts.tallies;
     assert_eq!(tally.scheduled, tally.classed(), "every request has one class");
-    (tally, peak)
+    (tally, counts.backlog_peak.unwrap_or(0))
 }
 
 fn carry_out(server: &mut Server, slot: usize, action: &Action, now_ns: u64) {
@@ -113,7 +113,7 @@ fn plan(pace: Pace) -> Plan {
         calibrate: false,
         interval_ns: SECOND,
         slices: false,
-        team: None,
+        shard: None,
     };
     let expected = Expected {
         status: 200,

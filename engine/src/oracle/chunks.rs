@@ -1,13 +1,13 @@
 //! The reference's reading of a chunked body (RFC 9112, section 7.1).
 
-use deadheat_load::classes::MalformedKind;
+use crate::classes::MalformedKind;
 
 use super::reader::Reader;
 use super::reference::Rest;
 
 const MAX_TRAILER_BYTES: usize = 65_536;
 
-pub fn chunked_body(reader: &mut Reader) -> Result<Vec<u8>, Rest> {
+pub(super) fn chunked_body(reader: &mut Reader) -> Result<Vec<u8>, Rest> {
     let mut body = Vec::new();
     let mut extra = 0;
     loop {
