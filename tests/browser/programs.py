@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report.page import PAGE
+from deadheat.report.formats.page import PAGE
 
 WEB = Path(__file__).parents[2] / "web"
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.report import load_view, write
-from deadheat.report.runs import find_run
+from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 from tests.browser.made_page import hostile_run
 from tests.browser.programs import WEB, chromium_and_node
@@ -53,7 +53,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
 
 
 def _page(path: Path) -> Path:
-    with Store(path, read_only=True) as store:
+    with Store(path) as store:
         view = load_view(store, find_run(store, None), whole=True)
     page = path.with_suffix(".html")
     page.write_text(write(view, "html"), encoding="utf-8")

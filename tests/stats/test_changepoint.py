@@ -48,6 +48,11 @@ def test_series_without_noise() -> None:
     assert change_points([5.0] * 10 + [6.0] * 10) == (10,)
 
 
+def test_rounding_is_no_change_of_level() -> None:
+    """In units of a noise of 1e-9, the rounding of the squares was worth more than a change."""
+    assert change_points([1000 / 3] * 20 + [1000 / 7] * 20) == (20,)
+
+
 def test_a_short_series_has_none() -> None:
     assert change_points([1.0, 2.0, 9.0, 9.0, 9.0]) == ()
 

@@ -120,6 +120,20 @@ def test_one_invocation_settles_nothing_unless_it_is_asked_to() -> None:
     assert "start-to-start variance is not in it" in asked.ratio.method
 
 
+@pytest.mark.parametrize("seconds", [1.0, 0.3, 7.0])
+def test_rates_without_noise_are_decided_whether_or_not_they_are_rounded(seconds: float) -> None:
+    """Exact rates had no interval; rates off by rounding had one of 1e-16."""
+    rates = np.broadcast_to(np.array([3000.0, 3000, 3100, 1000]) / seconds, (3, 7, 4))
+    drift = 1 + np.random.default_rng(3).random((3, 7, 1))
+    for seen in (rates, rates * drift):
+        ranking = rank(seen, "abcd")
+        verdicts = {pair.faster + pair.slower: pair.verdict for pair in ranking.pairs}
+        assert verdicts.pop("ab") is Verdict.EQUIVALENT
+        assert set(verdicts.values()) == {Verdict.SEPARATED}
+        assert ranking.probability_faster("a", "b") == 0.5
+        assert ranking.minimum_detectable_effect == 0
+
+
 def test_one_contender_wins_alone() -> None:
     ranking = rank(Noise().rates(np.random.default_rng(36), [0.0]), ["alone"])
     assert ranking.rows[0].rank == "1"

@@ -72,7 +72,9 @@ def test_a_coherency_of_rounding_alone_is_none(
 
 
 def test_a_coherency_that_may_be_0_has_no_peak_beyond_the_range() -> None:
-    fits = [fit_scaling(WORKERS, measured(0.05, 1e-4, seed=seed)) for seed in range(30)]
+    fits = [
+        fit_scaling(WORKERS, measured(0.05, 1e-4, seed=seed), resamples=200) for seed in range(20)
+    ]
     unclear = [fit for fit in fits if fit.coherency.value > 0 and not fit.coherency.above_zero]
     assert unclear
     assert all(not fit.has_peak or fit.peak_workers.value <= 32 for fit in unclear)

@@ -33,7 +33,7 @@ const QUIET = [
  * @param {string} executablePath
  * @param {(context: BrowserContext) => Promise<T>} work
  */
-async function withBrowser(executablePath, work) {
+export async function withBrowser(executablePath, work) {
   const profile = await mkdtemp(join(tmpdir(), "deadheat-browser-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath,
@@ -53,7 +53,7 @@ async function withBrowser(executablePath, work) {
  * @param {BrowserContext} context
  * @param {string} address
  */
-async function visit(context, address, { width = 1280 } = {}) {
+export async function visit(context, address, { width = 1280 } = {}) {
   const page = await context.newPage();
   /** @type {string[]} */
   const complaints = [];

@@ -9,6 +9,7 @@ from deadheat.stats.distributions import Floats
 
 _MAD_TO_SIGMA = 1.4826
 _CLIP_SIGMAS = 3.0
+_LEAST_NOISE = 1e-6  # of the largest value: squares in units of less lose the noise to rounding
 
 
 def change_points(series: npt.ArrayLike, *, shortest: int = 3) -> tuple[int, ...]:
@@ -28,9 +29,7 @@ def change_points(series: npt.ArrayLike, *, shortest: int = 3) -> tuple[int, ...
     n = len(values)
     if n < 2 * shortest:
         return ()
-    sigma = noise(values)
-    if sigma == 0:
-        sigma = 1e-9 * max(float(np.abs(values).max()), 1.0)
+    sigma = max(noise(values), _LEAST_NOISE * (float(np.abs(values).max()) or 1.0))
     return _segment(_without_outliers(values, sigma) / sigma, 3 * math.log(n), shortest)
 
 

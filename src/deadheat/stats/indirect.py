@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from deadheat.stats.pairs import PairFits
+from deadheat.stats.rounding import without_rounding
 
 
 def bridge(fits: PairFits) -> PairFits:
@@ -33,7 +34,7 @@ def bridge(fits: PairFits) -> PairFits:
         welch = standard_error**4 / joined(share, np.add)
     return replace(
         fits,
-        log_ratio=joined(fits.log_ratio, np.add),
+        log_ratio=without_rounding(joined(fits.log_ratio, np.add)),
         standard_error=standard_error,
         degrees_of_freedom=np.where(missing, welch, fits.degrees_of_freedom),
         slice_variance=joined(fits.slice_variance, np.add),

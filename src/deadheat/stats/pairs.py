@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats, t_critical, t_tail
+from deadheat.stats.rounding import without_rounding
 from deadheat.stats.variance_shrinkage import FEWEST_CONTENDERS, contender_variances, moderate
 
 _FEWEST_DEGREES_BELOW_A_RATIO = 3
@@ -135,7 +136,7 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
         several = invocations > 1
         size = (blocks - (counts**2).sum(axis=0) / blocks) / (invocations - 1)
         centre = (counts * starts.means).sum(axis=0) / blocks
-        scatter = (counts * (starts.means - centre) ** 2).sum(axis=0)
+        scatter = (counts * without_rounding(starts.means - centre) ** 2).sum(axis=0)
         between = np.where(several, scatter / (invocations - 1), np.nan)
         own_ratio = np.where((between == 0) & (within == 0), 1.0, between / moderated)
         pool = _pool(own_ratio, size, starts, slice_degrees, cells)
@@ -155,7 +156,7 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
     another = ~np.eye(len(blocks), dtype=bool)
     usable = another & (starts.degrees > 0) & (invocations >= fewest_invocations)
     return PairFits(
-        log_ratio=np.where(another, log_ratio, np.nan),
+        log_ratio=np.where(another, without_rounding(log_ratio), np.nan),
         standard_error=np.where(usable, standard_error, np.nan),
         degrees_of_freedom=np.where(usable, degrees_of_freedom, np.nan),
         slice_variance=np.where(usable, slice_variance, np.nan),
@@ -170,7 +171,7 @@ def _summarise(differences: Floats) -> _Invocations:
     seen = np.isfinite(differences)
     counts = seen.sum(axis=1).astype(float)
     means = np.where(seen, differences, 0.0).sum(axis=1) / np.maximum(counts, 1)
-    residuals = np.where(seen, differences - means[:, None], 0.0)
+    residuals = np.where(seen, without_rounding(differences - means[:, None]), 0.0)
     degrees = np.maximum(counts - 1, 0).sum(axis=0)
     squares = (residuals**2).sum(axis=(0, 1))
     return _Invocations(
@@ -186,13 +187,11 @@ def _moderated(within: Floats, degrees: Floats) -> tuple[Floats, Floats]:
     """Moderated slice variances of all pairs, and their degrees of freedom.
 
     A pair's is the sum of its contenders' own (degrees by Satterthwaite 1946); where there are too
-    few contenders to tell them apart, it is what the pair's differences show.
+    few contenders to tell them apart, or none that varies, it is what the pair's differences show.
     """
     contenders = len(within)
-    if (
-        contenders < FEWEST_CONTENDERS
-        or not np.isfinite(within[~np.eye(contenders, dtype=bool)]).any()
-    ):
+    others = within[~np.eye(contenders, dtype=bool)]
+    if contenders < FEWEST_CONTENDERS or not (np.isfinite(others) & (others > 0)).any():
         return within, degrees
     each = np.nanmedian(np.where(np.eye(contenders, dtype=bool), np.nan, degrees), axis=1)
     most = float(np.nanmedian(each)) * (contenders - 1)

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats, t_critical
+from deadheat.stats.rounding import without_rounding
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,11 @@ def change(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Change:
     two invocations on either side there is no interval. ValueError where a side has no rate.
     """
     sides = [_means(first), _means(second)]
-    difference = float(sides[1].mean() - sides[0].mean())
+    difference = float(without_rounding(sides[1].mean() - sides[0].mean()))
     if min(len(side) for side in sides) < 2:
         return Change(math.exp(difference), 0.0, math.inf)
-    parts = [float(side.var(ddof=1)) / len(side) for side in sides]
+    spreads = [without_rounding(side - side.mean()) for side in sides]
+    parts = [float((d**2).sum()) / (len(d) - 1) / len(d) for d in spreads]
     variance = sum(parts)
     if variance == 0:
         return Change(math.exp(difference), math.exp(difference), math.exp(difference))

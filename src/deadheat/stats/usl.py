@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
+from deadheat.stats.rounding import RESOLUTION
 
 FEWEST_LEVELS = 3
 RECOMMENDED_LEVELS = 6
 REACH = 2.0  # times the most workers measured: no figure is extrapolated further
 _FEWEST_BLOCKS_TO_RESAMPLE = 5
-_RESOLUTION = 1e-12  # of a relative error: a fit that is better by less is better by rounding only
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _nonnegative_least_squares(design: Floats, target: Floats) -> Floats:
     A larger subset is better only if its fit is by more than rounding: which of two equal fits has
     the smaller error is otherwise up to the processor.
     """
-    rounding = _RESOLUTION**2 * float((target**2).sum())
+    rounding = RESOLUTION**2 * float((target**2).sum())
     columns = range(design.shape[1])
     subsets = chain.from_iterable(combinations(columns, size + 1) for size in columns)
     best, least = np.zeros(design.shape[1]), math.inf
