@@ -95,8 +95,8 @@ def _lines(result: Calibration) -> list[str]:
         verdict = f"undecided, at least {FEWEST_PAIRS} pairs are needed"
     lines = [
         f"false differences   {result.false_differences} of {result.null_pairs} pairs of copies, "
-        f"{percent(result.false_difference_rate)} (nominal {percent(result.nominal, 0)}, up to "
-        f"{percent(result.allowed)} is chance): {verdict}",
+        f"{percent(result.false_difference_rate)} (nominal {percent(result.nominal, 0)}, chance "
+        f"alone explains up to {percent(result.allowed)}): {verdict}",
         f"detectable          a difference of {percent(result.minimum_detectable_effect)}, with "
         "80 % power for one pair in one such race",
     ]

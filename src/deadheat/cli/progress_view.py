@@ -58,5 +58,6 @@ def _line(event: Progress) -> str:
     elif event.done:
         parts.append(f"({event.done} trials done)")
     if event.left_s is not None:
-        parts.append(f"{duration(max(1, round(event.left_s)))} left")
+        left_s = max(0, round(event.left_s))
+        parts.append(f"{duration(left_s) if left_s else '0 s'} left")
     return "  ".join(parts)
