@@ -64,7 +64,7 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     path = tmp_path / "none.sqlite"
     error = CliRunner().invoke(command, ["--store", str(path)]).exception
     assert isinstance(error, DeadheatError)
-    assert "there is no store" in str(error)
+    assert " does not exist" in str(error)
     assert not path.exists()
 
 

@@ -1,4 +1,4 @@
-"""`deadheat import`: somebody's bundle into the store, checked, and marked as foreign."""
+"""`deadheat import`: adds the runs of a bundle to the store."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from deadheat.store.bundle import import_runs, open_bundle
 @click.argument("bundle", type=FILE)
 @store_option
 def command(bundle: Path, store_path: Path) -> None:
-    """Take the runs of a bundle into the store; reports of them say that they are foreign.
+    """Add the runs of a bundle to the store. Their reports say that they were measured elsewhere.
 
     \b
     Example:  deadheat import gin-and-echo.deadheat
@@ -31,12 +31,12 @@ def command(bundle: Path, store_path: Path) -> None:
 
 
 def _require_reports(foreign: Store, bundle: Path) -> None:
-    """What no report can be made of is not taken."""
+    """Raises `StoreError` if a run of the bundle cannot be reported."""
     for row in foreign.rows("SELECT id FROM run"):
         try:
             report.write(report.load_view(foreign, row["id"], whole=True), "json")
         except (DeadheatError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(
-                f"{bundle}: run {row['id']} is not as deadheat writes one: {error!r}",
-                "export it again with this version",
+                f"{bundle}: run {row['id']} cannot be reported: {error!r}",
+                "export the run again with this version of deadheat",
             ) from error
