@@ -14,6 +14,8 @@ from deadheat.cli.options import Duration, Levels, catalog_option, json_option, 
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, local_world, open_catalog
 from deadheat.protocol import amend, load_protocol
+from deadheat.report.findings.capacity import capacity_text
+from deadheat.report.format import count
 from deadheat.store import Store
 
 
@@ -69,14 +71,6 @@ def command(
     click.echo(f"everything is stored: {store_path}  (run {run.id})")
 
 
-def _line(one: Capacity, slo: str) -> str:
-    if one.trials == 0:
-        return f"{one.name:24} not measured: {one.trouble}"
-    above = f"; {one.above_per_s:,.0f}/s did not hold" if one.above_per_s is not None else ""
-    trouble = f" ({one.trouble})" if one.trouble else ""
-    if one.rate_per_s == 0:
-        return f"{one.name:24} no rate was seen to hold {slo}{above}, {one.trials} trials{trouble}"
-    return (
-        f"{one.name:24} {one.rate_per_s:>9,.0f} requests/s hold {slo}{above}, "
-        f"{one.trials} trials{trouble}"
-    )
+def _line(capacity: Capacity, slo: str) -> str:
+    trials = f" ({count(capacity.trials, 'trial')})" if capacity.trials else ""
+    return f"{capacity.name:24} {capacity_text(capacity, slo)}{trials}"
