@@ -51,7 +51,7 @@ def test_a_replay_is_labelled_and_audited(deadheat: Deadheat, home: Path, tmp_pa
     assert page.read_text().startswith("# paper, then and now\n")
     assert "`deadheat audit paper --format md -o" in page.read_text()
     beside = deadheat("audit", "paper", "--against", again["run"])
-    assert f"Two replays of ours, this one and {again['run']}" in beside.out
+    assert f"This replay and replay {again['run']}" in beside.out
 
 
 def test_any_other_table_can_be_imported(deadheat: Deadheat, tmp_path: Path) -> None:
