@@ -20,7 +20,7 @@ def test_verify_prints_one_line_per_server(deadheat: Deadheat) -> None:
     assert ended.code == 1
     good, bad, words, last = ended.out.splitlines()
     assert good.startswith("ok   hello 3.")
-    for trait in ("keep-alive", "2 of 2 pipelined", "unknown path 404"):
+    for trait in ("keep-alive", "close honored", "2 of 2 pipelined", "unknown path 404"):
         assert trait in good
     assert bad == "FAIL exits-at-start: exits-at-start ended before it was ready (exit 1)"
     assert words == "  | cannot read hello.conf"

@@ -1,4 +1,4 @@
-"""Reports on an output that has not every sign."""
+"""Reports on an output whose encoding lacks some signs."""
 
 import os
 import re
@@ -12,18 +12,18 @@ from deadheat.report.formats.encoding import fit
 from tests.report.made import made_run
 
 
-def test_text_that_fits_is_left_alone() -> None:
+def test_keeps_text_that_fits() -> None:
     assert fit("╭ 1–2 µs 大", "utf-8") == "╭ 1–2 µs 大"
     assert fit("12 µs", "latin-1") == "12 µs"
 
 
-def test_text_that_does_not_fit_becomes_plain() -> None:
+def test_replaces_signs_that_do_not_fit() -> None:
     assert fit("╭│╰ 1–2 µs … ∞ 大", "ascii") == "/|\\ 1-2 us ... inf \\u5927"
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
 @pytest.mark.parametrize("format", ["terminal", "md", "csv", "json", "--list"])
-def test_no_output_is_too_poor_for_a_report(tmp_path: Path, encoding: str, format: str) -> None:
+def test_any_encoding_shows_a_report(tmp_path: Path, encoding: str, format: str) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 9000, "大": 3000}, blocks=4)
     run.end()

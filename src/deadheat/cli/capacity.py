@@ -13,6 +13,8 @@ from deadheat.cli.options import Duration, Levels, catalog_option, json_option, 
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, command_line, local_world, open_catalog
 from deadheat.protocol import amend, load_protocol
+from deadheat.report.findings.capacity import capacity_text
+from deadheat.report.format import count
 from deadheat.store import Store
 
 
@@ -68,10 +70,6 @@ def command(
     click.echo(f"stored in {store_path} as run {run.id}")
 
 
-def _line(result: Capacity, slo: str) -> str:
-    if result.trials == 0:
-        return f"{result.name:24} not measured: {result.trouble}"
-    above = f"; {result.above_per_s:,.0f}/s did not" if result.above_per_s is not None else ""
-    trouble = f" ({result.trouble})" if result.trouble else ""
-    rate = f"{result.rate_per_s:>9,.0f} requests/s" if result.rate_per_s else "no rate"
-    return f"{result.name:24} {rate} held {slo}{above}, {result.trials} trials{trouble}"
+def _line(capacity: Capacity, slo: str) -> str:
+    trials = f" ({count(capacity.trials, 'trial')})" if capacity.trials else ""
+    return f"{capacity.name:24} {capacity_text(capacity, slo)}{trials}"

@@ -1,4 +1,4 @@
-"""What every part of the JSON document is."""
+"""The base of every part of the JSON document."""
 
 from typing import Annotated
 
@@ -8,6 +8,6 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Part(BaseModel):
-    """Nothing unknown, nothing infinite; what is not known is null."""
+    """Rejects unknown keys and infinite numbers; an unknown figure is null."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
