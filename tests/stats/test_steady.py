@@ -16,7 +16,7 @@ from tests.stats.test_changepoint import series
         ([(40, 700), (8, 1000)], Kind.NONE, 40),
     ],
 )
-def test_series_are_classed(levels: list[tuple[int, float]], kind: Kind, start: int) -> None:
+def test_classifies_series(levels: list[tuple[int, float]], kind: Kind, start: int) -> None:
     steady = classify(series(*levels), asked=40)
     assert steady.kind is kind
     assert abs(steady.start - start) <= 1
@@ -25,27 +25,27 @@ def test_series_are_classed(levels: list[tuple[int, float]], kind: Kind, start: 
     assert steady.found == (kind is not Kind.NONE)
 
 
-def test_a_level_within_the_tolerance_is_the_same_level() -> None:
+def test_change_within_the_tolerance_is_flat() -> None:
     assert classify(series((25, 980), (25, 1000), sd=0.002), asked=40).kind is Kind.FLAT
 
 
-def test_a_rate_that_keeps_rising_is_not_steady() -> None:
-    """A slope is cut into steps by change points; the last step is too short to count."""
+def test_rising_rate_is_not_steady() -> None:
+    """Change points cut a slope into steps; the last step is too short to count."""
     rising = series((60, 1000), sd=0.01) * np.linspace(0.5, 1, 60)
     assert classify(rising, asked=40).kind is Kind.NONE
 
 
-def test_a_drift_across_levels_within_the_tolerance_is_not_flat() -> None:
+def test_drift_within_the_tolerance_is_not_flat() -> None:
     drifting = series((120, 1000), sd=0.04) * np.linspace(0.965, 1.035, 120)
     steady = classify(drifting, asked=120, tolerance=0.05)
     assert steady.kind is Kind.NONE
     assert "drifts" in steady.reason
 
 
-def test_steadiness_is_found_while_it_comes() -> None:
-    """Asked after each window: no while warming up, then yes and for good."""
+def test_finds_steady_state_as_windows_arrive() -> None:
+    """Classified after each window: not steady during the warm-up, then always."""
     rates = series((12, 500), (12, 800), (40, 1000))
-    answers = [classify(rates[:seen], asked=30).found for seen in range(1, 65)]
+    answers = [classify(rates[:windows], asked=30).found for windows in range(1, 65)]
     first = answers.index(True)
     assert 38 <= first + 1 <= 42
     assert all(answers[first:])
@@ -55,10 +55,10 @@ def test_no_window_is_not_steady() -> None:
     assert classify([], asked=10).reason == "no window yet"
 
 
-def test_a_silent_server_is_flat_at_nothing() -> None:
+def test_silent_server_is_flat_at_zero() -> None:
     assert classify([0.0] * 30, asked=20).rate == 0
 
 
-def test_something_has_to_be_asked_for() -> None:
+def test_rejects_zero_windows() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         classify([1.0], asked=0)
