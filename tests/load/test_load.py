@@ -74,7 +74,7 @@ def test_the_engine_holds_a_rate(host: Host, url: str) -> None:
 def test_an_unknown_generator_names_those_there_are() -> None:
     with pytest.raises(DeadheatError, match="no load generator 'siege'") as caught:
         generator("siege")
-    assert caught.value.hint == "there is engine, wrk, ab"
+    assert caught.value.hint == "available: engine, wrk, ab"
 
 
 def test_a_generator_that_is_not_installed_is_told_with_how_to_get_it() -> None:
