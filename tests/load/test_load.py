@@ -76,7 +76,7 @@ def test_the_engine_holds_a_rate(host: Host, url: str) -> None:
 def test_rejects_an_unknown_generator() -> None:
     with pytest.raises(DeadheatError, match="no load generator 'siege'") as caught:
         generator("siege")
-    assert caught.value.hint == "there is engine, wrk, ab"
+    assert caught.value.hint == "available: engine, wrk, ab"
 
 
 def test_a_missing_generator_is_reported_with_its_package() -> None:

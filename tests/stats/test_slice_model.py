@@ -173,7 +173,7 @@ def test_heats_are_linked_by_a_control_that_ran_in_both() -> None:
 
 def test_slices_without_any_noise_are_exact() -> None:
     slices = small_race(contenders=4, rounds=6)
-    fit = fit_slices(slices.with_log_rates(0.5 * slices.contender))
+    fit = fit_slices(slices.with_log_rates(0.5 * slices.contender.astype(float)))
     assert np.diff(fit.robust.log_rate) == pytest.approx(0.5)
     assert np.nanmax(fit.robust.variance) < 1e-6
     assert not fit.estimates_differ.any()
