@@ -6,9 +6,10 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "deadheat"
 ROOMS = (
-    *("cli", "serve", "audit", "report", "campaign", "protocol", "catalog"),
-    *("load", "stats", "host", "store"),
+    *("cli", "serve", "audit", "report", "campaign", "measure", "build", "protocol", "catalog"),
+    *("load", "host", "store", "stats"),
 )
+REPORT_ROOMS = ("picture", "formats", "findings", "model")
 LINES_MAX = 400
 AGENT = SOURCE / "host" / "agent.py"  # goes to a host as one file
 
@@ -37,6 +38,17 @@ def test_no_import_points_back_up() -> None:
         for path in (SOURCE / room).rglob("*.py")
         for other in imports(path)
         if ROOMS.index(other) < place
+    ]
+    assert not upwards
+
+
+def test_no_import_points_back_up_within_reports() -> None:
+    upwards = [
+        f"{path.relative_to(SOURCE)} imports {other}"
+        for place, room in enumerate(REPORT_ROOMS)
+        for path in (SOURCE / "report" / room).rglob("*.py")
+        for other in REPORT_ROOMS[:place]
+        if f"from deadheat.report.{other}" in path.read_text()
     ]
     assert not upwards
 

@@ -23,6 +23,10 @@ pub enum Command {
 
 const HELP: &str = include_str!("help.txt");
 const DEFAULT_TIMEOUT_NS: u64 = 10_000_000_000;
+/// Rows of a series: of a run, of a slice, and the shortest that can be asked for.
+const INTERVAL_NS: u64 = 100_000_000;
+const SLICE_INTERVAL_NS: u64 = 10_000_000;
+const LEAST_INTERVAL_NS: u64 = 1_000_000;
 
 /// Reads the arguments after the program's name.
 pub fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command, String> {
@@ -72,6 +76,7 @@ struct Given {
     warmup_ns: Option<u64>,
     timeout_ns: Option<u64>,
     drain_ns: Option<u64>,
+    interval_ns: Option<u64>,
     rate_per_s: Option<f64>,
     arrival: Option<Arrival>,
     seed: Option<u64>,
@@ -88,6 +93,7 @@ struct Given {
     json: bool,
     stream: bool,
     calibrate: bool,
+    slices: bool,
     team: Option<Team>,
     null_port: Option<u16>,
     bind: Option<IpAddr>,
@@ -109,6 +115,7 @@ const WITH_VALUE: &[&str] = &[
     "--deadline",
     "--timeout",
     "--drain",
+    "--interval",
     "--requests-per-connection",
     "--pipeline",
     "--source",
@@ -141,6 +148,7 @@ impl Given {
             "--json" => &mut self.json,
             "--stream" => &mut self.stream,
             "--calibrate" => &mut self.calibrate,
+            "--slices" => &mut self.slices,
             _ => return false,
         };
         *flag = true;
@@ -155,6 +163,7 @@ impl Given {
             "--warmup" => self.warmup_ns = Some(duration::parse_ns(value)?),
             "--timeout" => self.timeout_ns = Some(duration::parse_ns(value)?),
             "--drain" => self.drain_ns = Some(duration::parse_ns(value)?),
+            "--interval" => self.interval_ns = Some(duration::parse_ns(value)?),
             "--deadline" => self.deadline_ns = Some(duration::parse_ns(value)?),
             "--rate" => self.rate_per_s = Some(number(value)?),
             "--arrival" => self.arrival = Some(arrival(value)?),
@@ -208,6 +217,12 @@ impl Given {
         if self.json && self.stream {
             return Err("--stream ends with the document; leave --json out".to_owned());
         }
+        self.check_slices()?;
+        let interval_ns =
+            self.interval_ns.unwrap_or(if self.slices { SLICE_INTERVAL_NS } else { INTERVAL_NS });
+        if interval_ns < LEAST_INTERVAL_NS {
+            return Err("--interval: must be 1ms or longer".to_owned());
+        }
         let pace = self.pace()?;
         let connections = self.connections.unwrap_or(10);
         let threads = self.threads.unwrap_or(1);
@@ -247,6 +262,7 @@ impl Given {
             warmup_ns: self.warmup_ns.unwrap_or(1_000_000_000),
             timeout_ns,
             drain_ns: self.drain_ns.unwrap_or(timeout_ns),
+            interval_ns,
             pace,
             close: self.close,
             requests_per_connection: self.requests_per_connection,
@@ -260,9 +276,25 @@ impl Given {
             json: self.json,
             stream: self.stream,
             calibrate: self.calibrate,
+            slices: self.slices,
             team: self.team,
             targets,
         })
+    }
+
+    /// A slice says on its own line how long it is, and is answered with a line.
+    fn check_slices(&self) -> Result<(), String> {
+        let others = [
+            ("-d", self.duration_ns.is_some()),
+            ("--warmup", self.warmup_ns.is_some()),
+            ("--json", self.json),
+            ("--stream", self.stream),
+            ("--calibrate", self.calibrate),
+        ];
+        match others.iter().find(|(_, given)| self.slices && *given) {
+            Some((name, _)) => Err(format!("--slices takes no {name}: each line asks for a slice")),
+            None => Ok(()),
+        }
     }
 
     fn pace(&self) -> Result<Pace, String> {

@@ -24,6 +24,14 @@ impl Backlog {
         self.end_ns = end_ns;
     }
 
+    /// Forgets what is left of the schedule, for one that goes on with the same random numbers.
+    pub fn restart(&mut self) {
+        self.head.restart();
+        self.due = self.head.clone();
+        self.end_ns = 0;
+        self.peak = 0;
+    }
+
     pub fn stop(&mut self, end_ns: u64) {
         self.end_ns = self.end_ns.min(end_ns);
     }

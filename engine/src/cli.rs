@@ -11,6 +11,7 @@ use crate::document::Document;
 use crate::null_server::{NullServer, NullServerConfig};
 use crate::phase::Phase;
 use crate::plan::Plan;
+use crate::slices::{self, Failure};
 use crate::{
     calibrate, clock, descriptors, preflight, process, report, run, signals, stream, summary,
 };
@@ -37,6 +38,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Load(config) if config.team.is_some() => match load_as_child(&config) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(INTERNAL, &error),
+        },
+        Command::Load(config) if config.slices => match slices::serve(&config) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(Failure::Preflight) => ExitCode::from(SERVER_ERRORS),
+            Err(Failure::Usage(error)) => fail(USAGE, &error),
+            Err(Failure::Internal(error)) => fail(INTERNAL, &error),
         },
         Command::Load(config) => match load(&config) {
             Ok(document) => finish(&config, &document),
@@ -65,7 +72,7 @@ fn load(config: &Config) -> Result<Document, String> {
         }
     })?;
     unsaid?;
-    let mut document = report::of_run(config, &seen, phase, &run);
+    let mut document = report::of_run(config, &seen, Some(phase), &run);
     if config.calibrate && !document.interrupted {
         let body_bytes = seen.expected[0].body.as_ref().map_or(0, Vec::len);
         let null_rate_per_s = calibrate::null_rate_per_s(config, body_bytes)?;
@@ -82,7 +89,7 @@ fn load_as_child(config: &Config) -> Result<(), String> {
 }
 
 /// Prints a line at once.
-fn say(line: &str) -> Result<(), String> {
+pub fn say(line: &str) -> Result<(), String> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| format!("stdout: {error}"))
 }

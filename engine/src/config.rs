@@ -24,6 +24,8 @@ pub struct Config {
     pub warmup_ns: u64,
     pub timeout_ns: u64,
     pub drain_ns: u64,
+    /// Length of a row of the series.
+    pub interval_ns: u64,
     pub pace: Pace,
     /// A connection per request.
     pub close: bool,
@@ -40,6 +42,8 @@ pub struct Config {
     pub json: bool,
     pub stream: bool,
     pub calibrate: bool,
+    /// Slices are asked for on the standard input.
+    pub slices: bool,
     /// Set where this process is one of several of a run.
     pub team: Option<Team>,
 }

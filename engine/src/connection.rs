@@ -39,6 +39,9 @@ pub struct Connection {
     pub issued: u64,
     /// Measured responses over all connections that used this slot.
     pub responses: u64,
+    /// Slices: how often this slot may still fail before its first answer is no longer awaited;
+    /// 0 once it is not.
+    pub attempts_left: u8,
     pub next_url: u32,
     parser: Parser,
     front: Option<Flight>,
@@ -54,6 +57,7 @@ impl Connection {
             served: 0,
             issued: 0,
             responses: 0,
+            attempts_left: 0,
             next_url,
             parser: Parser::default(),
             front: None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::backend::Backend;
 use crate::histogram::Summary;
@@ -11,7 +11,7 @@ use crate::phase::Phase;
 
 pub const SCHEMA: &str = "deadheat-load/1";
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Document {
     pub schema: String,
     pub version: String,
@@ -49,11 +49,11 @@ pub struct Document {
     pub little_law_error: Option<f64>,
     pub offered_rate_per_s: Option<f64>,
     pub backlog_peak: Option<u64>,
-    pub phases: Vec<Phase<String>>,
+    pub phases: Vec<Phase>,
     pub series: Vec<SeriesRow>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ConfigPart {
     pub connections: usize,
     pub threads: usize,
@@ -68,22 +68,25 @@ pub struct ConfigPart {
     pub pipeline: usize,
     pub timeout_s: f64,
     pub drain_s: f64,
+    pub interval_s: f64,
     pub method: String,
     pub request_body_bytes: usize,
 }
 
 /// Of the first URL.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ExpectedPart {
     pub status: u16,
     pub content_type: String,
+    /// `none`, `length`, `chunked` or `until_close`.
+    pub framing: &'static str,
     /// Absent where bodies are not compared.
     pub body_bytes: Option<usize>,
     pub head_bytes: usize,
     pub closes_unannounced: bool,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct RequestsPart {
     pub scheduled: u64,
     pub ok: u64,
@@ -91,7 +94,7 @@ pub struct RequestsPart {
     pub preflight: usize,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CalibrationPart {
     /// Rate of the same load on a null server.
     pub null_rate_per_s: f64,
@@ -99,7 +102,7 @@ pub struct CalibrationPart {
     pub share: f64,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct WarmupPart {
     pub scheduled: u64,
     pub classes: BTreeMap<String, u64>,
@@ -107,7 +110,7 @@ pub struct WarmupPart {
     pub bytes_out: u64,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ConnectionsPart {
     pub asked: usize,
     /// Most open at once.
@@ -129,7 +132,7 @@ pub struct ConnectionsPart {
     pub time_wait: Option<u64>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct LatencyPart {
     pub connect_us: Summary,
     pub first_byte_us: Summary,
@@ -140,7 +143,7 @@ pub struct LatencyPart {
     pub client_lag_us: Option<Summary>,
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ClientPart {
     pub cpu_s: f64,
     pub user_s: f64,
@@ -152,8 +155,8 @@ pub struct ClientPart {
     pub steal_share: f64,
 }
 
-/// One interval of 100 ms; the last row is what the drain brought.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// One interval; the last row is what the drain brought.
+#[derive(Clone, Debug, Serialize)]
 pub struct SeriesRow {
     /// End of the interval, from the start of measuring.
     pub at_s: f64,

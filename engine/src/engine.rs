@@ -1,6 +1,6 @@
 //! The threads of a run in this process: prepared, started together, listened to.
 
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Barrier, OnceLock};
 
 use crate::backend::Backend;
@@ -36,18 +36,11 @@ pub fn run(
     agree: impl FnOnce() -> Result<u64, String>,
     mut each: impl FnMut(Message),
 ) -> Result<(), String> {
-    let team = config.team();
-    let backend = Backend::choose(config)?;
     let (sender, receiver) = channel();
-    let workers = (team.first..team.first + team.count)
-        .map(|thread| {
-            let (session, driver) = prepare(config, plan, thread, backend)?;
-            Ok(Worker { thread, session, backend, driver, rows: sender.clone() })
-        })
-        .collect::<Result<Vec<_>, String>>()?;
+    let workers = workers(config, plan, &sender)?;
     drop(sender);
     let start = Start {
-        barrier: Barrier::new(team.count + 1),
+        barrier: Barrier::new(workers.len() + 1),
         window: OnceLock::new(),
         connect_end_ns: clock::now_ns() + config.timeout_ns,
         drain_ns: config.drain_ns,
@@ -64,6 +57,22 @@ pub fn run(
         }
         agreed.map(drop)
     })
+}
+
+/// The threads of this process, ready to be started; they send what they have to say to `rows`.
+pub fn workers<'p>(
+    config: &Config,
+    plan: &'p Plan,
+    rows: &Sender<Message>,
+) -> Result<Vec<Worker<'p>>, String> {
+    let team = config.team();
+    let backend = Backend::choose(config)?;
+    (team.first..team.first + team.count)
+        .map(|thread| {
+            let (session, driver) = prepare(config, plan, thread, backend)?;
+            Ok(Worker { thread, session, backend, driver, rows: rows.clone() })
+        })
+        .collect()
 }
 
 /// The measured window of a load that starts then.

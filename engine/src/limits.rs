@@ -1,9 +1,9 @@
 //! Signs that the client, not the server, set the figures.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// One sign, with what was read, what is allowed, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
     pub code: String,
     pub reading: f64,

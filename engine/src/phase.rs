@@ -1,12 +1,12 @@
 //! The parts of a run, stamped.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// One part of a run, CLOCK_MONOTONIC nanoseconds.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Phase<N = &'static str> {
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Phase {
     /// `preflight`, `connect`, `warmup`, `measure`, `drain` or `close`.
-    pub name: N,
+    pub name: &'static str,
     pub start_ns: u64,
     pub end_ns: u64,
 }

@@ -17,6 +17,7 @@ pub struct Plan {
     pub requests_per_connection: u64,
     pub pipeline: usize,
     pub timeout_ns: u64,
+    pub interval_ns: u64,
 }
 
 impl Plan {
@@ -33,6 +34,7 @@ impl Plan {
             },
             pipeline: config.pipeline,
             timeout_ns: config.timeout_ns,
+            interval_ns: config.interval_ns,
         }
     }
 

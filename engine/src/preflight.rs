@@ -25,6 +25,7 @@ pub struct Preflight {
     pub expected: Vec<Expected>,
     /// Of the first URL's response.
     pub head_bytes: usize,
+    pub framing: Framing,
     /// The server closed after a response that did not say so.
     pub closes_unannounced: bool,
 }
@@ -32,7 +33,12 @@ pub struct Preflight {
 /// Sends one request to each URL; the error names the URL and what was wrong.
 pub fn run(config: &Config) -> Result<Preflight, String> {
     let book = RequestBook::new(config);
-    let mut seen = Preflight { expected: Vec::new(), head_bytes: 0, closes_unannounced: false };
+    let mut seen = Preflight {
+        expected: Vec::new(),
+        head_bytes: 0,
+        framing: Framing::None,
+        closes_unannounced: false,
+    };
     for (url, target) in config.targets.iter().enumerate() {
         let about = |error: String| format!("preflight of {}: {error}", target.url);
         let request = book.bytes(book.range(url, 1));
@@ -43,6 +49,7 @@ pub fn run(config: &Config) -> Result<Preflight, String> {
         seen.closes_unannounced |= !answer.closes && stream.is_closed();
         if url == 0 {
             seen.head_bytes = answer.head_bytes;
+            seen.framing = answer.framing;
         }
     }
     Ok(seen)
@@ -107,6 +114,7 @@ struct Answer {
     media_type: Vec<u8>,
     body: Vec<u8>,
     head_bytes: usize,
+    framing: Framing,
     closes: bool,
 }
 
@@ -130,7 +138,7 @@ impl Answer {
             }
             input.bytes.drain(..head_bytes);
             let body = input.body(stream, framing)?;
-            return Ok(Self { status, media_type, body, head_bytes, closes });
+            return Ok(Self { status, media_type, body, head_bytes, framing, closes });
         }
     }
 

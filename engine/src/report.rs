@@ -19,11 +19,12 @@ use crate::signals;
 use crate::tally::Tally;
 use crate::usage::{ThreadUsage, time_wait_sockets};
 
-/// The document of a finished run; `preflight_phase` is when the preflight was.
+/// The document of a finished run, or of a slice, which has no preflight of its own;
+/// `preflight_phase` is when the preflight was.
 pub fn of_run(
     config: &Config,
     preflight: &Preflight,
-    preflight_phase: Phase,
+    preflight_phase: Option<Phase>,
     run: &Run,
 ) -> Document {
     let [warmup, tally] = &run.tallies;
@@ -35,7 +36,10 @@ pub fn of_run(
     document.requests = RequestsPart {
         scheduled: tally.scheduled,
         ok: tally.count(Class::Ok),
-        preflight: config.targets.len() * preflights(run.processes),
+        preflight: match preflight_phase {
+            Some(_) => config.targets.len() * preflights(run.processes),
+            None => 0,
+        },
     };
     document.elapsed_s = seconds(run.elapsed_ns);
     document.rate_per_s = per_second(document.requests.ok, document.elapsed_s);
@@ -60,8 +64,7 @@ pub fn of_run(
     } else {
         document.little_law_error = little_law_error(config, run);
     }
-    let phases = std::iter::once(&preflight_phase).chain(&run.phases);
-    document.phases = phases.map(named).collect();
+    document.phases = preflight_phase.into_iter().chain(run.phases.iter().copied()).collect();
     document.series = run.rows.iter().filter(|row| row.at_ns > 0).map(series_row).collect();
     document.limits = readings(config, run, &document).limits();
     document
@@ -148,17 +151,19 @@ fn config_part(config: &Config) -> ConfigPart {
         pipeline: config.pipeline,
         timeout_s: seconds(config.timeout_ns),
         drain_s: seconds(config.drain_ns),
+        interval_s: seconds(config.interval_ns),
         method: config.method.clone(),
         request_body_bytes: config.body.len(),
     }
 }
 
-fn expected_part(preflight: &Preflight) -> ExpectedPart {
+pub fn expected_part(preflight: &Preflight) -> ExpectedPart {
     let first = &preflight.expected[0];
     let media_type = first.media_type.as_deref().unwrap_or_default();
     ExpectedPart {
         status: first.status,
         content_type: String::from_utf8_lossy(media_type).into_owned(),
+        framing: preflight.framing.name(),
         body_bytes: first.body.as_ref().map(Vec::len),
         head_bytes: preflight.head_bytes,
         closes_unannounced: preflight.closes_unannounced,
@@ -227,9 +232,11 @@ fn latency_part(config: &Config, run: &Run) -> LatencyPart {
 fn client_part(run: &Run) -> ClientPart {
     let total =
         |of: fn(&ThreadUsage) -> u64| -> u64 { run.usage.iter().map(|[_, whole]| of(whole)).sum() };
+    // Of no time, after a signal in the warm-up, there is no share.
+    let measured = run.elapsed_ns > 0;
     let share = |of: fn(&ThreadUsage) -> u64| {
-        let shares = run.usage.iter().map(|[window, _]| of(window) as f64 / wall(window));
-        shares.fold(0.0, f64::max)
+        let windows = run.usage.iter().filter(|_| measured).map(|[window, _]| window);
+        windows.map(|window| of(window) as f64 / wall(window)).fold(0.0, f64::max)
     };
     let cpu_s = seconds(total(|usage| usage.cpu_ns()));
     let requests = run.tallies[1].scheduled;
@@ -284,10 +291,6 @@ pub fn series_row(row: &Row) -> SeriesRow {
         client_cpu_s: seconds(row.cpu_ns),
         service_us_mean: row.service_us_mean(),
     }
-}
-
-fn named(phase: &Phase) -> Phase<String> {
-    Phase { name: phase.name.to_owned(), start_ns: phase.start_ns, end_ns: phase.end_ns }
 }
 
 pub fn seconds(ns: u64) -> f64 {

@@ -20,6 +20,18 @@ pub enum Framing {
     UntilClose,
 }
 
+impl Framing {
+    /// As the outputs name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Length(_) => "length",
+            Self::Chunked => "chunked",
+            Self::UntilClose => "until_close",
+        }
+    }
+}
+
 /// What a response head says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head<'b> {

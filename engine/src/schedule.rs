@@ -51,6 +51,13 @@ impl Arrivals {
         self.start_ns = start_ns;
     }
 
+    /// Begins anew, with other random numbers than so far.
+    pub fn restart(&mut self) {
+        self.count = 0;
+        self.elapsed_ns = 0.0;
+        self.draw();
+    }
+
     /// When the next request is wanted.
     pub fn next_ns(&self) -> u64 {
         self.start_ns + self.offset_ns()

@@ -1,4 +1,4 @@
-//! The run in rows of 100 ms: each thread sends its own, one collector adds them up.
+//! The run in rows of one interval each: each thread sends its own, one collector adds them up.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::classes::Class;
 use crate::session::Session;
 use crate::tally::Tally;
-
-pub const ROW_NS: u64 = 100_000_000;
 
 /// What happened in one interval; counts are of the interval, `open_connections` of its end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

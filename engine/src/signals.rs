@@ -1,23 +1,52 @@
 //! SIGINT and SIGTERM end a run early: the first stops the load, the second the wait for answers.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 static RECEIVED: AtomicU32 = AtomicU32::new(0);
+/// An eventfd that each signal is written to; -1 where none was asked for.
+static EVENT: AtomicI32 = AtomicI32::new(-1);
 
 extern "C" fn note(_signal: libc::c_int) {
     RECEIVED.fetch_add(1, Ordering::Relaxed);
+    let event = EVENT.load(Ordering::Relaxed);
+    if event >= 0 {
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: write may be called in a handler, and `one` has as many bytes as it says. The
+        // error number of what was interrupted is put back.
+        unsafe {
+            let errno = *libc::__errno_location();
+            libc::write(event, one.as_ptr().cast(), one.len());
+            *libc::__errno_location() = errno;
+        }
+    }
 }
 
 /// Counts the two signals from now on.
 pub fn install() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: the handler only adds to an atomic, and zeroes are a valid sigaction.
+        // SAFETY: the handler only adds to an atomic and writes to a descriptor, and zeroes are a
+        // valid sigaction.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = note as extern "C" fn(libc::c_int) as usize;
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
     }
+}
+
+/// A descriptor that can be read once a signal has come, for as long as the process lives.
+pub fn event() -> Result<RawFd, String> {
+    // SAFETY: no pointers are passed.
+    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+    if fd < 0 {
+        return Err(format!("eventfd failed: {}", std::io::Error::last_os_error()));
+    }
+    EVENT.store(fd, Ordering::Relaxed);
+    if received() > 0 {
+        note(0);
+    }
+    Ok(fd)
 }
 
 #[inline]

@@ -1,4 +1,4 @@
-//! The NDJSON of `--stream`: a `start` line, a `row` every 100 ms, and the document as `end`.
+//! The NDJSON of `--stream`: a `start` line, a `row` every interval, and the document as `end`.
 
 use std::collections::BTreeMap;
 

@@ -1,23 +1,29 @@
 //! One client thread: connect, wait for the others, load, drain.
 
-use std::sync::mpsc::Sender;
-use std::sync::{Barrier, OnceLock};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Barrier, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Backend;
 use crate::clock;
 use crate::driver::Driver;
+use crate::engine::share;
 use crate::links::Links;
-use crate::series::{ROW_NS, Row};
-use crate::session::{Session, Window};
+use crate::meter::Meter;
+use crate::row_log::RowLog;
+use crate::series::Row;
+use crate::session::{Counts, Session, Window};
 use crate::signals;
+use crate::slice::{AGREE_POLL_NS, Moment, Slice};
 use crate::tally::Tally;
 use crate::usage::ThreadUsage;
 
 /// Longest drain after a signal.
 const SIGNAL_DRAIN_NS: u64 = 500_000_000;
 const CONNECT_POLL_NS: u64 = 50_000_000;
+/// A driver takes this many events in a turn, or as many as it has connections.
+const MIN_EVENTS: usize = 1024;
 
 /// What the threads of a run meet at.
 pub struct Start {
@@ -62,35 +68,133 @@ impl Worker<'_> {
     /// Sends rows while it runs, and the outcome last.
     pub fn run(mut self, start: &Start) {
         set_timer_slack();
-        let connected = self.connect(start.connect_end_ns);
+        let connected = self.driver.begin().and_then(|()| {
+            let end_ns = start.connect_end_ns;
+            self.drive(CONNECT_POLL_NS, |session, now_ns| {
+                session.is_connected() || now_ns >= end_ns
+            })
+        });
         start.barrier.wait();
         start.barrier.wait();
         let outcome = match start.window.get() {
             Some(window) => connected.and_then(|()| self.load(*window, start.drain_ns)),
             None => Err("the run has no window".to_owned()),
         };
+        self.end(outcome);
+    }
+
+    /// Keeps its connections and loads slice after slice, until there are no more to come.
+    pub fn serve(
+        mut self,
+        connected: &Sender<Result<Counts, String>>,
+        slices: Receiver<Arc<Slice>>,
+    ) {
+        set_timer_slack();
+        let timeout_ns = self.session.plan().timeout_ns;
+        let counts = self
+            .driver
+            .begin()
+            .and_then(|()| self.connect(clock::now_ns() + timeout_ns))
+            .map(|()| self.session.take_counts());
+        // Who waits for this has failed where it cannot be sent, and sends no slices.
+        let _ = connected.send(counts);
+        for slice in slices {
+            let outcome = self.slice(&slice);
+            if outcome.is_err() {
+                slice.give_up(clock::now_ns());
+            }
+            self.end(outcome);
+        }
+    }
+
+    fn end(&self, outcome: Result<Outcome, String>) {
         let end = Message::End { thread: self.thread, outcome: Box::new(outcome) };
         // Without a collector there is nobody left to tell.
         let _ = self.rows.send(end);
     }
 
+    fn slice(&mut self, slice: &Slice) -> Result<Outcome, String> {
+        self.session.prepare(slice.timeout_ns);
+        if slice.renew {
+            self.driver.renew(&mut self.session, clock::now_ns())?;
+        }
+        self.take_what_came_meanwhile()?;
+        self.connect(clock::now_ns() + slice.timeout_ns)?;
+        let load_ns = self.agree(&slice.load, |_, _| true)?;
+        let window = self.discard(slice, load_ns)?;
+        let outcome = self.load(window, slice.drain_ns)?;
+        self.driver.turn(&mut self.session, clock::now_ns())?;
+        Ok(outcome)
+    }
+
+    /// Closes and bytes of the time between slices, with no request out: none is an error.
+    fn take_what_came_meanwhile(&mut self) -> Result<(), String> {
+        // A server that closes all that is opened would go on forever.
+        for _ in 0..=self.session.slots() / MIN_EVENTS {
+            if !self.driver.turn(&mut self.session, clock::now_ns())? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens what is to be open ahead of the load.
     fn connect(&mut self, end_ns: u64) -> Result<(), String> {
-        self.driver.begin()?;
+        self.drive(AGREE_POLL_NS, |session, now_ns| session.is_connected() || now_ns >= end_ns)
+    }
+
+    /// Loads without measuring until each slot had its answer; the window that is measured then.
+    fn discard(&mut self, slice: &Slice, load_ns: u64) -> Result<Window, String> {
+        self.session.begin(Window { load_ns, measure_ns: u64::MAX, end_ns: u64::MAX });
+        let wanted = share(slice.discard_requests, slice.threads, self.thread) as u64;
+        let (least_ns, most_ns) = (load_ns + slice.discard_ns, load_ns + slice.timeout_ns);
+        let measure_ns = self.agree(&slice.measure, |session, now_ns| {
+            let settled = session.is_settled() && session.tallies[0].classed() >= wanted;
+            now_ns >= least_ns.max(most_ns) || now_ns >= least_ns && settled
+        })?;
+        Ok(Window { load_ns, measure_ns, end_ns: measure_ns + slice.duration_ns })
+    }
+
+    /// Goes on until this thread is ready and all others are; the moment from which that holds,
+    /// or now where a signal came first.
+    fn agree(
+        &mut self,
+        moment: &Moment,
+        is_ready: impl Fn(&Session, u64) -> bool,
+    ) -> Result<u64, String> {
+        let mut arrived = false;
+        self.drive(AGREE_POLL_NS, |session, now_ns| {
+            if !arrived && is_ready(session, now_ns) {
+                arrived = true;
+                moment.arrive(now_ns);
+            }
+            moment.agreed_ns().is_some()
+        })?;
+        Ok(moment.agreed_ns().unwrap_or_else(clock::now_ns))
+    }
+
+    /// Goes on until it is `done` or a signal comes, which is looked for every `poll_ns`.
+    fn drive(
+        &mut self,
+        poll_ns: u64,
+        mut done: impl FnMut(&Session, u64) -> bool,
+    ) -> Result<(), String> {
         loop {
             let now_ns = clock::now_ns();
             self.driver.launch(&mut self.session, now_ns)?;
-            if self.session.is_connected() || now_ns >= end_ns || signals::received() > 0 {
+            if done(&self.session, now_ns) || signals::received() > 0 {
                 return Ok(());
             }
             self.driver.expire(&mut self.session, now_ns)?;
-            self.driver.turn(&mut self.session, now_ns + CONNECT_POLL_NS)?;
+            let wake_ns = self.session.next_wake_ns(now_ns).min(now_ns + poll_ns);
+            self.driver.turn(&mut self.session, wake_ns)?;
         }
     }
 
     fn load(&mut self, window: Window, drain_ns: u64) -> Result<Outcome, String> {
         self.session.begin(window);
         let mut meter = Meter::new(window);
-        let mut log = RowLog::new(window);
+        let mut log = RowLog::new(window, self.session.plan().interval_ns);
         let mut give_up_ns = window.end_ns + drain_ns;
         let mut signals_seen = 0;
         let (mut looked_ns, mut only_looked) = (window.load_ns, false);
@@ -119,106 +223,19 @@ impl Worker<'_> {
             (looked_ns, only_looked) = (now_ns, wake_ns <= now_ns && !sent && !brought);
         }
         let ended_ns = clock::now_ns();
-        self.session.finish(ended_ns);
+        self.driver.finish(&mut self.session, ended_ns)?;
         log.send(&self.session, self.thread, &self.rows, ended_ns)?;
+        let counts = self.session.take_counts();
         Ok(Outcome {
             backend: self.backend,
-            tallies: std::mem::take(&mut self.session.tallies),
-            links: self.session.links.clone(),
-            responses: self.session.responses().collect(),
-            backlog_peak: self.session.backlog_peak(),
+            tallies: counts.tallies,
+            links: counts.links,
+            responses: counts.responses,
+            backlog_peak: counts.backlog_peak,
             usage: meter.finish(),
             stopped_ns: self.session.window().end_ns,
             ended_ns,
         })
-    }
-}
-
-/// Reads the thread's usage as the bounds of the measured window pass.
-struct Meter {
-    usage: [Option<ThreadUsage>; 2],
-    next_ns: u64,
-    polled_ns: u64,
-}
-
-impl Meter {
-    fn new(window: Window) -> Self {
-        Self { usage: [None, None], next_ns: window.measure_ns, polled_ns: 0 }
-    }
-
-    #[inline]
-    fn pass(&mut self, now_ns: u64, window: Window) {
-        if now_ns < self.next_ns.min(window.end_ns) {
-            return;
-        }
-        self.next_ns = match self.usage {
-            [None, _] => {
-                self.usage[0] = Some(ThreadUsage::read(self.polled_ns));
-                window.end_ns
-            }
-            [_, None] => {
-                self.usage[1] = Some(ThreadUsage::read(self.polled_ns));
-                u64::MAX
-            }
-            _ => u64::MAX,
-        };
-    }
-
-    fn finish(self) -> [ThreadUsage; 3] {
-        let last = ThreadUsage::read(self.polled_ns);
-        let first = self.usage[0].unwrap_or(last);
-        [first, self.usage[1].unwrap_or(last), last]
-    }
-}
-
-/// Sends a row when an interval is over.
-struct RowLog {
-    window: Window,
-    tick: i64,
-    next_ns: u64,
-    measured: bool,
-    before: Row,
-}
-
-impl RowLog {
-    fn new(window: Window) -> Self {
-        let warmup_ns = window.measure_ns - window.load_ns;
-        let rows = warmup_ns.div_ceil(ROW_NS);
-        let before = Row { cpu_ns: clock::thread_cpu_ns(), ..Row::default() };
-        let mut log = Self { window, tick: 1 - rows as i64, next_ns: 0, measured: false, before };
-        log.next_ns = log.end_of(log.tick);
-        log
-    }
-
-    /// When an interval ends: interval 0 ends as measuring starts.
-    fn end_of(&self, tick: i64) -> u64 {
-        self.window.measure_ns.saturating_add_signed(tick * ROW_NS as i64)
-    }
-
-    fn send(
-        &mut self,
-        session: &Session,
-        thread: usize,
-        rows: &Sender<Message>,
-        now_ns: u64,
-    ) -> Result<(), String> {
-        let cpu_ns = clock::thread_cpu_ns();
-        if self.tick > 0 && !self.measured {
-            self.measured = true;
-            self.before = Row { cpu_ns: self.before.cpu_ns, ..Row::default() };
-        }
-        let totals = Row::totals(session, self.measured, cpu_ns);
-        let end_ns = self.next_ns.min(now_ns);
-        let row = totals.since(&self.before, end_ns as i64 - self.window.measure_ns as i64);
-        self.before = totals;
-        let message = Message::Row { thread, tick: self.tick, row: Box::new(row) };
-        rows.send(message).map_err(|_| "the collector is gone".to_owned())?;
-        self.tick += 1;
-        while self.end_of(self.tick) <= now_ns {
-            self.tick += 1;
-        }
-        self.next_ns = self.end_of(self.tick);
-        Ok(())
     }
 }
 

@@ -7,5 +7,7 @@ mod closing;
 mod faults;
 #[path = "runs.rs"]
 mod runs;
+#[path = "slices.rs"]
+mod slices;
 #[path = "well_behaved.rs"]
 mod well_behaved;

@@ -10,6 +10,7 @@ use deadheat_load::expected::Expected;
 use deadheat_load::links::Links;
 use deadheat_load::phase::Phase;
 use deadheat_load::preflight::Preflight;
+use deadheat_load::response::Framing;
 use deadheat_load::run::Run;
 use deadheat_load::tally::Tally;
 use deadheat_load::usage::ThreadUsage;
@@ -56,10 +57,14 @@ fn document(args: &[&str], run: &Run) -> Document {
         body: Some(b"ok".to_vec()),
         to_head_request: false,
     };
-    let preflight =
-        Preflight { expected: vec![expected], head_bytes: 40, closes_unannounced: false };
+    let preflight = Preflight {
+        expected: vec![expected],
+        head_bytes: 40,
+        framing: Framing::Length(2),
+        closes_unannounced: false,
+    };
     let phase = Phase { name: "preflight", start_ns: 0, end_ns: 1 };
-    report::of_run(&config(args), &preflight, phase, run)
+    report::of_run(&config(args), &preflight, Some(phase), run)
 }
 
 fn codes(document: &Document) -> Vec<&str> {
@@ -125,6 +130,16 @@ fn the_busiest_and_the_most_hindered_thread_are_judged() {
     assert_eq!((client.busiest_thread_share, client.run_wait_share), (0.5, 0.25));
     assert_eq!((client.cpu_s, client.cpu_us_per_request), (2.75, Some(2750.0)));
     assert_eq!(codes(&document), ["run_wait"]);
+}
+
+/// Once, a signal in the warm-up could make the client look busy for all of an empty window.
+#[test]
+fn shares_of_an_empty_window_are_zero() {
+    let usage = ThreadUsage { at_ns: 1, user_ns: 1000, wait_ns: 1000, ..ThreadUsage::default() };
+    let document = document(&[], &Run { usage: vec![[usage, usage]], elapsed_ns: 0, ..run() });
+    let client = &document.client;
+    assert_eq!((client.busiest_thread_share, client.run_wait_share), (0.0, 0.0));
+    assert_eq!(codes(&document), [""; 0]);
 }
 
 /// Once, every open loop of more than 16,000 requests a second was told to use more threads.

@@ -56,7 +56,7 @@ fn what_began_in_the_warm_up_stays_there() {
     assert_eq!(measured.bytes_out, 2 * request);
     assert_eq!(warmup.bytes_in, ANSWER.len() as u64);
     assert_eq!((warmup.connect.count(), measured.connect.count()), (1, 0));
-    assert_eq!(session.responses().collect::<Vec<_>>(), [1], "measured responses");
+    assert_eq!(session.take_counts().responses, [1], "measured responses");
 }
 
 #[test]
@@ -202,6 +202,16 @@ fn a_driver_is_back_when_a_phase_ends() {
     assert_eq!(session.next_wake_ns(LOAD - MS), LOAD);
     assert_eq!(session.overdue(END - MS), None);
     assert_eq!(session.next_wake_ns(END - MS), END);
+}
+
+/// Once, a driver polled without rest while the last answers were awaited.
+#[test]
+fn driver_sleeps_while_answers_are_awaited_at_the_end() {
+    let plan = plan(&["--timeout", "1s"]);
+    let mut session = closed(&plan, 1);
+    connect(&mut session, END - MS);
+    assert_eq!(session.overdue(END + MS), None);
+    assert_eq!(session.next_wake_ns(END + MS), END + MS + 50 * MS, "the next look for timeouts");
 }
 
 #[test]

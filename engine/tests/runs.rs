@@ -9,6 +9,7 @@ use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
+use common::schema::assert_follows_schema;
 use common::{GOOD, Reply, Server, Then, assert_all_in, class, load};
 use serde_json::Value;
 
@@ -259,8 +260,6 @@ fn rows_add_up_to_the_document() {
 
 #[test]
 fn documents_follow_the_schema() {
-    let text = include_str!("../../docs/engine-schema.json");
-    let schema: Value = serde_json::from_str(text).unwrap();
     let server = good_server();
     let faulty = Server::start(|nth| match nth.of_server {
         0 => Reply::new(GOOD, Then::Keep, "preflight"),
@@ -276,52 +275,7 @@ fn documents_follow_the_schema() {
         (&"http://127.0.0.1:1/".to_owned(), &[]),
     ] {
         let (document, _) = load(url, args);
-        check(&schema, &schema, &document, "document");
-    }
-}
-
-/// The part of JSON Schema that the schema uses: every property is known and required.
-fn check(root: &Value, schema: &Value, value: &Value, at: &str) {
-    if let Some(reference) = schema["$ref"].as_str() {
-        let name = reference.strip_prefix("#/$defs/").unwrap();
-        return check(root, &root["$defs"][name], value, at);
-    }
-    if let Some(choices) = schema["anyOf"].as_array() {
-        let choice = choices.iter().find(|choice| (choice["type"] == "null") == value.is_null());
-        return check(root, choice.unwrap(), value, at);
-    }
-    let kind = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    let kinds = match &schema["type"] {
-        Value::Array(kinds) => kinds.clone(),
-        kind => vec![kind.clone()],
-    };
-    let fits =
-        kinds.iter().any(|wanted| wanted == kind || (wanted == "number" && kind == "integer"));
-    assert!(fits, "{at} is {kind}, the schema says {kinds:?}");
-    if let Some(choices) = schema["enum"].as_array() {
-        assert!(choices.contains(value), "{at} is {value}, not one of {choices:?}");
-    }
-    for (n, item) in value.as_array().into_iter().flatten().enumerate() {
-        check(root, &schema["items"], item, &format!("{at}[{n}]"));
-    }
-    if let Some(object) = value.as_object() {
-        for name in schema["required"].as_array().into_iter().flatten() {
-            assert!(object.contains_key(name.as_str().unwrap()), "{at} has no {name}");
-        }
-        for (name, member) in object {
-            let of_name = &schema["properties"][name];
-            let schema = if of_name.is_null() { &schema["additionalProperties"] } else { of_name };
-            assert!(schema.is_object(), "{at}.{name} is not in the schema");
-            check(root, schema, member, &format!("{at}.{name}"));
-        }
+        assert_follows_schema(&document, "document");
     }
 }
 

@@ -111,6 +111,8 @@ fn plan(pace: Pace) -> Plan {
         json: false,
         stream: false,
         calibrate: false,
+        interval_ns: SECOND,
+        slices: false,
         team: None,
     };
     let expected = Expected {

@@ -31,25 +31,25 @@ def test_a_replay_ranks_by_its_own_aggregate(aggregate: str, now: float) -> None
 
 
 def test_a_row_without_a_figure_says_why() -> None:
-    rivals = [
+    contenders = [
         contender("A", [], fault="it could not be built\nlog"),
         contender("B", [], trials=(trial(None),)),
     ]
-    (level,) = set_beside(replay(rivals, missing={"C": "no server"}), PUBLISHED)
+    (level,) = set_beside(replay(contenders, missing={"C": "no server"}), PUBLISHED)
     told = {line.row: line.why for line in level.lines}
     assert told == {"A": "it could not be built", "B": "it died", "C": "no server", "D": told["D"]}
     assert level.agreement is None
 
 
 def test_equal_rates_share_the_better_rank() -> None:
-    rivals = [contender("A", [100]), contender("B", [200]), contender("C", [200])]
-    (level,) = set_beside(replay(rivals), PUBLISHED)
+    contenders = [contender("A", [100]), contender("B", [200]), contender("C", [200])]
+    (level,) = set_beside(replay(contenders), PUBLISHED)
     assert [line.rank_now for line in level.lines if line.rank_now] == [3, 1, 1]
 
 
 def test_of_two_contenders_for_a_row_the_faster_stands_for_it() -> None:
-    rivals = [contender("A", [100], name="slow"), contender("A", [200], name="fast")]
-    (level,) = set_beside(replay(rivals), PUBLISHED)
+    contenders = [contender("A", [100], name="slow"), contender("A", [200], name="fast")]
+    (level,) = set_beside(replay(contenders), PUBLISHED)
     assert level.lines[0].contender == "fast"
 
 

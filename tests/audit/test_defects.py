@@ -5,15 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.audit import (
-    defects_aggregate,
-    defects_connections,
-    defects_counting,
-    defects_limits,
-    defects_rows,
-)
 from deadheat.audit.case import Case, Defect
-from deadheat.audit.defects import FAMILIES, find_defects
+from deadheat.audit.defects import aggregate, connections, counting, limits, rows
+from deadheat.audit.defects.all import FAMILIES, find_defects
 from deadheat.protocol import load_protocol
 from deadheat.protocol.figures import shipped_figures
 from tests.audit.made import case, contender, figure, protocol, replay, trial
@@ -38,24 +32,24 @@ def test_a_clean_comparison_has_none(family: Callable[[Case], Iterator[Defect]])
 
 def test_read_errors_as_many_as_requests_are_closed_connections() -> None:
     published = [figure("A", 400, requests=4000, errors_read=3999), figure("B", 200)]
-    rivals = [contender("A", [100]), contender("B", [50], card={"keep_alive": False})]
-    found = only(defects_connections.per_connection(case(rivals, published)))
+    contenders = [contender("A", [100]), contender("B", [50], behavior={"keep_alive": False})]
+    found = only(connections.per_connection(case(contenders, published)))
     assert found.rows == ("A", "B")
     assert "then 3,999 read errors in 4,000 requests" in found.found
     assert "B: ours closes after each response" in found.found
 
 
 def test_a_protocol_of_a_connection_per_request_measures_all_alike() -> None:
-    rivals = [contender("A", [100], card={"keep_alive": False})]
-    made = case(rivals, [figure("A", 400)], protocol=protocol(keep_alive=False))
-    assert list(defects_connections.per_connection(made)) == []
+    contenders = [contender("A", [100], behavior={"keep_alive": False})]
+    made = case(contenders, [figure("A", 400)], protocol=protocol(keep_alive=False))
+    assert list(connections.per_connection(made)) == []
 
 
 def test_dropped_connections_are_unserved() -> None:
     starved = trial(100, gates_failed={"listen_drops": 123.0})
-    rivals = [contender("A", [], trials=(starved,)), contender("B", [50])]
+    contenders = [contender("A", [], trials=(starved,)), contender("B", [50])]
     published = [figure("A", 400), figure("B", 200, errors_timeout=3)]
-    found = only(defects_connections.unserved(case(rivals, published)))
+    found = only(connections.unserved(case(contenders, published)))
     assert found.rows == ("A", "B")
     assert "A at 100: now up to 123 connections dropped" in found.found
     assert "B at 100: then 3 timeouts" in found.found
@@ -64,7 +58,7 @@ def test_dropped_connections_are_unserved() -> None:
 def test_unequal_workers_are_weighed_by_the_cpu_they_used() -> None:
     four = contender("A", [], workers=4, trials=(trial(200, cpus_used=4.0),))
     found = only(
-        defects_rows.workers(case([four, contender("B", [100])], [figure("A", 4), figure("B", 2)]))
+        rows.workers(case([four, contender("B", [100])], [figure("A", 4), figure("B", 2)]))
     )
     assert "1: B; 4: A" in found.found
     assert "between 1.00 CPUs (B) and 4.00 (A)" in found.changes
@@ -76,8 +70,8 @@ def test_unequal_payloads_then_and_now() -> None:
         figure("A", 4, requests=10, bytes_read=800.0),
         figure("B", 2, requests=10, bytes_read=2000.0),
     ]
-    rivals = [contender("A", [1], card={"head_bytes": 60}), contender("B", [2])]
-    found = only(defects_rows.payload(case(rivals, published)))
+    contenders = [contender("A", [1], behavior={"head_bytes": 60}), contender("B", [2])]
+    found = only(rows.payload(case(contenders, published)))
     assert "a response then took 80 bytes (A) to 200 (B)" in found.found
     assert "the head of ours takes 60 bytes (A) to 100 (B)" in found.found
 
@@ -90,7 +84,7 @@ def test_a_rate_of_exceptions_is_no_rate() -> None:
         shipped_figures(HERE, "landshark-2009"),
         raw,
     )
-    found = only(defects_counting.errors_counted(made))
+    found = only(counting.errors_counted(made))
     assert "Jetty 6" in found.rows
     assert "then Jetty 6 at 1,000, repetition 3: 1,398 requests/s printed, 360" in found.found
 
@@ -98,8 +92,8 @@ def test_a_rate_of_exceptions_is_no_rate() -> None:
 def test_failures_of_today_are_told_read_errors_apart() -> None:
     failing = trial(100, errors={"exceptions": 50})
     closing = trial(100, errors={"read": 1000})
-    rivals = [contender("A", [], trials=(failing,)), contender("B", [], trials=(closing,))]
-    found = only(defects_counting.errors_counted(case(rivals, [figure("A", 4), figure("B", 2)])))
+    contenders = [contender("A", [], trials=(failing,)), contender("B", [], trials=(closing,))]
+    found = only(counting.errors_counted(case(contenders, [figure("A", 4), figure("B", 2)])))
     assert found.rows == ("A",)
     assert "50 of 1,000 failed" in found.found
 
@@ -111,27 +105,27 @@ def test_the_cap_that_ab_implies() -> None:
         shipped_figures(HERE, "landshark-2009"),
         shipped_figures(HERE, "landshark-2009-repetitions"),
     )
-    found = only(defects_counting.request_cap(made))
+    found = only(counting.request_cap(made))
     assert found.rows == ("Fapws", "Tornado")
     assert "10 repetitions of Fapws" in found.found
     assert "within 10 s: Tornado" in found.found
 
 
 def test_the_best_of_three_flatters_scatter() -> None:
-    rivals = [contender("A", [100, 100, 150]), contender("B", [110, 110, 110])]
-    found = only(defects_aggregate.best_of(case(rivals, [figure("A", 4), figure("B", 2)])))
+    contenders = [contender("A", [100, 100, 150]), contender("B", [110, 110, 110])]
+    found = only(aggregate.best_of(case(contenders, [figure("A", 4), figure("B", 2)])))
     assert "in A 50.0 %" in found.found
     assert "0.85 standard deviations" in found.changes
     assert "tau-b -1.00" in found.changes
 
 
 def test_one_sample_of_three_may_have_decided_the_order() -> None:
-    rivals = [contender("A", [100, 110, 105]), contender("B", [50, 55, 52])]
+    contenders = [contender("A", [100, 110, 105]), contender("B", [50, 55, 52])]
     published = [figure("A", 104), figure("B", 100), figure("C", 50)]
-    made = case(rivals, published, protocol=protocol(origin={"aggregate_stated": False}))
-    found = only(defects_aggregate.one_sample(made))
+    made = case(contenders, published, protocol=protocol(origin={"aggregate_stated": False}))
+    found = only(aggregate.one_sample(made))
     assert "10.0 % apart" in found.found
-    assert "1 of 2 neighbouring pairs" in found.changes
+    assert "1 of 2 neighboring pairs" in found.changes
 
 
 def test_a_dropped_trial_and_a_misprint_are_told_apart() -> None:
@@ -141,10 +135,7 @@ def test_a_dropped_trial_and_a_misprint_are_told_apart() -> None:
         shipped_figures(HERE, "landshark-2009"),
         shipped_figures(HERE, "landshark-2009-repetitions"),
     )
-    found = {
-        (one.code, one.rows[0], one.connections[0]): one
-        for one in defects_aggregate.wrong_mean(made)
-    }
+    found = {(one.code, one.rows[0], one.connections[0]): one for one in aggregate.wrong_mean(made)}
     dropped = found["dropped_trial", "modwsgi", 20_000]
     assert "repetition 3 of 4 is left out" in dropped.changes
     assert ("misprint", "PHP 5", 10_000) in found
@@ -153,31 +144,31 @@ def test_a_dropped_trial_and_a_misprint_are_told_apart() -> None:
 
 
 def test_neighbours_within_their_scatter_are_unresolved() -> None:
-    rivals = [contender("A", [100, 110, 90]), contender("B", [101, 111, 91])]
-    found = only(defects_aggregate.unresolved(case(rivals, [figure("A", 4), figure("B", 2)])))
+    contenders = [contender("A", [100, 110, 90]), contender("B", [101, 111, 91])]
+    found = only(aggregate.unresolved(case(contenders, [figure("A", 4), figure("B", 2)])))
     assert "in the replay 1 of 1" in found.found
 
 
 def test_a_slow_first_repetition_is_a_cold_start() -> None:
-    rivals = [contender("A", [50, 100, 102]), contender("B", [100, 100, 101])]
-    found = only(defects_aggregate.cold_start(case(rivals, [figure("A", 4), figure("B", 2)])))
+    contenders = [contender("A", [50, 100, 102]), contender("B", [100, 100, 101])]
+    found = only(aggregate.cold_start(case(contenders, [figure("A", 4), figure("B", 2)])))
     assert found.rows == ("A",)
     assert "in 1 of 2 rows" in found.found
 
 
 def test_a_tie_at_the_top_that_more_connections_part_is_the_closed_loops() -> None:
     made = Case.of(replay([]), shipped_figures(HERE, "kzmake-2018"), None)
-    found = only(defects_limits.closed_loop(made))
+    found = only(limits.closed_loop(made))
     assert len(found.rows) == 4
     assert found.connections == (100,)
     assert "0.55 ms a round" in found.changes
 
 
 def test_rows_near_the_null_server_are_the_clients() -> None:
-    null = contender("null-server", [120.0], role="canary")
-    rivals = [contender("A", [100]), contender("B", [50])]
-    made = case(rivals, [figure("A", 4), figure("B", 2)], null_server=null)
-    assert only(defects_limits.client(made)).rows == ("A",)
+    null = contender("null-server", [120.0], role="control")
+    contenders = [contender("A", [100]), contender("B", [50])]
+    made = case(contenders, [figure("A", 4), figure("B", 2)], null_server=null)
+    assert only(limits.client(made)).rows == ("A",)
 
 
 def test_restarted_rows_and_untold_rows() -> None:
@@ -186,8 +177,8 @@ def test_restarted_rows_and_untold_rows() -> None:
         shipped_figures(HERE, "landshark-2009"),
         shipped_figures(HERE, "landshark-2009-repetitions"),
     )
-    assert only(defects_rows.restarts(made)).rows == ("PHP 5", "Tomcat 6", "Jetty 6")
-    assert only(defects_rows.untold(made)).rows == ("WEBrick",)
+    assert only(rows.restarts(made)).rows == ("PHP 5", "Tomcat 6", "Jetty 6")
+    assert only(rows.untold(made)).rows == ("WEBrick",)
 
 
 def test_every_defect_says_how_it_was_found_and_what_it_changes() -> None:

@@ -7,18 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from deadheat.campaign.build import Builder
+from deadheat.build.builder import Builder
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.campaign.progress import Doing, Happened
 from deadheat.campaign.resume import load_unfinished
-from deadheat.campaign.world import World
-from deadheat.catalog import contender
+from deadheat.catalog import selection
+from deadheat.events import Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
 from deadheat.load import Engine
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
-from tests.campaign.made import made_server
+from tests.build.made import made_server
 
 DOCUMENT = json.loads(
     (Path(__file__).parents[1] / "load" / "output" / "engine-closed.json").read_text()
@@ -33,7 +33,7 @@ class FakeWorld:
         self.rates = rates
         self.noise = 0.01  # of a rate, from trial to trial
         self.servers = {name: FakeServer(answer=greet) for name in rates}
-        self.events: list[Doing | Happened] = []
+        self.events: list[Progress | Event] = []
         self.before_load: Callable[[int], None] = lambda _: None  # told how many loads there were
         self.running: list[list[str]] = []  # what ran during each load
         self.loads: list[tuple[str, ProcessSpec]] = []  # what was loaded, by which command
@@ -44,7 +44,7 @@ class FakeWorld:
         self._random = random.Random(7)
         self._folder = folder
         (folder / "recipes").mkdir()
-        self._contenders = [contender(made_server(folder, name)) for name in rates]
+        self._contenders = [selection(made_server(folder, name)) for name in rates]
         self.path = folder / "runs.sqlite"
         engine = Engine("deadheat-load")
         self.world = World(
@@ -76,7 +76,7 @@ class FakeWorld:
             by_name = {one.name: one for one in self._contenders}
             plan = Plan(
                 protocol=left.protocol,
-                contenders=[by_name[one.name] for one in left.waiting],
+                selections=[by_name[one.name] for one in left.waiting],
                 labels=left.labels,
                 extra=(),
                 seed=left.seed,
@@ -98,7 +98,7 @@ class FakeWorld:
         )
 
     def troubles(self) -> list[str]:
-        return [e.what for e in self.events if isinstance(e, Happened) and e.trouble]
+        return [e.what for e in self.events if isinstance(e, Event) and e.trouble]
 
     def left_running(self) -> list[str]:
         processes = self.host.processes.values()

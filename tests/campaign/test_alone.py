@@ -21,7 +21,7 @@ def alone(**values: Any) -> Protocol:
             "duration_s": 0.5,
             "residency": "alone",
             "order": "listed",
-            "canary": False,
+            "controls": False,
             "warmup": {"kind": "none"},
             "stopping": {"kind": "fixed", "repetitions": 2},
             **values,
@@ -40,8 +40,8 @@ def places(fake: FakeWorld) -> list[tuple[str, int, int]]:
 
 def starts(fake: FakeWorld) -> list[str]:
     rows = fake.rows(
-        "SELECT contender.name FROM start JOIN contender ON contender.id = start.contender_id"
-        " ORDER BY start.id"
+        "SELECT contender.name FROM instance JOIN contender ON contender.id = instance.contender_id"
+        " ORDER BY instance.id"
     )
     return [row["name"] for row in rows]
 
@@ -70,7 +70,7 @@ def test_processes_are_fresh_as_the_protocol_says(
 ) -> None:
     fake.conduct(alone(restart=restart))
     assert starts(fake) == ["fast"] * expected + ["slow"] * expected
-    assert len({row["start_id"] for row in fake.trials()}) == 2 * expected
+    assert len({row["instance_id"] for row in fake.trials()}) == 2 * expected
 
 
 def test_a_published_row_may_be_restarted_where_others_are_not(fake: FakeWorld) -> None:
@@ -94,7 +94,7 @@ def test_a_random_order_is_made_again_by_its_seed(tmp_path: Path) -> None:
 
 
 def test_the_null_server_goes_first_and_bounds_the_others(fake: FakeWorld) -> None:
-    fake.conduct(alone(canary=True))
+    fake.conduct(alone(controls=True))
     assert starts(fake) == ["null-server", "fast", "slow"]
     ceilings = fake.rows(
         "SELECT DISTINCT contender.name FROM gate JOIN trial ON trial.id = gate.trial_id"

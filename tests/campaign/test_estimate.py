@@ -14,7 +14,7 @@ def made(stopping: dict[str, Any], warmup: dict[str, Any], **values: Any) -> Pro
             "connections": [10, 100],
             "duration_s": 1.0,
             "discard_s": 0.5,
-            "canary": False,
+            "controls": False,
             "warmup": warmup,
             "stopping": stopping,
             **values,
@@ -49,7 +49,7 @@ def test_a_fixed_protocol_takes_what_it_takes() -> None:
 
 
 def test_canaries_take_their_part() -> None:
-    told = fixed(canary=True)
+    told = fixed(controls=True)
     assert told.trials_per_block == 2 * (3 + 2)
     assert told.contenders == ("a", "b", "c")
 

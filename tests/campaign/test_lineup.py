@@ -7,7 +7,7 @@ from deadheat.campaign.lineup import line_up
 from deadheat.catalog import Catalog, load_catalog
 from deadheat.protocol import Protocol
 from deadheat.protocol.figures import Figure, Figures
-from tests.campaign.made import MANIFEST, made_server
+from tests.build.made import MANIFEST, made_server
 
 PUBLISHED = """
 [settings.four]
@@ -59,7 +59,7 @@ def catalog(tmp_path: Path) -> Catalog:
 
 def test_manifests_say_which_row_they_stand_for(catalog: Catalog) -> None:
     found = line_up(replay(), catalog, figures("Beta", "Alpha 1.0"))
-    assert [one.name for one in found.contenders] == ["beta:four", "alpha:four"]  # as published
+    assert [one.name for one in found.selections] == ["beta:four", "alpha:four"]  # as published
     assert found.labels == {"beta:four": "Beta", "alpha:four": "Alpha 1.0"}
     assert (dict(found.missing), found.strays) == ({}, ())
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.progress import Doing
 from deadheat.campaign.resume import load_unfinished
 from deadheat.errors import DeadheatError
+from deadheat.events import Progress
 from deadheat.host.fake import FakeServer
 from deadheat.store import Store, StoreError
 from tests.campaign.fake_world import FakeWorld, greet
@@ -55,7 +55,7 @@ def cut(fake: FakeWorld, load: int, **values: object) -> str:
 def test_every_step_is_measured_once_in_the_order_of_a_whole_run(
     fake: FakeWorld, tmp_path: Path, load: int, restart: str
 ) -> None:
-    values = {"canary": True, "order": "random", "restart": restart}
+    values = {"controls": True, "order": "random", "restart": restart}
     run_id = cut(fake, load, **values)
     assert fake.resume(run_id) == run_id
     whole = whole_run(tmp_path / "whole", **values)
@@ -77,8 +77,8 @@ def test_gates_and_the_ceiling_are_those_of_a_whole_run(fake: FakeWorld, tmp_pat
         JOIN trial ON trial.id = trial_id JOIN contender ON contender.id = contender_id
         ORDER BY trial.id, code
     """
-    fake.resume(cut(fake, 6, canary=True))
-    assert fake.rows(gates) == whole_run(tmp_path / "whole", canary=True).rows(gates)
+    fake.resume(cut(fake, 6, controls=True))
+    assert fake.rows(gates) == whole_run(tmp_path / "whole", controls=True).rows(gates)
     assert any(row["code"] == "ceiling" and row["name"] == "c" for row in fake.rows(gates))
 
 
@@ -86,7 +86,7 @@ def test_a_contender_cut_short_goes_on_in_a_fresh_process(fake: FakeWorld) -> No
     run_id = cut(fake, 1)
     fake.resume(run_id)
     assert starts(fake) == ["a", "a", "b", "c"]
-    invocations = fake.rows("SELECT invocation FROM start ORDER BY id")
+    invocations = fake.rows("SELECT invocation FROM instance ORDER BY id")
     assert [row["invocation"] for row in invocations] == [1, 2, 1, 1]
 
 
@@ -100,7 +100,7 @@ def test_progress_counts_what_is_left_of_the_whole(fake: FakeWorld) -> None:
     run_id = cut(fake, 5)
     fake.events.clear()
     fake.resume(run_id)
-    told = [(one.done, one.of) for one in fake.events if isinstance(one, Doing) and one.left_s]
+    told = [(one.done, one.of) for one in fake.events if isinstance(one, Progress) and one.left_s]
     assert told == [(done, 12) for done in range(5, 12)]
 
 

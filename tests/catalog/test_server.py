@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from deadheat.catalog import FileFault, Server, contender, load_server
+from deadheat.catalog import FileFault, Server, load_server, selection
 from tests.catalog.conftest import MANIFEST, Folders
 
 RECIPE = """\
@@ -68,30 +68,30 @@ def test_a_recipe_is_filled_with_its_defaults_and_the_manifests_values(folders: 
     assert server.build_timeout_s == 60  # the recipe's, where the manifest has none
     assert server.start.env == {"MODE": "production", "SHARED": "manifest 3"}
     assert server.manifest.version.command == ("maker", "{build}/server")
-    fast = contender(server, "fast").start
+    fast = selection(server, "fast").start
     assert fast.command == ("maker", "{port}")
     assert fast.env == {"MODE": "production", "SHARED": "manifest 3", "SPEED": "3"}
 
 
 def test_a_contender_is_named_by_what_sets_it_apart(folders: Folders) -> None:
     server = load(folders, MANIFEST + '[settings.four]\nwhy = "as published"\nworkers = 4\n')
-    assert contender(server).name == "plain"
-    assert contender(server, workers=1).name == "plain"
-    assert contender(server, workers=2).name == "plain:w2"
-    assert contender(server, "four").name == "plain:four"
-    assert contender(server, "four").start.workers == 4
+    assert selection(server).name == "plain"
+    assert selection(server, workers=1).name == "plain"
+    assert selection(server, workers=2).name == "plain:w2"
+    assert selection(server, "four").name == "plain:four"
+    assert selection(server, "four").start.workers == 4
 
 
 def test_contenders_of_one_run_never_share_a_name(folders: Folders) -> None:
     """Regression: `--setting four --workers 1,2` gave two contenders named `plain:four`."""
     server = load(folders, MANIFEST + '[settings.four]\nwhy = "as published"\nworkers = 4\n')
-    names = [contender(server, "four", workers).name for workers in (1, 2, 4)]
+    names = [selection(server, "four", workers).name for workers in (1, 2, 4)]
     assert names == ["plain:four:w1", "plain:four:w2", "plain:four"]
 
 
 def test_an_unknown_setting_names_those_there_are(folders: Folders) -> None:
     with pytest.raises(FileFault, match="no setting 'fast'") as caught:
-        contender(load(folders), "fast")
+        selection(load(folders), "fast")
     assert caught.value.hint == "it has default"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from deadheat.cli import main
 from tests.report.made import MadeRun, made_run
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign import inspection
 from deadheat.catalog import Server, load_catalog
 from deadheat.cli.install import install_missing
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
+from deadheat.measure import inspection
 from tests.cli.conftest import Deadheat
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 
 def test_verify_tells_each_server_on_a_line(deadheat: Deadheat) -> None:
@@ -32,7 +32,7 @@ def test_verify_as_json(deadheat: Deadheat) -> None:
     assert ended.code == 0
     (row,) = json.loads(ended.out)
     assert (row["name"], row["fault"]) == ("hello", None)
-    assert (row["card"]["status"], row["card"]["body_bytes"]) == (200, 13)
+    assert (row["behavior"]["status"], row["behavior"]["body_bytes"]) == (200, 13)
     assert row["idle_memory_bytes"] > 0
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Deadheat
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 ALL = len([*(CATALOG / "servers").iterdir()])
 

@@ -7,7 +7,7 @@ import pytest
 
 from deadheat.catalog import load_catalog
 from tests.cli.conftest import Deadheat
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 ROOT = Path(__file__).resolve().parents[2]
 

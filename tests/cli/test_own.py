@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.lifecycle import Resident
-from deadheat.campaign.racer import Racer
 from deadheat.cli.own import own_racers
 from deadheat.errors import DeadheatError
+from deadheat.measure.contender import Contender
+from deadheat.measure.lifecycle import Instance
 from deadheat.protocol import Protocol
 
 PROTOCOL = Protocol.model_validate(
@@ -34,16 +34,16 @@ def test_the_python_of_a_virtual_environment_stays_what_it_is(tmp_path: Path) ->
 def test_a_query_belongs_to_what_is_asked() -> None:
     """Regression: whether it answers was asked of the path alone."""
     url = "http://127.0.0.1:8080/search?q=x"
-    racer = Racer("own", "rival", (), any_body=True, url=url)
-    assert Resident(racer, "", 8080, "", 0.0).path == "/search?q=x"
+    contender = Contender("own", "contender", (), any_body=True, url=url)
+    assert Instance(contender, "", 8080, "", 0.0).path == "/search?q=x"
 
 
 def test_a_page_of_the_users_server_can_be_named() -> None:
     """Regression: a server that has nothing at / could not be raced."""
     (one,) = own_racers(["python3", "{port}"], (), (), PROTOCOL, "/items?n=1")
-    resident = Resident(one, "1", 8080, "", 0.0)
-    assert resident.url == "http://127.0.0.1:8080/items?n=1"
-    assert resident.path == "/items?n=1"
+    instance = Instance(one, "1", 8080, "", 0.0)
+    assert instance.url == "http://127.0.0.1:8080/items?n=1"
+    assert instance.path == "/items?n=1"
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deadheat.report.regression import EXIT_CODES, Outcome
+from deadheat.report.formats.regression import EXIT_CODES, Outcome
 from tests.cli.conftest import Deadheat
-from tests.servers.racers import CATALOG, PYTHON
+from tests.servers.contenders import CATALOG, PYTHON
 
 HELLO = (CATALOG / "servers/hello/hello.py").read_text()
 SLOWER = HELLO.replace("import sys\n", "import sys\nimport time\n").replace(

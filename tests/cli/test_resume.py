@@ -14,7 +14,7 @@ from deadheat.load import find_engine
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
 from tests.cli.test_run import BRIEF, HERE, rows
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 ALONE = """
 residency = "alone"
@@ -28,7 +28,7 @@ def killed(home: Path, tmp_path: Path) -> str:
     """The id of a replay of two servers, killed after some of its eight trials."""
     brief = (CATALOG / "protocols" / "brief.toml").read_text()
     path = tmp_path / "one-by-one.toml"
-    path.write_text(brief.replace("brief", "one-by-one").replace("canary", ALONE + "canary"))
+    path.write_text(brief.replace("brief", "one-by-one").replace("control", ALONE + "control"))
     chosen = ("run", "hello", "outlives-sigterm", "--protocol", str(path))
     arguments = (*chosen, "--repetitions", "4", "--duration", "300ms")
     with subprocess.Popen(

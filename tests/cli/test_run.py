@@ -17,7 +17,7 @@ from deadheat.load import find_engine
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
 from tests.report.made import made_run
-from tests.servers.racers import CATALOG, PYTHON, running
+from tests.servers.contenders import CATALOG, PYTHON, running
 
 HERE = Path(__file__).resolve().parents[2]
 BRIEF = ("--protocol", "brief")
@@ -92,8 +92,8 @@ def test_a_command_of_the_users_runs_beside_a_server_and_answers_as_it_likes(
     own.chmod(0o755)
     assert deadheat("run", "hello", *BRIEF, "--", str(own), "{port}").code == 0
     assert rows(home, "SELECT name, role, fault FROM contender") == [
-        {"name": "hello", "role": "rival", "fault": None},
-        {"name": "hello:own", "role": "rival", "fault": None},
+        {"name": "hello", "role": "contender", "fault": None},
+        {"name": "hello:own", "role": "contender", "fault": None},
     ]
     assert rows(home, "SELECT DISTINCT state FROM trial") == [{"state": "ok"}]
 
@@ -135,7 +135,7 @@ def test_an_interrupt_keeps_what_was_measured_and_says_how_to_see_it(
 def test_a_decay_study_ends_with_its_table(deadheat: Deadheat, tmp_path: Path) -> None:
     protocol = (CATALOG / "protocols" / "brief.toml").read_text()
     protocol = protocol.replace('name = "brief"', 'name = "tiring"').replace(
-        "canary = false", 'canary = false\nresidency = "alone"'
+        "controls = false", 'controls = false\nresidency = "alone"'
     )
     path = tmp_path / "tiring.toml"
     path.write_text(protocol + "\n[recovery]\nwatch_s = 2\nprobe_s = 0.2\nrate_share = 0.1\n")
@@ -191,7 +191,7 @@ def test_heats_run_on_real_servers_with_the_canaries_in_each(
 ) -> None:
     protocol = (CATALOG / "protocols" / "brief.toml").read_text()
     protocol = protocol.replace('name = "brief"', 'name = "heats"').replace(
-        "canary = false", "canary = true\nat_once = 1"
+        "controls = false", "controls = true\nat_once = 1"
     )
     path = tmp_path / "heats.toml"
     path.write_text(protocol)

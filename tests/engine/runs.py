@@ -40,15 +40,24 @@ def run_engine(
     return json.loads(ran.stdout), ran.returncode
 
 
-def run_other(tool: type[Wrk] | type[Ab], spec: LoadSpec) -> LoadResult:
-    """What wrk or ab counted; skips the test where it is not installed."""
+def run_other(tool: type[Wrk] | type[Ab], spec: LoadSpec, version: str | None = None) -> LoadResult:
+    """What wrk or ab counted.
+
+    Skips the test where the tool is not installed, or where its version does not begin with
+    `version`: a test of its bugs is about that version alone.
+    """
     generator = tool()
     if shutil.which(generator.name) is None:
         pytest.skip(f"{generator.name} is not installed: {generator.install_hint()}")
-    command = generator.command(spec)
+    installed = generator.version(_completed(generator.version_command()))
+    if version is not None and not f"{installed}.".startswith(f"{version}."):
+        pytest.skip(f"about {generator.name} {version}; {installed} is installed")
+    return generator.parse(spec, _completed(generator.command(spec)), installed)
+
+
+def _completed(command: Sequence[str]) -> Completed:
     ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
-    completed = Completed(ran.returncode, ran.stdout, ran.stderr, elapsed_s=0.0, cpu_s=0.0)
-    return generator.parse(spec, completed, "")
+    return Completed(ran.returncode, ran.stdout, ran.stderr, elapsed_s=0.0, cpu_s=0.0)
 
 
 def answers_accounted_for(document: dict[str, Any]) -> int:

@@ -17,18 +17,19 @@ def parse(name: str) -> LoadResult:
 
 def test_the_command() -> None:
     assert ENGINE.command(SPEC) == [
-        *("deadheat-load", "http://127.0.0.1:18100/", "--json", "-c", "10", "-t", "1"),
-        *("-d", "1000ms", "--timeout", "5000ms", "--warmup", "0ms"),
+        *("deadheat-load", "http://127.0.0.1:18100/", "-c", "10", "-t", "1"),
+        *("--timeout", "5000ms", "--json", "-d", "1000ms", "--warmup", "0ms"),
     ]
 
 
 def test_the_command_of_everything_else() -> None:
     spec = replace(GREETED, keep_alive=False, rate_per_s=1000, seed=7, discard_s=0.2, connections=2)
     command = ENGINE.command(replace(spec, threads=4, arguments=("--pipeline", "2")))
-    assert command[3:] == [
-        *("-c", "2", "-t", "2", "-d", "1000ms", "--timeout", "5000ms", "--warmup", "200ms"),
+    assert command[2:] == [
+        *("-c", "2", "-t", "2", "--timeout", "5000ms"),
         *("--close", "--rate", "1000.000", "--arrival", "poisson", "--seed", "7"),
         *("--expect-body", "Hello, World!", "--pipeline", "2"),
+        *("--json", "-d", "1000ms", "--warmup", "200ms"),
     ]
 
 

@@ -19,7 +19,7 @@ from deadheat.load import (
     generator_version,
 )
 from deadheat.load.wrk import Wrk
-from tests.servers.racers import running
+from tests.servers.contenders import running
 
 
 @pytest.fixture(scope="module")

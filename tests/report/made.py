@@ -73,7 +73,7 @@ class MadeRun:
         self.ids: dict[str, int] = {}
         self.random = random.Random(self.seed)
 
-    def contender(self, name: str, role: str = "rival", **values: Any) -> int:
+    def contender(self, name: str, role: str = "contender", **values: Any) -> int:
         """A contender with no start and no trial."""
         manifest = {"language": "Go", "framework": "net/http", "kind": "server"}
         known = {"server": name, "version": "1.2.3", "workers": 1, "threads": 1}
@@ -91,7 +91,7 @@ class MadeRun:
         """A start that went well unless `values` say otherwise."""
         steady = {"kind": "warm-up", "start": 5, "trouble": None}
         values = {"command": [name], "ready_s": 0.1, "steady": steady} | values
-        return self.store.add_start(
+        return self.store.add_instance(
             contender_id=self.ids[name], invocation=invocation, at_s=0.0, **values
         )
 
@@ -101,7 +101,7 @@ class MadeRun:
         known: dict[str, Any] = {
             "run_id": self.run_id,
             "contender_id": self.ids[name],
-            "start_id": None,
+            "instance_id": None,
             "kind": "measure",
             "invocation": 1,
             "block": 1,

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from deadheat.report.analysis import Analysis, analyse
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import Analysis, analyze
+from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, MadeRun, failed, made_run
 
 
 def analysed(run: MadeRun) -> Analysis:
-    return analyse(load_view(run.store, run.run_id))
+    return analyze(load_view(run.store, run.run_id))
 
 
 def test_the_order_is_of_the_main_level_and_each_level_has_its_own(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_one_start_gives_an_order_of_medians_and_no_rank(tmp_path: Path) -> None
 
 def test_canaries_do_not_compete(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.contender("null-server", role="canary")
+    run.contender("null-server", role="control")
     run.race({"null-server": 90000, "a": 9000, "b": 3000})
     assert [standing.name for standing in analysed(run).main.standings] == ["a", "b"]
 

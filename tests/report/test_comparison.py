@@ -8,11 +8,11 @@ from click.testing import CliRunner
 
 from deadheat.cli.compare import command
 from deadheat.errors import DeadheatError
-from deadheat.report.analysis import analyse
-from deadheat.report.comparison import two_contenders, two_runs
-from deadheat.report.environment import differences
-from deadheat.report.load import load_view
-from deadheat.report.view import RunView
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.comparison import two_contenders, two_runs
+from deadheat.report.findings.environment import differences
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
 from tests.report.made import MadeRun, made_run
 
 RATES = {"alpha": 9000, "beta": 6000, "gamma": 3000}
@@ -54,7 +54,7 @@ def test_what_was_not_the_same_is_told(first: MadeRun) -> None:
 
 def test_two_contenders_of_a_run(first: MadeRun) -> None:
     view = raced(first, RATES)
-    lines, told = two_contenders(view, analyse(view), "gamma", "alpha")
+    lines, told = two_contenders(view, analyze(view), "gamma", "alpha")
     pair = told["levels"]["100"]
     assert (pair["faster"], pair["slower"], pair["verdict"]) == ("alpha", "gamma", "separated")
     assert any("alpha is faster: alpha / gamma 3" in line or "alpha / gamma 2.9" in line
@@ -64,7 +64,7 @@ def test_two_contenders_of_a_run(first: MadeRun) -> None:
 def test_a_contender_that_is_not_in_the_run_is_told(first: MadeRun) -> None:
     view = raced(first, RATES)
     with pytest.raises(DeadheatError, match="no contender 'omega'"):
-        two_contenders(view, analyse(view), "alpha", "omega")
+        two_contenders(view, analyze(view), "alpha", "omega")
 
 
 def test_the_command_prints_json_that_is_json(first: MadeRun) -> None:

@@ -4,16 +4,16 @@ import datetime
 from pathlib import Path
 
 from deadheat.host.machine import host_key
-from deadheat.report.analysis import analyse
-from deadheat.report.conclusion import conclusions
-from deadheat.report.instrument import calibration
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.conclusion import conclusions
+from deadheat.report.findings.precision import calibration
+from deadheat.report.model.load import load_view
 from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, failed, made_run
 
 
 def told(run: MadeRun) -> dict[str, str]:
     view = load_view(run.store, run.run_id)
-    return {one.topic: one.text for one in conclusions(view, analyse(view))}
+    return {one.topic: one.text for one in conclusions(view, analyze(view))}
 
 
 def test_separated_and_equivalent_pairs_are_told_apart(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_without_a_valid_trial_nothing_is_concluded(tmp_path: Path) -> None:
 
 def test_the_ceiling_the_resolution_and_the_calibration_are_quoted(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.contender("null-server", role="canary")
+    run.contender("null-server", role="control")
     run.race({"null-server": 90000, "a": 9000, "b": 3000})
     result = {
         "false_difference_rate": 0.045,
@@ -113,7 +113,7 @@ def test_a_calibration_that_found_no_slowdown_or_failed_says_so() -> None:
 
 def test_the_reference_is_no_ceiling_but_shows_what_the_machine_did(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.contender("reference", role="canary")
+    run.contender("reference", role="control")
     for rate in (900.0, 1000.0, 1300.0):
         run.trial("reference", rate, gates=failed())
     found = told(run)
@@ -134,7 +134,7 @@ def test_intervals_say_for_how_many_looks_they_hold(tmp_path: Path) -> None:
 
 def test_heats_are_told_with_what_bridges_them(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.contender("null-server", role="canary")
+    run.contender("null-server", role="control")
     for heat, name in ((1, "a"), (2, "b")):
         run.race({"null-server": 90000, name: 9000}, heat=heat)
     found = told(run)["method"]

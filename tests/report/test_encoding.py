@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from deadheat.report.encoding import fit
+from deadheat.report.formats.encoding import fit
 from tests.report.made import MadeRun, made_run
 
 

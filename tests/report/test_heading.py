@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from deadheat.report.analysis import analyse
-from deadheat.report.heading import heading
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.heading import heading
+from deadheat.report.model.load import load_view
 from deadheat.store import Store
 from tests.report.made import QUICK, MadeRun
 
@@ -23,7 +23,7 @@ def told(folder: Path, conclusion: dict[str, Any], **protocol: Any) -> str:
             run.trial("b", 200.0, block=block)
         store.end_run(run.run_id, "complete", conclusion)
         view = load_view(store, run.run_id)
-    return "\n".join(heading(view, analyse(view)))
+    return "\n".join(heading(view, analyze(view)))
 
 
 def test_a_race_is_told_in_blocks(tmp_path: Path) -> None:

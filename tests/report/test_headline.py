@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from deadheat.report.analysis import analyse
-from deadheat.report.headline import answer, trust
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.headline import answer, trust
+from deadheat.report.model.load import load_view
 from tests.report.made import MadeRun, failed, made_run
 
 
 def told(run: MadeRun) -> tuple[str, str]:
     view = load_view(run.store, run.run_id)
-    analysis = analyse(view)
+    analysis = analyze(view)
     return answer(view, analysis.main), trust(view, analysis, analysis.main)
 
 

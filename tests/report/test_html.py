@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.errors import DeadheatError
-from deadheat.report import WHOLE, load_view, page, write
+from deadheat.report import WHOLE, load_view, write
+from deadheat.report.formats import page
 from tests.report.made import MadeRun, failed, made_run
 
 TEMPLATE = '<title>{title}</title><pre>{plain}</pre><i id="document">{document}</i><b>{title}</b>'

@@ -6,21 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.inspection import Inspection
-from deadheat.catalog import Catalog, contender, load_catalog
-from deadheat.report.inspections import line, servers_page, summary
+from deadheat.catalog import Catalog, load_catalog, selection
+from deadheat.measure.inspection import Inspection
+from deadheat.report.formats.inspections import line, servers_page, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 CARD = {
-    "framing": "content-length", "head_bytes": 90, "keep_alive": True, "close_honoured": True,
+    "framing": "content-length", "head_bytes": 90, "keep_alive": True, "close_honored": True,
     "http_1_0": "closes", "head": "empty", "pipelined": 2, "unknown_path": 404, "date": True,
     "server_header": None,
 }  # fmt: skip
 GOOD = Inspection(
     "go-gin", "go-gin", "default", version="1.0", build_key="k", ready_s=0.1,
-    idle_memory_bytes=2**20, card=CARD, served={"10": 10, "1000": 1000}, stop="exit 0",
+    idle_memory_bytes=2**20, behavior=CARD, served={"10": 10, "1000": 1000}, stop="exit 0",
 )  # fmt: skip
-SHORT = Inspection("go-gin:published", "go-gin", "published", doubts=("7 of 10 served",), card=CARD,
+SHORT = Inspection("go-gin:published", "go-gin", "published",
+                   cautions=("7 of 10 served",), behavior=CARD,
                    ready_s=0.1)  # fmt: skip
 BROKEN = Inspection("node-koa", "node-koa", "default", fault="a | b failed")
 LACKING = Inspection("rust-iron", "rust-iron", "default", fault="no cargo", lacks=("get cargo",))
@@ -66,14 +67,14 @@ def test_settings_stand_below_their_server(catalog: Catalog) -> None:
     """By name alone, java-tomcat-6 came between java-tomcat and java-tomcat:tuned."""
     names = [("java-tomcat-6", "default"), ("java-tomcat", "tuned"), ("java-tomcat", "default")]
     found = [
-        Inspection(f"{server}:{setting}", server, setting, card=CARD, ready_s=0.1)
+        Inspection(f"{server}:{setting}", server, setting, behavior=CARD, ready_s=0.1)
         for server, setting in names
     ]
     page = servers_page(found, catalog)
     told = re.findall(r"^\| (java-\S+) \| Java \|", page, re.MULTILINE)
     assert told == ["java-tomcat:default", "java-tomcat:tuned", "java-tomcat-6:default"]
-    behaviour = page.partition("## Behaviour")[2]
-    assert re.findall(r"^\| (java-\S+)", behaviour, re.MULTILINE) == [told[0], told[2]]
+    behavior = page.partition("## Behaviour")[2]
+    assert re.findall(r"^\| (java-\S+)", behavior, re.MULTILINE) == [told[0], told[2]]
 
 
 @pytest.fixture(scope="module")
@@ -92,19 +93,19 @@ def test_servers_md_is_generated_from_the_stored_outcome(
 def test_every_contender_of_the_catalog_stands_in_the_stored_outcome(
     stored: list[Inspection], catalog: Catalog
 ) -> None:
-    contenders = {
-        contender(server, setting).name
+    selections = {
+        selection(server, setting).name
         for server in catalog.servers.values()
         for setting in ("default", *server.manifest.settings)
     }
-    assert contenders == {one.name for one in stored}, "run `make verify-all`"
+    assert selections == {one.name for one in stored}, "run `make verify-all`"
 
 
 def test_manifests_declare_what_was_seen(stored: list[Inspection], catalog: Catalog) -> None:
     declared, seen = {}, {}
     for one in stored:
-        if one.card is not None:
-            start = contender(catalog.servers[one.server], one.setting).start
+        if one.behavior is not None:
+            start = selection(catalog.servers[one.server], one.setting).start
             declared[one.name] = (start.keep_alive, start.connection_close == "closes")
-            seen[one.name] = (one.card["keep_alive"], one.card["close_honoured"])
+            seen[one.name] = (one.behavior["keep_alive"], one.behavior["close_honored"])
     assert declared == seen

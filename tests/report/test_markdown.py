@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.markdown import code, escape, write
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats.markdown import code, escape, write
+from deadheat.report.model.load import load_view
 from tests.report.made import SETTLE, MadeRun, failed, made_run
 
 
 def written(run: MadeRun) -> str:
     view = load_view(run.store, run.run_id)
-    return write(view, analyse(view))
+    return write(view, analyze(view))
 
 
 def test_the_report_holds_table_host_command_and_conclusion(tmp_path: Path) -> None:

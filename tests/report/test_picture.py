@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from deadheat.cli.report import command
 from deadheat.errors import DeadheatError
 from deadheat.report import load_view
-from deadheat.report.grouping import MULTI, SINGLE
+from deadheat.report.findings.grouping import MULTI, SINGLE
 from deadheat.report.picture import PICTURES, draw, png
 from deadheat.report.picture.decay import shares
 from deadheat.report.picture.lines import APART, TOP, apart
@@ -81,7 +81,7 @@ def test_decay_is_the_mean_over_starts_of_the_share_of_the_first_trial(tmp_path:
         for block, rate in enumerate(rates, start=1):
             run.trial("tired", float(rate), invocation=invocation, block=block)
     view = load_view(run.store, run.run_id)
-    assert shares(view.rivals[0].cells[100]) == pytest.approx((1, 0.5))
+    assert shares(view.contenders[0].cells[100]) == pytest.approx((1, 0.5))
     assert "1 of 1 server ended a start more than 10 %" in " ".join(texts(draw(view, "decay")))
 
 

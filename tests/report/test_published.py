@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report import published
+from deadheat.report.model import published
 
 TABLE = """row,connections,rate_per_s,precision,source
 "Go, gin",100,200,1,page

@@ -6,9 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.regression import (
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats.regression import (
     Outcome,
     Regression,
     comment,
@@ -18,7 +17,8 @@ from deadheat.report.regression import (
     sentence,
     worst,
 )
-from deadheat.report.view import RunView
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
 from tests.report.made import made_run
 
 
@@ -30,7 +30,7 @@ def raced(folder: Path, base: float, head: float, blocks: int = 12) -> RunView:
 
 
 def found_in(view: RunView) -> list[Regression]:
-    return regressions(view, analyse(view), "base-1", "head-2")
+    return regressions(view, analyze(view), "base-1", "head-2")
 
 
 def test_a_slower_head_fails(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report.analysis import analyse
-from deadheat.report.heading import heading
-from deadheat.report.load import load_view
-from deadheat.report.runs import find_run, lines, list_runs
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.heading import heading
+from deadheat.report.model.load import load_view
+from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.store import Store, StoreError, Writer
 from tests.report.made import made_run
 
@@ -71,7 +71,7 @@ def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
 
 def test_a_line_tells_one_run_from_another(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.contender("null-server", role="canary")
+    run.contender("null-server", role="control")
     run.race({"a": 9000, "b": 6000}, invocations=1, blocks=2)
     run.end()
     (listed,) = list_runs(run.store)
@@ -94,7 +94,7 @@ def test_a_run_whose_process_is_gone_is_lost_not_running(tmp_path: Path) -> None
         view = load_view(store, run.run_id)
         assert (run.state, view.state) == ("lost", "lost")
         assert "process gone" in lines([run])
-        assert "ended without a conclusion (its process is gone)" in heading(view, analyse(view))[0]
+        assert "ended without a conclusion (its process is gone)" in heading(view, analyze(view))[0]
 
 
 def test_a_run_of_this_process_is_running(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from deadheat.report import FORMATS, write
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.scaling import Curve, curves
-from deadheat.report.scaling_words import sentences
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.scaling import Curve, curves
+from deadheat.report.formats.scaling_text import sentences
+from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, MadeRun, failed, made_run
 
 
@@ -32,7 +32,7 @@ def scaled(path: Path, cpus: int, rates: Mapping[int, float], **values: Any) -> 
 
 def curves_of(run: MadeRun) -> tuple[Curve, ...]:
     view = load_view(run.store, run.run_id)
-    return curves(view, analyse(view).main)
+    return curves(view, analyze(view).main)
 
 
 def gains(curve: Curve) -> list[tuple[Any, ...]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deadheat.report.series import WINDOWS_MAX, series
+from deadheat.report.model.series import WINDOWS_MAX, series
 
 USED = {"cpu_s": 1.0, "memory_bytes": 100}
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from deadheat.report import load_view, write
-from deadheat.report.analysis import analyse
-from deadheat.report.grouping import MULTI, SINGLE, THREADED
-from deadheat.report.shapes import Shape, shape
-from deadheat.report.tables import Column
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.grouping import MULTI, SINGLE, THREADED
+from deadheat.report.formats.shapes import Shape, shape
+from deadheat.report.model.column import Column
 from tests.report.made import SETTLE, MadeRun, made_run
 
 
@@ -22,7 +22,7 @@ def labelled(run: MadeRun, name: str, comparison: str, label: str, **values: Any
 
 def shaped(run: MadeRun) -> Shape | None:
     view = load_view(run.store, run.run_id)
-    return shape(view, analyse(view))
+    return shape(view, analyze(view))
 
 
 def column(columns: Sequence[Column], header: str) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.terminal import show
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats.terminal import show
+from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, SETTLE, MadeRun, failed, made_run
 
 LONG = "python-gunicorn-flask:w16"
@@ -18,7 +18,7 @@ LONG = "python-gunicorn-flask:w16"
 def shown(run: MadeRun, width: int = 80, terminal: bool = False) -> str:
     console = Console(file=io.StringIO(), width=width, force_terminal=terminal)
     view = load_view(run.store, run.run_id)
-    show(console, view, analyse(view))
+    show(console, view, analyze(view))
     text = console.file
     assert isinstance(text, io.StringIO)
     return text.getvalue()

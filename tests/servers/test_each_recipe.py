@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign import inspection, lifecycle
-from deadheat.campaign.build import Builder
-from deadheat.campaign.inspection import inspect
-from deadheat.campaign.prepare import Candidate, prepare
-from deadheat.campaign.racer import from_contender
-from deadheat.campaign.verify import verify
-from deadheat.campaign.world import World
-from deadheat.catalog import Catalog, Contender, contender, load_catalog
+from deadheat.measure import inspection, lifecycle
+from deadheat.build.builder import Builder
+from deadheat.measure.inspection import inspect
+from deadheat.build.prepare import Candidate, prepare
+from deadheat.measure.contender import contender_from
+from deadheat.measure.verify import verify
+from deadheat.measure.world import World
+from deadheat.catalog import Catalog, Selection, selection, load_catalog
 from deadheat.cli.workbench import local_world
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,9 +56,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             yield world
 
 
-def built(world: World, folder: Path, *contenders: Contender) -> list[Candidate]:
+def built(world: World, folder: Path, *selections: Selection) -> list[Candidate]:
     builder = Builder(world.server_host, folder)
-    candidates = prepare(contenders, world.server_host, builder, lambda _: None)
+    candidates = prepare(selections, world.server_host, builder, lambda _: None)
     for one in candidates:
         if one.lacks:
             pytest.skip(f"{one.fault}: {' && '.join(one.lacks)}")
@@ -76,10 +76,10 @@ def test_every_recipe_is_known_here(catalog: Catalog) -> None:
 def test_a_server_of_it_builds_verifies_serves_and_stops(
     recipe: str, catalog: Catalog, world: World, tmp_path: Path
 ) -> None:
-    (candidate,) = built(world, tmp_path, contender(catalog.servers[QUICKEST[recipe]]))
+    (candidate,) = built(world, tmp_path, selection(catalog.servers[QUICKEST[recipe]]))
     found = inspect(world, candidate, [10, 100])
     assert found.fault is None
-    assert found.doubts == ()
+    assert found.cautions == ()
     assert found.served == {"10": 10, "100": 100}
     assert found.version
 
@@ -89,16 +89,16 @@ def test_two_of_one_build_run_at_once(
     name: str, catalog: Catalog, world: World, tmp_path: Path
 ) -> None:
     """They shared pid files, sockets and the file that says where to listen."""
-    two = [contender(catalog.servers[name], workers=workers) for workers in (1, 2)]
-    racers = [
-        from_contender(one.contender, one.built)
+    two = [selection(catalog.servers[name], workers=workers) for workers in (1, 2)]
+    contenders = [
+        contender_from(one.selection, one.built)
         for one in built(world, tmp_path, *two)
         if one.built
     ]
     with ExitStack() as stack:
         up = []
-        for racer in racers:
-            up.append(lifecycle.start(world, racer))
+        for contender in contenders:
+            up.append(lifecycle.start(world, contender))
             stack.callback(lifecycle.stop, world, up[-1])
-        answers = [verify(world.server_host, one.address, one.racer.media_type) for one in up]
+        answers = [verify(world.server_host, one.address, one.contender.media_type) for one in up]
         assert [answer.fault for answer in answers] == [None, None]

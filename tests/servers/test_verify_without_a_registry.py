@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deadheat.cli.verify import command
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 
 VERIFIED = 'verified = "upstream sources, 2026-11-20, versions hello 1"\n'

@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from deadheat.report import write
-from deadheat.report.load import load_view
+from deadheat.report import load_view, write
 from deadheat.stats.agreement import compare
 from deadheat.stats.changepoint import change_points
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking import Ranking, rank
 from deadheat.stats.repetitions import differ
 from deadheat.stats.steady import classify

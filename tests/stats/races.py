@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from deadheat.stats.alpha_spending import Level
 from deadheat.stats.decision import Verdict, effort, judge
+from deadheat.stats.distributions import t_critical
 from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.quantile import t_critical
 from deadheat.stats.ratio import Ratios
-from deadheat.stats.sequence import Level
 from tests.stats.races import Noise
 
 

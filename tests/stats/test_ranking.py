@@ -20,7 +20,7 @@ def rates() -> np.ndarray:
 
 
 def test_a_tie_shares_its_ranks_and_its_group(rates: np.ndarray) -> None:
-    ranking = rank(rates, NAMES, companions=["null"])
+    ranking = rank(rates, NAMES, controls=["null"])
     assert [row.rank for row in ranking.rows] == ["1-2", "1-2", "3", "4"]
     assert [row.group for row in ranking.rows] == [1, 1, 2, 3]
     assert {row.name for row in ranking.rows[:2]} == {"go", "node"}
@@ -28,7 +28,7 @@ def test_a_tie_shares_its_ranks_and_its_group(rates: np.ndarray) -> None:
 
 
 def test_a_ratio_to_the_leader_is_one_at_the_top_and_true_below(rates: np.ndarray) -> None:
-    first, *_, last = rank(rates, NAMES, companions=["null"]).rows
+    first, *_, last = rank(rates, NAMES, controls=["null"]).rows
     assert (first.ratio_to_leader.low, first.ratio_to_leader.high) == (1, 1)
     assert last.ratio_to_leader.low < math.exp(-1.2) < last.ratio_to_leader.high
     assert last.ratio_to_leader.blocks == 36
@@ -38,7 +38,7 @@ def test_a_ratio_to_the_leader_is_one_at_the_top_and_true_below(rates: np.ndarra
 
 
 def test_companions_lend_their_variance_but_take_no_rank(rates: np.ndarray) -> None:
-    with_null = rank(rates, NAMES, companions=["null"])
+    with_null = rank(rates, NAMES, controls=["null"])
     without = rank(rates[:, :, :4], NAMES[:4])
     assert [row.name for row in with_null.rows] == [row.name for row in without.rows]
     assert with_null.minimum_detectable_effect < without.minimum_detectable_effect

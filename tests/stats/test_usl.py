@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 from deadheat.stats.usl import fit_scaling
 from tests.stats.races import binomial_limit
 

@@ -20,7 +20,7 @@ def begin(store: Store) -> tuple[str, int]:
         name="plain",
         server="plain",
         setting="default",
-        role="rival",
+        role="contender",
         workers=1,
         threads=1,
         manifest={"name": "plain"},
@@ -33,7 +33,7 @@ def trial(run_id: str, contender_id: int, block: int = 1) -> TrialRecord:
     return TrialRecord(
         run_id=run_id,
         contender_id=contender_id,
-        start_id=None,
+        instance_id=None,
         kind="measure",
         invocation=1,
         block=block,

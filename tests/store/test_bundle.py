@@ -68,7 +68,7 @@ def test_a_run_is_imported_once_and_marked(run: MadeRun, bundle: Path, tmp_path:
 
 def test_a_store_is_no_bundle(run: MadeRun) -> None:
     """One that is being written is more than its file."""
-    with pytest.raises(StoreError, match="no bundle"), open_bundle(run.store.path):
+    with pytest.raises(StoreError, match="readable bundle"), open_bundle(run.store.path):
         pass
 
 
@@ -103,7 +103,7 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_a_bundle_that_is_cut_off_is_refused(bundle: Path) -> None:
     bundle.write_bytes(bundle.read_bytes()[:-200])
-    with pytest.raises(StoreError, match="no bundle"), open_bundle(bundle):
+    with pytest.raises(StoreError, match="readable bundle"), open_bundle(bundle):
         pass
 
 

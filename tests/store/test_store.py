@@ -76,17 +76,17 @@ def test_a_run_begins_and_ends(store: Store) -> None:
     run_id, contender_id = begin(store)
     assert store.rows("SELECT state, ended_at FROM run") == [{"state": "running", "ended_at": None}]
     store.update_contender(contender_id, fault="it broke")
-    start_id = store.add_start(
+    instance_id = store.add_instance(
         contender_id=contender_id, invocation=1, at_s=0.5, command=["plain", "80"]
     )
-    store.update_start(start_id, card={"status": 200}, log_tail="")
+    store.update_instance(instance_id, behavior={"status": 200}, log_tail="")
     store.end_run(run_id, "complete", {"why": "settled"})
     (run,) = store.rows("SELECT * FROM run")
     assert (run["state"], json.loads(run["conclusion"])) == ("complete", {"why": "settled"})
     assert run["started_at"] <= run["ended_at"]
     assert store.rows("SELECT fault FROM contender") == [{"fault": "it broke"}]
-    (start,) = store.rows("SELECT command, card FROM start")
-    assert (start["command"], start["card"]) == ('["plain", "80"]', '{"status": 200}')
+    (start,) = store.rows("SELECT command, behavior FROM instance")
+    assert (start["command"], start["behavior"]) == ('["plain", "80"]', '{"status": 200}')
 
 
 def test_a_build_is_kept_once(store: Store) -> None:

@@ -92,23 +92,6 @@ impl Epoll {
         link.spare = link.fd.take().filter(free);
     }
 
-    fn carry_out(
-        &mut self,
-        session: &mut Session,
-        slot: usize,
-        action: Action,
-    ) -> Result<(), String> {
-        match action {
-            Action::Wait => Ok(()),
-            Action::Send(range) => self.write(session, slot, range),
-            Action::Open => self.open(session, slot),
-            Action::Close => {
-                self.close(slot, false);
-                Ok(())
-            }
-        }
-    }
-
     #[inline]
     fn write(
         &mut self,
@@ -197,26 +180,21 @@ impl Epoll {
 }
 
 impl Driver for Epoll {
-    #[inline]
-    fn launch(&mut self, session: &mut Session, mut now_ns: u64) -> Result<bool, String> {
-        let begun_ns = now_ns;
-        while let Some(slot) = session.next_open(now_ns) {
-            self.open(session, slot)?;
-            now_ns = clock::now_ns();
+    fn carry_out(
+        &mut self,
+        session: &mut Session,
+        slot: usize,
+        action: Action,
+    ) -> Result<(), String> {
+        match action {
+            Action::Wait => Ok(()),
+            Action::Send(range) => self.write(session, slot, range),
+            Action::Open => self.open(session, slot),
+            Action::Close => {
+                self.close(slot, false);
+                Ok(())
+            }
         }
-        while let Some((slot, action)) = session.next_send(now_ns) {
-            self.carry_out(session, slot, action)?;
-            now_ns = clock::now_ns();
-        }
-        Ok(now_ns != begun_ns)
-    }
-
-    fn expire(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
-        while let Some(slot) = session.overdue(now_ns) {
-            let action = session.timed_out(slot, now_ns);
-            self.carry_out(session, slot, action)?;
-        }
-        Ok(())
     }
 
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool, String> {

@@ -6,7 +6,8 @@ pub mod probe;
 pub mod route;
 pub mod uring;
 
-use crate::session::Session;
+use crate::clock;
+use crate::session::{Action, Session};
 
 /// Moves bytes for a session: reports what happened to it and carries out its actions.
 ///
@@ -19,13 +20,51 @@ pub trait Driver: Send {
         Ok(())
     }
 
-    /// Starts what the session wants started now, connects and sends; whether there was any.
-    fn launch(&mut self, session: &mut Session, now_ns: u64) -> Result<bool, String>;
-
-    /// Gives up the slots whose time is up.
-    fn expire(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String>;
+    /// Does what the session asks for a connection.
+    fn carry_out(
+        &mut self,
+        session: &mut Session,
+        slot: usize,
+        action: Action,
+    ) -> Result<(), String>;
 
     /// Waits until something happens, or until `wake_ns` (CLOCK_MONOTONIC), and handles it;
     /// whether anything happened.
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool, String>;
+
+    /// Starts the connects and sends that the session wants now; whether there was any.
+    #[inline]
+    fn launch(&mut self, session: &mut Session, mut now_ns: u64) -> Result<bool, String> {
+        let begun_ns = now_ns;
+        while let Some(slot) = session.next_open(now_ns) {
+            self.carry_out(session, slot, Action::Open)?;
+            now_ns = clock::now_ns();
+        }
+        while let Some((slot, action)) = session.next_send(now_ns) {
+            self.carry_out(session, slot, action)?;
+            now_ns = clock::now_ns();
+        }
+        Ok(now_ns != begun_ns)
+    }
+
+    /// Gives up the slots whose time is up.
+    fn expire(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
+        while let Some(slot) = session.overdue(now_ns) {
+            let action = session.timed_out(slot, now_ns);
+            self.carry_out(session, slot, action)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the load: gives up what is still waited for, and closes its connections.
+    fn finish(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
+        let slots = session.finish(now_ns);
+        slots.into_iter().try_for_each(|slot| self.carry_out(session, slot, Action::Close))
+    }
+
+    /// Closes all connections, for new ones.
+    fn renew(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
+        let slots = session.renew(now_ns);
+        slots.into_iter().try_for_each(|slot| self.carry_out(session, slot, Action::Close))
+    }
 }

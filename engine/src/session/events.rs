@@ -49,7 +49,10 @@ impl Session<'_> {
             self.assign(slot, now_ns);
         }
         match self.connections[slot].front() {
-            None => self.links.failed_without_request += 1,
+            None => {
+                self.links.failed_without_request += 1;
+                self.failed(slot);
+            }
             Some(flight) => {
                 let tally = &mut self.tallies[usize::from(flight.measured)];
                 *tally.connect_errnos.entry(errno).or_default() += 1;
@@ -188,12 +191,13 @@ impl Session<'_> {
             let lingered_ns = u128::from(now_ns - connection.since_ns);
             self.tallies[usize::from(measured)].busy_ns += lingered_ns;
         }
-        connection.enter(State::Closed, now_ns);
-        self.open -= 1;
-        match by_server {
-            true => self.links.closed_by_server += 1,
-            false => self.links.closed_by_client += 1,
+        match (connection.state, by_server) {
+            (State::Opening, _) => self.opening -= 1,
+            (_, true) => self.links.closed_by_server += 1,
+            (_, false) => self.links.closed_by_client += 1,
         }
+        self.open -= usize::from(connection.state != State::Opening);
+        connection.enter(State::Closed, now_ns);
         self.await_use(slot);
         Action::Close
     }

@@ -18,6 +18,9 @@ use crate::template::Template;
 /// How long a server that announced a close may take over it.
 const LINGER_NS: u64 = 1_000_000_000;
 
+/// A slot that failed this often in a slice is not waited for any longer.
+const ATTEMPTS: u8 = 3;
+
 /// An open loop stops sleeping this long before a request is due, and polls.
 const SPIN_NS: u64 = 60_000;
 
@@ -44,6 +47,16 @@ impl Window {
     const NOT_YET: Self = Self { load_ns: u64::MAX, measure_ns: u64::MAX, end_ns: u64::MAX };
 }
 
+/// What was counted since the counts were last taken.
+pub struct Counts {
+    /// Before the measured window, and inside it.
+    pub tallies: [Tally; 2],
+    pub links: Links,
+    /// Measured responses of each slot.
+    pub responses: Vec<u64>,
+    pub backlog_peak: Option<u64>,
+}
+
 pub struct Session<'p> {
     plan: &'p Plan,
     connections: Vec<Connection>,
@@ -64,6 +77,9 @@ pub struct Session<'p> {
     none_free_ns: u64,
     scan_ns: u64,
     scan_at: usize,
+    timeout_ns: u64,
+    /// Slots whose first answer in this slice is still awaited.
+    unsettled: usize,
     /// Before the measured window, and inside it.
     pub tallies: [Tally; 2],
     pub links: Links,
@@ -90,6 +106,8 @@ impl<'p> Session<'p> {
             none_free_ns: 0,
             scan_ns: 0,
             scan_at: 0,
+            timeout_ns: plan.timeout_ns,
+            unsettled: 0,
             tallies: [Tally::default(), Tally::default()],
             links: Links::default(),
         };
@@ -97,6 +115,29 @@ impl<'p> Session<'p> {
         session
     }
 
+    /// Prepares for a slice: nothing is sent before [`Session::begin`].
+    pub fn prepare(&mut self, timeout_ns: u64) {
+        self.window = Window::NOT_YET;
+        self.timeout_ns = timeout_ns;
+        self.scan_ns = 0;
+        self.scan_at = 0;
+        self.none_free_ns = 0;
+        self.unsettled = self.connections.len();
+        for connection in &mut self.connections {
+            connection.attempts_left = ATTEMPTS;
+        }
+        if let Some(backlog) = &mut self.backlog {
+            backlog.restart();
+        }
+    }
+
+    /// True once every slot had an answer in this slice, or failed too often to wait for one.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        self.unsettled == 0
+    }
+
+    /// Begins a load; what bounds it may be said anew while it runs, but not when it starts.
     pub fn begin(&mut self, window: Window) {
         self.window = window;
         if let Some(backlog) = &mut self.backlog {
@@ -121,6 +162,10 @@ impl<'p> Session<'p> {
         self.window
     }
 
+    pub fn slots(&self) -> usize {
+        self.connections.len()
+    }
+
     pub fn open_connections(&self) -> usize {
         self.open
     }
@@ -137,9 +182,18 @@ impl<'p> Session<'p> {
         self.backlog.as_ref().map(|backlog| backlog.peak)
     }
 
-    /// Measured responses of each slot.
-    pub fn responses(&self) -> impl Iterator<Item = u64> {
-        self.connections.iter().map(|connection| connection.responses)
+    /// What was counted; from now on it is counted anew, on the connections that are there.
+    pub fn take_counts(&mut self) -> Counts {
+        let responses = self.connections.iter_mut().map(|c| std::mem::take(&mut c.responses));
+        Counts {
+            tallies: std::mem::take(&mut self.tallies),
+            responses: responses.collect(),
+            links: std::mem::replace(
+                &mut self.links,
+                Links { established: self.open as u64, ..Links::default() },
+            ),
+            backlog_peak: self.backlog.as_ref().map(|backlog| backlog.peak),
+        }
     }
 
     /// True once every slot that opens ahead of requests is open or has failed.
@@ -155,9 +209,11 @@ impl<'p> Session<'p> {
 
     /// When the driver has to come back even if nothing happens.
     pub fn next_wake_ns(&self, now_ns: u64) -> u64 {
-        let mut wake_ns = self.scan_ns.min(self.window.end_ns.max(now_ns + 1));
-        if now_ns < self.window.load_ns {
-            wake_ns = wake_ns.min(self.window.load_ns);
+        let mut wake_ns = self.scan_ns;
+        for bound_ns in [self.window.load_ns, self.window.end_ns] {
+            if now_ns < bound_ns {
+                wake_ns = wake_ns.min(bound_ns);
+            }
         }
         if let Some((retry_ns, _)) = self.to_retry.front() {
             wake_ns = wake_ns.min(*retry_ns);
@@ -225,31 +281,51 @@ impl<'p> Session<'p> {
         }
         while self.scan_at < self.connections.len() {
             self.scan_at += 1;
-            if self.connections[self.scan_at - 1].is_overdue(
-                now_ns,
-                self.plan.timeout_ns,
-                LINGER_NS,
-            ) {
+            if self.connections[self.scan_at - 1].is_overdue(now_ns, self.timeout_ns, LINGER_NS) {
                 return Some(self.scan_at - 1);
             }
         }
         self.scan_at = 0;
-        self.scan_ns = now_ns + (self.plan.timeout_ns / 20).clamp(1_000_000, 100_000_000);
+        self.scan_ns = now_ns + (self.timeout_ns / 20).clamp(1_000_000, 100_000_000);
         None
     }
 
-    /// Gives every request that has no class yet its last one.
-    pub fn finish(&mut self, now_ns: u64) {
+    /// Gives every request that has no class yet its last one; the slots that the driver is to
+    /// close, as their connections still owe an answer.
+    pub fn finish(&mut self, now_ns: u64) -> Vec<usize> {
+        let mut to_close = Vec::new();
         for slot in 0..self.connections.len() {
+            let connection = &self.connections[slot];
             // The scans for what is overdue lie apart: the last may have come before its time.
-            if self.connections[slot].is_overdue(now_ns, self.plan.timeout_ns, LINGER_NS) {
-                self.timed_out(slot, now_ns);
-            }
-            self.lose(slot, Class::Unfinished, Class::Unfinished, now_ns);
+            let action = if connection.is_overdue(now_ns, self.timeout_ns, LINGER_NS) {
+                self.timed_out(slot, now_ns)
+            } else if connection.in_flight() > 0 || connection.state == State::Lingering {
+                self.lose(slot, Class::Unfinished, Class::Unfinished, now_ns);
+                self.shut(slot, now_ns, false)
+            } else {
+                Action::Wait
+            };
+            to_close.extend((action == Action::Close).then_some(slot));
         }
         while let Some(intended_ns) = self.backlog.as_mut().and_then(Backlog::take) {
             self.end_unsent(intended_ns, Class::Unfinished, now_ns.max(intended_ns));
         }
+        to_close
+    }
+
+    /// Lets every connection go while nothing is sent; the slots that the driver is to close.
+    pub fn renew(&mut self, now_ns: u64) -> Vec<usize> {
+        let mut to_close = Vec::new();
+        if !self.opens_on_demand() {
+            self.idle.clear();
+        }
+        for slot in 0..self.connections.len() {
+            if self.connections[slot].state != State::Closed {
+                self.shut(slot, now_ns, false);
+                to_close.push(slot);
+            }
+        }
+        to_close
     }
 
     /// Slots that opened for a request do not open again before there is another.

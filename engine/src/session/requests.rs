@@ -93,6 +93,10 @@ impl Session<'_> {
         let first_byte_ns = connection.first_byte_ns;
         let Some(flight) = connection.pop() else { return };
         connection.responses += u64::from(flight.measured);
+        if connection.attempts_left > 0 {
+            connection.attempts_left = 0;
+            self.unsettled -= 1;
+        }
         self.in_flight -= 1;
         let tally = &mut self.tallies[usize::from(flight.measured)];
         let mut class = answer.comparison.class();
@@ -123,6 +127,9 @@ impl Session<'_> {
     /// Ends every request in flight on a connection: the oldest in one class, the rest in another.
     pub(super) fn lose(&mut self, slot: usize, oldest: Class, rest: Class, now_ns: u64) {
         let connection = &mut self.connections[slot];
+        if connection.in_flight() == 0 {
+            return;
+        }
         let reused = connection.served > 0;
         let mut class = oldest;
         loop {
@@ -134,6 +141,16 @@ impl Session<'_> {
                 self.links.stale_reuse += 1;
             }
             class = rest;
+        }
+        self.failed(slot);
+    }
+
+    /// A slot's request or connect failed; in a slice it is not waited for forever.
+    pub(super) fn failed(&mut self, slot: usize) {
+        let connection = &mut self.connections[slot];
+        if connection.attempts_left > 0 {
+            connection.attempts_left -= 1;
+            self.unsettled -= usize::from(connection.attempts_left == 0);
         }
     }
 

@@ -1,6 +1,9 @@
 //! Scripted servers that count what they do, and the engine run against them.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
+pub mod resident;
+pub mod schema;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from deadheat.audit.beside import Agreement, between_replays
 from deadheat.audit.case import Case, Defect
-from deadheat.audit.defects import find_defects
+from deadheat.audit.defects.all import find_defects
 from deadheat.audit.dstat import Second, seconds_of
 from deadheat.audit.replay import Replay, Trial
 from deadheat.protocol.figures import Figures

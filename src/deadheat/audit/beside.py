@@ -80,11 +80,11 @@ def agree(first: Sequence[float], second: Sequence[float]) -> Agreement | None:
 def between_replays(first: Replay, second: Replay) -> Mapping[int, Agreement | None]:
     """What two replays reach with each other, by level: the most that can be asked of any page."""
     found = {}
-    others = {one.row: one for one in second.rivals}
+    others = {one.row: one for one in second.contenders}
     for connections in first.protocol.connections:
         pairs = [
             (first.rate(one, connections), second.rate(others[one.row], connections))
-            for one in first.rivals
+            for one in first.contenders
             if one.row in others
         ]
         both = [(a, b) for a, b in pairs if a is not None and b is not None]
@@ -129,10 +129,10 @@ def _level(replay: Replay, figures: Figures, connections: int) -> Level:
 def _runs(replay: Replay, connections: int) -> dict[str, Contender]:
     """Published row -> its contender; of several the one that the aggregate puts first."""
     found: dict[str, Contender] = {}
-    for one in replay.rivals:
-        rival = found.get(one.row)
-        if rival is None or (replay.rate(one, connections) or 0) > (
-            replay.rate(rival, connections) or 0
+    for one in replay.contenders:
+        contender = found.get(one.row)
+        if contender is None or (replay.rate(one, connections) or 0) > (
+            replay.rate(contender, connections) or 0
         ):
             found[one.row] = one
     return found

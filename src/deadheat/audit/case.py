@@ -39,7 +39,7 @@ class Case:
     @property
     def running(self) -> dict[str, Contender]:
         """Published row -> contender, for those with a trial."""
-        return {one.row: one for one in self.replay.rivals if one.trials}
+        return {one.row: one for one in self.replay.contenders if one.trials}
 
     @property
     def main(self) -> Level:

@@ -9,8 +9,8 @@ from deadheat.audit.page import Page, Section
 from deadheat.audit.replay import Contender, Replay
 from deadheat.audit.sections import heading
 from deadheat.protocol.figures import Figures
-from deadheat.report import words
-from deadheat.report.tables import Column
+from deadheat.report import format
+from deadheat.report.model.column import Column
 from deadheat.stats.trend import Trend, trend
 from deadheat.store import Store
 
@@ -55,7 +55,7 @@ def load_series(store: Store, replay: Replay) -> tuple[Series, ...]:
         (row["name"], row["block"]): {**row, "result": json.loads(row["result"])}
         for row in store.rows(RECOVERIES, replay.run_id)
     }
-    return tuple(_series(one, after) for one in replay.rivals if one.trials)
+    return tuple(_series(one, after) for one in replay.contenders if one.trials)
 
 
 def _series(one: Contender, after: Mapping[tuple[str, int], Mapping[str, Any]]) -> Series:
@@ -83,7 +83,7 @@ def decay_page(replay: Replay, series: Sequence[Series], published: Figures | No
     """A section a server, and the published series beside them."""
     sections = [Section(one.name, (_verdict(one),), _table(one), _reasons(one)) for one in series]
     if published is not None:
-        rates = [words.rate(figure.rate_per_s) for figure in published.figures]
+        rates = [format.rate(figure.rate_per_s) for figure in published.figures]
         text = f"{published.rows[0]}, {published.sources[0]}: {', '.join(rates)} requests/s."
         sections.append(Section("Published", (text,)))
     return Page(
@@ -104,11 +104,11 @@ def decay_page(replay: Replay, series: Sequence[Series], published: Figures | No
 
 
 def _verdict(one: Series) -> str:
-    told = f"{words.count(len(one.trials), 'trial')} against one process"
+    told = f"{format.count(len(one.trials), 'trial')} against one process"
     if one.trend is not None:
-        change = [words.percent(value) for value in (one.trend.low, one.trend.high)]
+        change = [format.percent(value) for value in (one.trend.low, one.trend.high)]
         told += (
-            f", a change of {words.percent(one.trend.per_step)} [{change[0]}, {change[1]}] "
+            f", a change of {format.percent(one.trend.per_step)} [{change[0]}, {change[1]}] "
             "of the first rate a trial"
         )
     if one.recovers:
@@ -122,11 +122,11 @@ def _table(one: Series) -> tuple[Column, ...]:
     first = one.trials[0].rate_per_s
     return (
         Column("trial", tuple(str(trial.trial) for trial in one.trials)),
-        Column("req/s", tuple(words.rate(trial.rate_per_s) for trial in one.trials)),
+        Column("req/s", tuple(format.rate(trial.rate_per_s) for trial in one.trials)),
         Column(
             "of the first\n%",
             tuple(
-                f"{100 * (trial.rate_per_s or 0) / first:.1f}" if first else words.NONE
+                f"{100 * (trial.rate_per_s or 0) / first:.1f}" if first else format.NONE
                 for trial in one.trials
             ),
         ),
@@ -154,9 +154,9 @@ def _reasons(one: Series) -> tuple[str, ...]:
 
 def _busy(trial: Aftermath) -> str:
     if trial.burnt_for_s is None:
-        return words.NONE
+        return format.NONE
     return f"{'' if trial.idle else 'over '}{trial.burnt_for_s:.0f}"
 
 
 def _seconds(value: float | None) -> str:
-    return words.NONE if value is None else f"{value:.1f}"
+    return format.NONE if value is None else f"{value:.1f}"

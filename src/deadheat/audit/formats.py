@@ -8,8 +8,8 @@ from itertools import zip_longest
 from rich.cells import cell_len
 
 from deadheat.audit.page import Page, Section
-from deadheat.report.markdown import code, escape
-from deadheat.report.tables import Column
+from deadheat.report.formats.markdown import code, escape
+from deadheat.report.model.column import Column
 
 GAP = "  "
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.report.tables import Column
+from deadheat.report.model.column import Column
 
 
 @dataclass(frozen=True, slots=True)

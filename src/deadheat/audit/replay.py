@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.campaign.racer import CANARY
+from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import Protocol, stored_protocol
-from deadheat.report.runs import state_of
-from deadheat.report.view import AGGREGATES
+from deadheat.report.model.runs import state_of
+from deadheat.report.model.view import AGGREGATES
 from deadheat.store import Store
 
 TRIALS = """
@@ -22,7 +22,7 @@ TRIALS = """
 """
 OF_RUN = " WHERE trial_id IN (SELECT id FROM trial WHERE run_id = ?)"
 CARDS = """
-    SELECT contender_id, card FROM start WHERE card IS NOT NULL
+    SELECT contender_id, behavior FROM instance WHERE behavior IS NOT NULL
     AND contender_id IN (SELECT id FROM contender WHERE run_id = ?) ORDER BY id DESC
 """
 
@@ -56,7 +56,7 @@ class Contender:
     workers: int
     version: str | None
     fault: str | None
-    card: Mapping[str, Any]
+    behavior: Mapping[str, Any]
     trials: tuple[Trial, ...]
 
     def at(self, connections: int) -> tuple[Trial, ...]:
@@ -80,7 +80,7 @@ class Replay:
     generator_version: str
     hosts: Mapping[str, Mapping[str, Any]]  # role -> fingerprint
     cpus: Mapping[str, tuple[int, ...]]
-    rivals: tuple[Contender, ...]
+    contenders: tuple[Contender, ...]
     null_server: Contender | None
     missing: Mapping[str, str]
     remarks: tuple[str, ...] = ()  # where the machine could not do as the protocol says
@@ -109,8 +109,8 @@ def load_replay(store: Store, run_id: str) -> Replay:
         generator_version=run["generator_version"],
         hosts={host["role"]: json.loads(host["fingerprint"]) for host in hosts},
         cpus={host["role"]: tuple(json.loads(host["cpus"])) for host in hosts},
-        rivals=tuple(one for one in contenders if one.role == "rival"),
-        null_server=next((one for one in contenders if one.name == CANARY), None),
+        contenders=tuple(one for one in contenders if one.role == "contender"),
+        null_server=next((one for one in contenders if one.name == NULL_SERVER), None),
         missing=conclusion.get("missing", {}),
         remarks=tuple(conclusion.get("remarks", ())),
         resumed=tuple(one["at"] for one in conclusion.get("resumed", ())),
@@ -128,7 +128,9 @@ def _contenders(store: Store, run_id: str, protocol: Protocol) -> list[Contender
     for row in store.rows(TRIALS, run_id):
         one = _trial(row, protocol, errors.get(row["id"], {}), gates.get(row["id"], {}))
         trials.setdefault(row["contender_id"], []).append(one)
-    cards = {row["contender_id"]: json.loads(row["card"]) for row in store.rows(CARDS, run_id)}
+    behaviors = {
+        row["contender_id"]: json.loads(row["behavior"]) for row in store.rows(CARDS, run_id)
+    }
     rows = store.rows("SELECT * FROM contender WHERE run_id = ? ORDER BY position", run_id)
     return [
         Contender(
@@ -138,7 +140,7 @@ def _contenders(store: Store, run_id: str, protocol: Protocol) -> list[Contender
             workers=row["workers"],
             version=row["version"],
             fault=row["fault"],
-            card=cards.get(row["id"], {}),
+            behavior=behaviors.get(row["id"], {}),
             trials=tuple(trials.get(row["id"], ())),
         )
         for row in rows

@@ -10,8 +10,8 @@ from deadheat.audit.case import told_agreement
 from deadheat.audit.dstat import mean_busy
 from deadheat.audit.page import Page, Section
 from deadheat.audit.replay import Replay
-from deadheat.report import words
-from deadheat.report.tables import Column
+from deadheat.report import format
+from deadheat.report.model.column import Column
 
 MOVED = 5
 
@@ -21,7 +21,7 @@ def audit_page(audit: Audit) -> Page:
     replay = audit.case.replay
     lines = heading(replay)
     running, rows = len(audit.case.running), len(audit.case.figures.rows)
-    lines.insert(1, f"{running} of {words.count(rows, 'published row')} ran here")
+    lines.insert(1, f"{running} of {format.count(rows, 'published row')} ran here")
     if (origin := replay.protocol.origin) is not None:
         lines.append(f"then: {origin.command}; {origin.server}")
     return Page(
@@ -41,8 +41,8 @@ def heading(replay: Replay) -> list[str]:
         *(f"resumed {at}, with fresh processes" for at in replay.resumed),
     ]
     for role, fingerprint in replay.hosts.items():
-        cpus = words.ranges(replay.cpus[role])
-        lines.append(f"{role}: {words.machine(fingerprint)}, on CPU {cpus}")
+        cpus = format.ranges(replay.cpus[role])
+        lines.append(f"{role}: {format.machine(fingerprint)}, on CPU {cpus}")
     return [*lines, f"{replay.generator_version}, deadheat {replay.deadheat_version}"]
 
 
@@ -84,14 +84,14 @@ def _moved(level: Level) -> str:
     moved = [
         f"{line.row} from {line.rank_then} to {line.rank_now}" for line in level.moved_most(MOVED)
     ]
-    return f"Moved most: {words.listing(moved)}." if moved else "No row has another rank."
+    return f"Moved most: {format.listing(moved)}." if moved else "No row has another rank."
 
 
 def _defects(audit: Audit) -> Section:
     lines = []
     for defect in audit.defects:
-        at = words.listing([f"{connections:,}" for connections in defect.connections])
-        rows = words.listing(list(defect.rows)) or "all rows"
+        at = format.listing([f"{connections:,}" for connections in defect.connections])
+        rows = format.listing(list(defect.rows)) or "all rows"
         lines.append(
             f"{_upper(defect.title)} ({defect.code}; {rows}; at {at}). "
             f"How it was found: {defect.found}. What it changes: {defect.changes}."
@@ -106,13 +106,13 @@ def _level(level: Level, aggregate: str) -> Section:
     lines = level.lines
     table = (
         column("row", [line.row for line in lines], right=False),
-        column("then\nreq/s", [words.rate(line.then_per_s) for line in lines]),
-        column("now\nreq/s", [words.rate(line.now_per_s) for line in lines]),
+        column("then\nreq/s", [format.rate(line.then_per_s) for line in lines]),
+        column("now\nreq/s", [format.rate(line.now_per_s) for line in lines]),
         column("now / then", [_ratio(line) for line in lines]),
         column("typical\nrepetition", [_interval(line) for line in lines], right=False),
         column("rank\nthen", [_place(line.rank_then) for line in lines]),
         column("rank\nnow", [_place(line.rank_now) for line in lines]),
-        column("contender", [line.contender or words.NONE for line in lines], right=False),
+        column("contender", [line.contender or format.NONE for line in lines], right=False),
     )
     without = [f"{line.row}: {line.why}" for line in lines if line.contender and line.why]
     note = (
@@ -123,7 +123,7 @@ def _level(level: Level, aggregate: str) -> Section:
 
 
 def _machine(audit: Audit) -> Section:
-    cpus = {role: words.ranges(cpus) for role, cpus in audit.case.replay.cpus.items()}
+    cpus = {role: format.ranges(cpus) for role, cpus in audit.case.replay.cpus.items()}
     told = "; ".join(f"{role} on CPU {ranges}" for role, ranges in cpus.items())
     rows = audit.watched
     return Section(
@@ -136,12 +136,12 @@ def _machine(audit: Audit) -> Section:
                 "CPU in use, per core\n%",
                 tuple(
                     ", ".join(f"{cpu}: {100 * share:.0f}" for cpu, share in busy.items())
-                    or words.NONE
+                    or format.NONE
                     for busy in (mean_busy(one.seconds) for one in rows)
                 ),
                 right=False,
             ),
-            Column("peak\nMiB", tuple(words.mebibytes(one.memory_peak_bytes) for one in rows)),
+            Column("peak\nMiB", tuple(format.mebibytes(one.memory_peak_bytes) for one in rows)),
         ),
         ("second by second: --format json",),
     )
@@ -151,7 +151,7 @@ def _missing(audit: Audit) -> Iterator[Section]:
     running = audit.case.running
     rows = [row for row in audit.case.figures.rows if row not in running]
     if rows:
-        faults = {one.row: one.fault for one in audit.case.replay.rivals if one.fault}
+        faults = {one.row: one.fault for one in audit.case.replay.contenders if one.fault}
         missing = audit.case.replay.missing
         lines = [
             f"{row}: {(faults.get(row) or missing.get(row) or 'not in this run').splitlines()[0]}"
@@ -172,17 +172,17 @@ def _facts(audit: Audit) -> Iterator[Section]:
 
 
 def _ratio(line: Line) -> str:
-    return words.NONE if line.ratio is None else f"{line.ratio:.3f}"
+    return format.NONE if line.ratio is None else f"{line.ratio:.3f}"
 
 
 def _interval(line: Line) -> str:
     if line.low is None or line.high is None:
-        return words.NONE
+        return format.NONE
     return f"{line.low:.3f}–{line.high:.3f}"
 
 
 def _place(rank: int | None) -> str:
-    return words.NONE if rank is None else str(rank)
+    return format.NONE if rank is None else str(rank)
 
 
 def _upper(text: str) -> str:

@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from deadheat.campaign import lifecycle
-from deadheat.campaign.enter import enter_racers
-from deadheat.campaign.progress import Doing, Listener
+from deadheat.campaign.entry import enter_made
 from deadheat.campaign.race import Race
-from deadheat.campaign.racer import Racer, canaries
 from deadheat.campaign.run import open_run
-from deadheat.campaign.trial import load_spec
-from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
+from deadheat.events import Listener, Progress
 from deadheat.host import ProcessSpec
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import Contender, controls
+from deadheat.measure.trial import load_spec
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
+from deadheat.stats.distributions import Floats
 from deadheat.stats.effect import detectable_ratio
 from deadheat.stats.false_alarm import false_alarms
 from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.quantile import Floats
 from deadheat.store import Store
 
 SLOWDOWNS = (0.02, 0.03, 0.05, 0.10)
@@ -90,11 +90,11 @@ def calibrate(
     """
     begun_s = world.server_host.now_s()
     work = find_work(world, protocol)
-    racers = _racers(world, work, copies)
+    contenders = _racers(world, work, copies)
     rates: dict[str, Floats] = {}
     for number in range(races):
-        listen(Doing(f"race {number + 1} of {races}"))
-        rates |= _race(world, store, protocol, racers, seed + number, listen)
+        listen(Progress(f"race {number + 1} of {races}"))
+        rates |= _race(world, store, protocol, contenders, seed + number, listen)
     return conclude(rates, copies, world.server_host.now_s() - begun_s)
 
 
@@ -140,45 +140,45 @@ def find_work(world: World, protocol: Protocol) -> Work:
 
 
 def _cpu_us_per_request(world: World, protocol: Protocol, units: int) -> float:
-    racer = _null_racer(world, f"probe-{units}", units)
-    resident = lifecycle.start(world, racer)
+    contender = _null_racer(world, f"probe-{units}", units)
+    instance = lifecycle.start(world, contender)
     try:
-        spec = load_spec(protocol, resident, max(protocol.connections))
-        before_s = world.server_host.usage(resident.process).cpu_s
+        spec = load_spec(protocol, instance, max(protocol.connections))
+        before_s = world.server_host.usage(instance.process).cpu_s
         command = world.engine.command(spec)
         done = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
         result = world.engine.parse(spec, done, world.engine_version)
-        used_s = world.server_host.usage(resident.process).cpu_s - before_s
+        used_s = world.server_host.usage(instance.process).cpu_s - before_s
     finally:
-        lifecycle.stop(world, resident)
+        lifecycle.stop(world, instance)
     return used_s * 1e6 / max(result.requests_sent_in_all or 0, 1)
 
 
-def _racers(world: World, work: Work, copies: int) -> list[Racer]:
+def _racers(world: World, work: Work, copies: int) -> list[Contender]:
     units = [work.units] * copies + [work.slower(share) for share in SLOWDOWNS]
     named = zip(racer_names(copies), units, strict=True)
     return [_null_racer(world, name, of) for name, of in named]
 
 
-def _null_racer(world: World, name: str, units: int) -> Racer:
+def _null_racer(world: World, name: str, units: int) -> Contender:
     command = tuple(world.engine.null_server("{port}", units))
-    return Racer(name=name, role="rival", command=command, ready_s=5, stop_s=3)
+    return Contender(name=name, role="contender", command=command, ready_s=5, stop_s=3)
 
 
 def _race(
     world: World,
     store: Store,
     protocol: Protocol,
-    racers: Sequence[Racer],
+    contenders: Sequence[Contender],
     seed: int,
     listen: Listener,
 ) -> dict[str, Floats]:
     """One race, as run -> rates[start, block, racer]."""
     with open_run(store, world, protocol, ["deadheat", "calibrate"], seed) as run:
-        entrants = enter_racers([*racers, *canaries(world.engine)], store, run.id)
+        entrants = enter_made([*contenders, *controls(world.engine)], store, run.id)
         race = Race(world, protocol, store, run.id, entrants, seed, listen)
         run.conclusion |= {"why": "all repetitions done", "share": race.run().share}
-    names = [racer.name for racer in racers]
+    names = [contender.name for contender in contenders]
     return {run.id: race.standings.rates(max(protocol.connections), names)}
 
 

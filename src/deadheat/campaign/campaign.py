@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deadheat.campaign import lifecycle
+from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
-from deadheat.campaign.build import Builder
-from deadheat.campaign.enter import enter_contenders, enter_racers, require_rivals
-from deadheat.campaign.grid import Entrant
+from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
 from deadheat.campaign.limits import fit_to, too_few
 from deadheat.campaign.past import Past
-from deadheat.campaign.progress import Happened, Listener
 from deadheat.campaign.race import Race
-from deadheat.campaign.racer import Racer, companions
 from deadheat.campaign.resume import Unfinished, enter_again
 from deadheat.campaign.run import Run, open_run, reopen_run
-from deadheat.campaign.world import World
-from deadheat.catalog import Contender
+from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
+from deadheat.events import Event, Listener
 from deadheat.load.several import Several
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import Contender, controls_for
+from deadheat.measure.starter import Entrant
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
 
@@ -34,9 +34,9 @@ class Plan:
     """What a campaign is to do."""
 
     protocol: Protocol
-    contenders: Sequence[Contender]
+    selections: Sequence[Selection]
     labels: Mapping[str, str]  # contender -> label, as published
-    extra: Sequence[Racer]  # command lines of the user's
+    extra: Sequence[Contender]  # command lines of the user's
     seed: int
     command: Sequence[str]
     latency_s: float | None = None  # measure latency apart, this long at each rate
@@ -49,10 +49,10 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
 
     A server that runs already has to answer before anything is begun.
     """
-    for racer in plan.extra:
-        if racer.url is not None:
-            lifecycle.start(world, racer)
-            listen(Happened(f"{racer.name} {NOT_OURS}"))
+    for contender in plan.extra:
+        if contender.url is not None:
+            lifecycle.start(world, contender)
+            listen(Event(f"{contender.name} {NOT_OURS}"))
     run: Run | None = None
     known: dict[str, Any] = {}
     if plan.protocol.residency == "alone":
@@ -60,7 +60,7 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         known = {"missing": dict(plan.missing), "remarks": list(remarks)}
     else:
         for remark in too_few(plan.protocol, world.server_host.fingerprint()):
-            listen(Happened(remark, trouble=True))
+            listen(Event(remark, trouble=True))
     opened = (
         open_run(store, world, plan.protocol, plan.command, plan.seed, known)
         if plan.left is None
@@ -72,7 +72,7 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     except KeyboardInterrupt:
         if run is None:
             raise
-        listen(Happened(f"interrupted: {_left_by(run, plan, store)}", trouble=True))
+        listen(Event(f"interrupted: {_left_by(run, plan, store)}", trouble=True))
     return run.id
 
 
@@ -94,7 +94,7 @@ def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple
             "widen the limits again, or start a run of its own",
         )
     for remark in fitted.remarks:
-        listen(Happened(remark))
+        listen(Event(remark))
     generator = Several(world.generator, fitted.connections_each)
     return (
         replace(plan, protocol=fitted.protocol),
@@ -117,8 +117,8 @@ def _race(
         return
     race = Race(world, protocol, store, run.id, entrants, plan.seed, listen, past)
     look = race.run()
-    if not race.standings.rivals_left:
-        more = "; `deadheat verify` tells more" if plan.contenders else ""
+    if not race.standings.contenders_left:
+        more = "; `deadheat verify` tells more" if plan.selections else ""
         raise DeadheatError("no contender is left to measure", f"the reasons stand above{more}")
     ended = {"settle": "budget spent", "fixed": "all repetitions done"}
     why = "settled" if look.settled else ended[protocol.stopping.kind]
@@ -131,12 +131,12 @@ def _enter(
     plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
 ) -> list[Entrant]:
     """Who is started: of a run that goes on, those with something left to do."""
-    extra = [*plan.extra, *companions(plan.protocol, world.engine)]
+    extra = [*plan.extra, *controls_for(plan.protocol, world.engine)]
     if plan.left is not None:
-        return enter_again(plan.left, plan.contenders, extra, world, store, builder, listen)
+        return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
     entrants = [
-        *enter_contenders(plan.contenders, plan.labels, world, store, run.id, builder, listen),
-        *enter_racers(extra, store, run.id, len(plan.contenders)),
+        *enter_contenders(plan.selections, plan.labels, world, store, run.id, builder, listen),
+        *enter_made(extra, store, run.id, len(plan.selections)),
     ]
-    require_rivals(entrants)
+    require_contenders(entrants)
     return entrants

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from deadheat.campaign import lifecycle
-from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
-from deadheat.campaign.progress import Doing, Listener
-from deadheat.campaign.trial import Slot, load_spec, measure
-from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
+from deadheat.events import Listener, Progress
+from deadheat.measure import lifecycle
+from deadheat.measure.starter import Entrant, Starter, Unfit, WarmInstance
+from deadheat.measure.trial import TrialContext, load_spec, measure
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.search import Bounds, Observation, next_step
 from deadheat.store import Store, TrialRecord
@@ -87,19 +87,19 @@ def find_capacities(
     listen: Listener,
 ) -> list[Capacity]:
     """Search each rival's capacity in turn; every trial is kept."""
-    grid = Grid(world, protocol, store, listen)
+    starter = Starter(world, protocol, store, listen)
     found = []
     for entrant in entrants:
         try:
-            started = grid.start(entrant, 1, 0.0)
+            started = starter.start(entrant, 1, 0.0)
         except Unfit as unfit:
-            found.append(Capacity(entrant.racer.name, 0.0, None, 0, str(unfit)))
+            found.append(Capacity(entrant.contender.name, 0.0, None, 0, str(unfit)))
             continue
         try:
-            lifecycle.thaw(world, started.resident)
+            lifecycle.thaw(world, started.instance)
             found.append(_search(world, protocol, store, run_id, started, objective, listen))
         finally:
-            grid.stop(started)
+            starter.stop(started)
     return found
 
 
@@ -108,7 +108,7 @@ def _search(
     protocol: Protocol,
     store: Store,
     run_id: str,
-    started: Started,
+    started: WarmInstance,
     objective: Objective,
     listen: Listener,
 ) -> Capacity:
@@ -122,12 +122,12 @@ def _search(
     step = next_step(seen, bounds)
     while step.next_rate is not None and trials < TRIALS_MAX:
         rate_per_s = step.next_rate
-        listen(Doing(f"{started.name}: offering {rate_per_s:,.0f}/s", done=trials))
+        listen(Progress(f"{started.name}: offering {rate_per_s:,.0f}/s", done=trials))
         trials += 1
-        slot = Slot(
+        context = TrialContext(
             run_id=run_id,
             contender_id=started.entrant.contender_id,
-            start_id=started.start_id,
+            instance_id=started.instance_id,
             kind="capacity",
             invocation=1,
             block=trials,
@@ -136,16 +136,16 @@ def _search(
             steady=started.warmed.kind,
         )
         spec = replace(
-            load_spec(protocol, started.resident, max(protocol.connections)),
+            load_spec(protocol, started.instance, max(protocol.connections)),
             rate_per_s=rate_per_s,
             duration_s=max(protocol.duration_s, 1.1 * objective.requests_needed() / rate_per_s),
             seed=trials,
         )
-        record = measure(world, started.resident, spec, slot)
+        record = measure(world, started.instance, spec, context)
         store.add_trial(record)
         if (held := objective.holds(record)) is not None:
             seen.append(Observation(rate_per_s, held))
-        if lifecycle.ended(world, started.resident) is not None:
+        if lifecycle.ended(world, started.instance) is not None:
             trouble = record.reason
             break
         step = next_step(seen, bounds)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from deadheat.campaign.racer import CANARY_WORKS
+from deadheat.measure.contender import CONTROL_WORKS
 from deadheat.protocol import Protocol
 
 START_S = 2.0  # of one server: starting and being ready
@@ -47,16 +47,16 @@ class Estimate:
 def estimate(protocol: Protocol, names: Sequence[str]) -> Estimate:
     """Before anything starts, so from the protocol's figures and the constants above."""
     stopping, warmup = protocol.stopping, protocol.warmup
-    racers = len(names) + (len(CANARY_WORKS) if protocol.canary else 0)
-    trials = racers * len(protocol.connections)
+    contenders = len(names) + (len(CONTROL_WORKS) if protocol.controls else 0)
+    trials = contenders * len(protocol.connections)
     block_s = trials * (protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S)
     warm_s = {"none": 0.0, "fixed": warmup.duration_s, "steady": warmup.least_s}[warmup.kind]
-    start_s = racers * (START_S + warm_s)
+    start_s = contenders * (START_S + warm_s)
     settle = stopping.kind == "settle"
     least_blocks = stopping.blocks_min * stopping.invocations if settle else stopping.repetitions
     least_s = stopping.invocations * start_s + least_blocks * block_s
     search_s = warmup.limit_s - warm_s if warmup.kind == "steady" else 0.0
-    slow_s = stopping.invocations * racers * max(0.0, search_s)
+    slow_s = stopping.invocations * contenders * max(0.0, search_s)
     rule = (
         f"when every neighbouring pair is separated or equivalent within {stopping.margin:.0%}, "
         f"or {spell_time(stopping.budget_s)} are spent"

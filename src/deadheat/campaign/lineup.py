@@ -6,7 +6,7 @@ The manifests say it (`[[published]]`); a protocol spells only what no manifest 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from deadheat.catalog import Catalog, Contender, contender
+from deadheat.catalog import Catalog, Selection, selection
 from deadheat.protocol import Protocol
 from deadheat.protocol.figures import Figures
 
@@ -15,7 +15,7 @@ from deadheat.protocol.figures import Figures
 class Lineup:
     """Contenders in the order of the published rows, and what could not be lined up."""
 
-    contenders: tuple[Contender, ...]
+    selections: tuple[Selection, ...]
     labels: Mapping[str, str]  # contender -> published row
     missing: Mapping[str, str]  # published row -> why nothing stands for it
     strays: tuple[str, ...]  # what a manifest claims to stand for and the figures do not have
@@ -29,7 +29,7 @@ def line_up(
     Where two contenders stand for one row, both run. One contender stands for one row.
     """
     labels: dict[str, str] = {}
-    found: dict[str, Contender] = {}
+    found: dict[str, Selection] = {}
     missing = dict.fromkeys(figures.rows, "no server here stands for it")
     strays = []
     for row, one in _claims(protocol, catalog):
@@ -49,20 +49,20 @@ def line_up(
     place = {row: number for number, row in enumerate(figures.rows)}
     order = sorted(found, key=lambda name: (place[labels[name]], name))
     return Lineup(
-        contenders=tuple(found[name] for name in order),
+        selections=tuple(found[name] for name in order),
         labels={name: labels[name] for name in order},
         missing={row: missing[row] for row in figures.rows if row not in stood_for},
         strays=tuple(strays),
     )
 
 
-def _claims(protocol: Protocol, catalog: Catalog) -> Iterator[tuple[str, Contender | str]]:
+def _claims(protocol: Protocol, catalog: Catalog) -> Iterator[tuple[str, Selection | str]]:
     """Published rows, each with its contender or why there is none; the protocol's own first."""
     for entry in protocol.contenders:
         row = entry.label or entry.server
         if entry.server in catalog.servers:
             server = catalog.servers[entry.server]
-            yield row, contender(server, entry.setting, entry.workers)
+            yield row, selection(server, entry.setting, entry.workers)
         elif entry.server in catalog.faults:
             yield row, f"{entry.server} cannot be read"
         else:
@@ -72,4 +72,4 @@ def _claims(protocol: Protocol, catalog: Catalog) -> Iterator[tuple[str, Contend
     for server in catalog.servers.values():
         for published in server.manifest.published:
             if published.protocol == protocol.origin.figures:
-                yield published.row, contender(server, published.setting)
+                yield published.row, selection(server, published.setting)

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from deadheat.campaign.estimate import START_S, TRIAL_OVERHEAD_S, spell_time
-from deadheat.campaign.racer import CANARY
 from deadheat.campaign.schedule import PROCESSES, restart_of, schedule
+from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import Protocol
 
 
@@ -86,10 +86,10 @@ def outline(
     remarks: Sequence[str] = (),
 ) -> Outline:
     """From the protocol's figures alone: `names` in the order in which they run."""
-    racers = [*([CANARY] if protocol.canary else []), *names]
+    contenders = [*([NULL_SERVER] if protocol.controls else []), *names]
     trials = tuple(
         PlannedTrial(name, step.connections, step.repetition, step.starts)
-        for name in racers
+        for name in contenders
         for step in schedule(protocol, labels.get(name))
     )
     trial_s = protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S

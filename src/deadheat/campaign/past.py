@@ -10,8 +10,8 @@ from typing import Any
 from deadheat.store import Gate, Store, TrialRecord
 
 STARTS = """
-    SELECT contender.name, count(*) AS starts FROM start
-    JOIN contender ON contender.id = start.contender_id
+    SELECT contender.name, count(*) AS starts FROM instance
+    JOIN contender ON contender.id = instance.contender_id
     WHERE contender.run_id = ? GROUP BY contender.name
 """
 TRIALS = """
@@ -102,7 +102,7 @@ def load_past(store: Store, run_id: str) -> Past:
 def _record(
     row: Mapping[str, Any], gates: Sequence[Gate], clock_khz: Sequence[float] | None
 ) -> TrialRecord:
-    same = ("run_id", "contender_id", "start_id", "kind", "invocation", "block", "heat")
+    same = ("run_id", "contender_id", "instance_id", "kind", "invocation", "block", "heat")
     figures = ("connections", "at_s", "state", "reason", "rate_per_s", "elapsed_s")
     return TrialRecord(
         **{name: row[name] for name in (*same, *figures)},

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.campaign.build import Builder, Built
-from deadheat.campaign.enter import keep_build
-from deadheat.campaign.grid import Entrant
+from deadheat.build.builder import Builder, Built
+from deadheat.build.prepare import prepare
+from deadheat.campaign.entry import keep_build
 from deadheat.campaign.past import Past, load_past
-from deadheat.campaign.prepare import prepare
-from deadheat.campaign.progress import Happened, Listener
-from deadheat.campaign.racer import CANARY, REFERENCE, Racer, from_contender
 from deadheat.campaign.schedule import steps_left
-from deadheat.campaign.world import World
-from deadheat.catalog import Contender
+from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
+from deadheat.events import Event, Listener
+from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender, contender_from
+from deadheat.measure.starter import Entrant
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol, stored_protocol
 from deadheat.store import Store
 
@@ -67,12 +67,12 @@ class Unfinished:
     @property
     def waiting(self) -> list[Kept]:
         """The rivals with something left to do: in a race all of them."""
-        rivals = [one for one in self.contenders.values() if one.role == "rival"]
+        contenders = [one for one in self.contenders.values() if one.role == "contender"]
         if self.protocol.residency == "frozen":
-            return rivals
+            return contenders
         return [
             one
-            for one in rivals
+            for one in contenders
             if any(steps_left(self.protocol, self.labels, one.name, self.past))
         ]
 
@@ -117,8 +117,8 @@ def load_unfinished(store: Store, run_id: str) -> Unfinished:
         )
     protocol = stored_protocol(run_id, run["protocol"])
     contenders = {row["name"]: _kept(row) for row in store.rows(CONTENDERS, run_id)}
-    last = CANARY if protocol.residency == "alone" else REFERENCE  # to be entered
-    if not contenders or (protocol.canary and last not in contenders):
+    last = NULL_SERVER if protocol.residency == "alone" else REFERENCE  # to be entered
+    if not contenders or (protocol.controls and last not in contenders):
         raise DeadheatError(
             f"run {run_id} was left before its contenders were entered", "start it again"
         )
@@ -148,38 +148,38 @@ def load_unfinished(store: Store, run_id: str) -> Unfinished:
 
 def enter_again(
     run: Unfinished,
-    contenders: Sequence[Contender],
-    companions: Sequence[Racer],
+    selections: Sequence[Selection],
+    controls: Sequence[Contender],
     world: World,
     store: Store,
     builder: Builder,
     listen: Listener,
 ) -> list[Entrant]:
-    """Build `contenders`, who stand for those waiting, and enter those that are what they were.
+    """Build `selections`, who stand for those waiting, and enter those that are what they were.
 
     The others are told, and keep what they have. Raises `DeadheatError` where none is left.
     """
     entrants = []
-    candidates = prepare(contenders, world.server_host, builder, listen)
+    candidates = prepare(selections, world.server_host, builder, listen)
     for kept, candidate in zip(run.waiting, candidates, strict=True):
         built, fault = candidate.built, candidate.fault
-        if built is not None and (fault := _changed(kept, candidate.contender, built)) is None:
+        if built is not None and (fault := _changed(kept, candidate.selection, built)) is None:
             build_id = keep_build(store, built)
             store.update_contender(kept.id, build_id=build_id, version=candidate.version)
-            entrants.append(Entrant(from_contender(candidate.contender, built), kept.id))
+            entrants.append(Entrant(contender_from(candidate.selection, built), kept.id))
         elif built is not None:
-            listen(Happened(f"{kept.name} does not go on: {fault}\n  {AFRESH}", trouble=True))
+            listen(Event(f"{kept.name} does not go on: {fault}\n  {AFRESH}", trouble=True))
         store.update_contender(kept.id, fault=fault)
     if run.waiting and not entrants:
         raise DeadheatError(
             f"no contender of run {run.id} can go on", "the reasons stand above; start it again"
         )
-    return [*entrants, *(Entrant(one, run.contenders[one.name].id) for one in companions)]
+    return [*entrants, *(Entrant(one, run.contenders[one.name].id) for one in controls)]
 
 
-def _changed(kept: Kept, contender: Contender, built: Built) -> str | None:
+def _changed(kept: Kept, selection: Selection, built: Built) -> str | None:
     """Why a contender is not the one that was measured before."""
-    manifest = contender.server.manifest.model_dump(by_alias=True)
+    manifest = selection.server.manifest.model_dump(by_alias=True)
     if json.loads(json.dumps(manifest)) != kept.manifest:
         return "its server.toml has changed since this run began"
     if kept.key is not None and built.key != kept.key:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deadheat.campaign.progress import Doing, Listener
-from deadheat.campaign.racer import Racer
 from deadheat.errors import DeadheatError
+from deadheat.events import Listener, Progress
 from deadheat.host import Completed, Host, ProcessSpec
+from deadheat.measure.contender import Contender
 
 GIT_TIMEOUT_S = 120.0
 BUILD_TIMEOUT_S = 3600.0
@@ -68,7 +68,7 @@ def build_revision(
     done = folder.with_suffix(".done")
     if done.is_file() and folder.is_dir():
         return folder
-    listen(Doing(f"building {revision.name}"))
+    listen(Progress(f"building {revision.name}"))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     tar = folder.with_suffix(".tar")
@@ -84,10 +84,10 @@ def build_revision(
     return folder
 
 
-def racer_of(revision: Revision, folder: Path, command: Sequence[str]) -> Racer:
+def racer_of(revision: Revision, folder: Path, command: Sequence[str]) -> Contender:
     """The revision, started by `command` in its own folder."""
-    return Racer(
-        name=revision.name, role="rival", command=tuple(command), cwd=str(folder), any_body=True
+    return Contender(
+        name=revision.name, role="contender", command=tuple(command), cwd=str(folder), any_body=True
     )
 
 

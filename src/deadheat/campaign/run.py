@@ -7,8 +7,8 @@ from typing import Any
 
 from deadheat import __version__
 from deadheat.campaign.resume import Unfinished
-from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
 

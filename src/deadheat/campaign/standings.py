@@ -4,12 +4,12 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from deadheat.campaign.racer import CANARY
+from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import Protocol
-from deadheat.stats.quantile import Floats
+from deadheat.stats.alpha_spending import Looks
+from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking import Ranking, rank
-from deadheat.stats.sequence import Looks
-from deadheat.stats.tableau import Place, rankable, tableau
+from deadheat.stats.rate_matrix import Place, rankable, tableau
 from deadheat.store import TrialRecord
 
 LOOKS = Looks()
@@ -41,19 +41,19 @@ class Standings:
     """Takes in trials, and looks at them when a look is due."""
 
     def __init__(
-        self, protocol: Protocol, rivals: Sequence[str], companions: Sequence[str] = ()
+        self, protocol: Protocol, contenders: Sequence[str], controls: Sequence[str] = ()
     ) -> None:
         self._protocol = protocol
-        self._rivals = list(rivals)
-        self._companions = list(companions)
+        self._contenders = list(contenders)
+        self._controls = list(controls)
         self._levels = {connections: _Level() for connections in protocol.connections}
         self._ceilings: dict[int, list[float]] = {}
         self._invocation = 0
         self._last = Look(None, 1.0, settled=False)
 
     @property
-    def rivals_left(self) -> bool:
-        return bool(self._rivals)
+    def contenders_left(self) -> bool:
+        return bool(self._contenders)
 
     @property
     def last(self) -> Look:
@@ -66,8 +66,8 @@ class Standings:
 
     def drop(self, name: str) -> None:
         """Take a rival out: it could not start."""
-        if name in self._rivals:
-            self._rivals.remove(name)
+        if name in self._contenders:
+            self._contenders.remove(name)
 
     def add(self, name: str, record: TrialRecord) -> None:
         """Take in a trial; one that failed a gate leaves its place empty."""
@@ -81,7 +81,7 @@ class Standings:
         if clock_khz := record.series.get("clock_khz"):
             highest_khz = level.clocks_khz.get(name, 0.0)
             level.clocks_khz[name] = max(highest_khz, statistics.median(clock_khz))
-        if name == CANARY:
+        if name == NULL_SERVER:
             self.set_ceiling(record.connections, record.rate_per_s)
         if all(gate.passed for gate in record.gates):
             level.rates.setdefault(name, {})[place] = record.rate_per_s
@@ -143,11 +143,11 @@ class Standings:
     def ranking(self, connections: int, share: float) -> Ranking | None:
         """The ranking at one level; None where there is nothing to compare yet."""
         level = self._levels[connections]
-        valid = {name: list(level.rates.get(name, {})) for name in self._rivals}
+        valid = {name: list(level.rates.get(name, {})) for name in self._contenders}
         names = rankable(valid, len(level.places) / level.heats)
         if len(names) < 2:
             return None
-        columns = [*names, *self._companions]
+        columns = [*names, *self._controls]
         stopping = self._protocol.stopping
         return rank(
             self.rates(connections, columns),
@@ -155,7 +155,7 @@ class Standings:
             margin=stopping.margin,
             confidence=stopping.confidence,
             share=share,
-            companions=self._companions,
+            controls=self._controls,
         )
 
     def rates(self, connections: int, names: Sequence[str]) -> Floats:
@@ -169,8 +169,8 @@ class Standings:
 
     def _all_settled(self, share: float) -> bool:
         """Every neighbouring pair decided at every level; one rival alone needs a valid rate."""
-        if len(self._rivals) == 1:
-            (alone,) = self._rivals
+        if len(self._contenders) == 1:
+            (alone,) = self._contenders
             return all(level.rates.get(alone) for level in self._levels.values())
         rankings = [self.ranking(level, share) for level in self._protocol.connections]
         return all(ranking is not None and ranking.settled for ranking in rankings)

@@ -35,7 +35,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class Selection:
     """A server at one setting: what is measured."""
 
     server: Server
@@ -60,7 +60,7 @@ class Contender:
         return hashlib.sha256(self.start.model_dump_json().encode()).hexdigest()[:12]
 
 
-def contender(server: Server, setting: str = "default", workers: int | None = None) -> Contender:
+def selection(server: Server, setting: str = "default", workers: int | None = None) -> Selection:
     """The server at a named setting of its manifest, with `workers` in place of its own if given.
 
     Raises `FileFault` naming the settings there are.
@@ -77,7 +77,7 @@ def contender(server: Server, setting: str = "default", workers: int | None = No
         start = start.model_copy(update={**changes, "env": {**start.env, **chosen.env}})
     if workers is not None:
         start = start.model_copy(update={"workers": workers})
-    return Contender(server, setting, start)
+    return Selection(server, setting, start)
 
 
 def load_server(folder: Path, recipes: Path) -> Server:

@@ -18,8 +18,8 @@ from deadheat.cli.stored import MEASURE, stored, write_output
 from deadheat.errors import DeadheatError
 from deadheat.protocol import protocol_names
 from deadheat.protocol.figures import Figures, read_figures, shipped_figures
-from deadheat.report.encoding import fit
-from deadheat.report.runs import find_run
+from deadheat.report.formats.encoding import fit
+from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 
 

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from deadheat.campaign.build_ahead import build_ahead, jobs_that_fit
+from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.cli.install import install_missing
 from deadheat.cli.options import catalog_option
 from deadheat.cli.progress_view import progress_view
@@ -43,7 +43,7 @@ def command(
             chosen, host, builder_on(host), listen, jobs or jobs_that_fit(host)
         )
     for candidate in candidates:
-        name = candidate.contender.name
+        name = candidate.selection.name
         if candidate.built is not None:
             click.echo(
                 f"{name:24} {candidate.version or 'version unknown'}  {candidate.built.path}"

@@ -18,8 +18,8 @@ from deadheat.cli.workbench import local_world
 from deadheat.errors import DeadheatError
 from deadheat.host.machine import host_key
 from deadheat.protocol import load_protocol
-from deadheat.report.analysis import rates_of
-from deadheat.report.runs import find_run
+from deadheat.report.findings.analysis import rates_of
+from deadheat.report.model.runs import find_run
 from deadheat.stats.false_alarm import FEWEST_PAIRS
 from deadheat.store import Store
 
@@ -68,10 +68,10 @@ def command(
 def _read_again(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, Mapping[str, Any]]:
     """The conclusion of stored races, by the statistics as they are now."""
     views = [report.load_view(store, find_run(store, run)) for run in runs]
-    copies = sum(one.name.startswith("copy-") for one in views[0].rivals)
+    copies = sum(one.name.startswith("copy-") for one in views[0].contenders)
     names = racer_names(copies)
     for view in views:
-        if view.state != "complete" or {one.name for one in view.rivals} != {*names}:
+        if view.state != "complete" or {one.name for one in view.contenders} != {*names}:
             raise DeadheatError(
                 f"--from: run {view.run_id} is no finished race of {copies} copies",
                 "name runs of one `deadheat calibrate`",

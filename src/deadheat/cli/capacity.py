@@ -7,16 +7,10 @@ from pathlib import Path
 import click
 
 from deadheat.campaign.capacity import Capacity, Objective, find_capacities
-from deadheat.campaign.enter import enter_contenders, require_rivals
+from deadheat.campaign.entry import enter_contenders, require_contenders
 from deadheat.campaign.run import open_run
-from deadheat.catalog import choose, contender
-from deadheat.cli.options import (
-    Duration,
-    Levels,
-    catalog_option,
-    json_option,
-    store_option,
-)
+from deadheat.catalog import choose, selection
+from deadheat.cli.options import Duration, Levels, catalog_option, json_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, local_world, open_catalog
 from deadheat.protocol import amend, load_protocol
@@ -54,7 +48,7 @@ def command(
     found = open_catalog(catalog)
     changes = {"connections": connections, "duration_s": duration_s}
     protocol = amend(load_protocol(found.root, "capacity"), changes, {})
-    chosen = [contender(server, setting) for server in choose(found, servers)]
+    chosen = [selection(server, setting) for server in choose(found, servers)]
     with (
         Store(store_path) as store,
         local_world("engine", protocol.threads) as world,
@@ -64,7 +58,7 @@ def command(
         run.conclusion["slo"] = slo
         builder = builder_on(world.server_host)
         entrants = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
-        require_rivals(entrants)
+        require_contenders(entrants)
         results = find_capacities(world, protocol, store, run.id, entrants, objective, listen)
         run.conclusion["capacities"] = [result.to_json() for result in results]
     if as_json:

@@ -8,9 +8,9 @@ import click
 from deadheat import report
 from deadheat.cli.options import json_option, store_option
 from deadheat.cli.stored import stored
-from deadheat.report.analysis import analyse
-from deadheat.report.comparison import two_contenders, two_runs
-from deadheat.report.runs import find_run
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.comparison import two_contenders, two_runs
+from deadheat.report.model.runs import find_run
 
 
 @click.command("compare")
@@ -37,7 +37,7 @@ def command(first: str, second: str, run: str | None, store_path: Path, as_json:
         ]
     if run is not None:
         (view,) = views
-        text, told = two_contenders(view, analyse(view), first, second)
+        text, told = two_contenders(view, analyze(view), first, second)
     else:
         text, told = two_runs(*views)
     click.echo(json.dumps(told, indent=2) if as_json else "\n".join(text))

@@ -6,7 +6,7 @@ import click
 
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import require_another, stored
-from deadheat.report.runs import find_run
+from deadheat.report.model.runs import find_run
 from deadheat.store.bundle import export_run
 
 

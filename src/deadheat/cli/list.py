@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from deadheat.campaign.build import Builder
+from deadheat.build.builder import Builder
 from deadheat.catalog import Catalog, Server, Toolchains, choose, missing
 from deadheat.cli.options import catalog_option, json_option
 from deadheat.cli.styles import console

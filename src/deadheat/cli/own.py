@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from deadheat.campaign.racer import CANARY_WORKS, Racer
 from deadheat.errors import DeadheatError
+from deadheat.measure.contender import CONTROL_WORKS, Contender
 from deadheat.protocol import Protocol
 
 
@@ -30,7 +30,7 @@ def own_racers(
     protocol: Protocol,
     path: str | None = None,
     any_body: bool = False,
-) -> list[Racer]:
+) -> list[Contender]:
     """What the user brought. Raises `DeadheatError` for what cannot be measured."""
     require_own(command, urls, path, any_body)
     if urls and protocol.residency == "alone":
@@ -56,7 +56,7 @@ def require_own(
         )
 
 
-def _commanded(command: Sequence[str], path: str) -> Iterator[Racer]:
+def _commanded(command: Sequence[str], path: str) -> Iterator[Contender]:
     if not command:
         return
     if not any("{port}" in part for part in command):
@@ -67,9 +67,9 @@ def _commanded(command: Sequence[str], path: str) -> Iterator[Racer]:
     program = shutil.which(command[0])
     if program is None:
         raise DeadheatError(f"no program {command[0]!r} is here to run", "give its path")
-    yield Racer(
+    yield Contender(
         name=Path(command[0]).name,
-        role="rival",
+        role="contender",
         command=(str(Path(program).absolute()), *command[1:]),  # a venv's python is a link
         cwd=str(Path.cwd()),
         any_body=True,
@@ -77,7 +77,7 @@ def _commanded(command: Sequence[str], path: str) -> Iterator[Racer]:
     )
 
 
-def _running(url: str) -> Racer:
+def _running(url: str) -> Contender:
     try:
         parts = urlsplit(url)
         plain = parts.scheme == "http" and parts.hostname and parts.port != 0
@@ -88,15 +88,15 @@ def _running(url: str) -> Racer:
             f"--url {url!r}: expected an http address", "such as http://127.0.0.1:8080/"
         )
     name = f"{parts.netloc}{parts.path.rstrip('/')}"
-    return Racer(name=name, role="rival", command=(), any_body=True, url=url)
+    return Contender(name=name, role="contender", command=(), any_body=True, url=url)
 
 
-def _distinct(racers: Sequence[Racer], taken: Collection[str]) -> Iterator[Racer]:
+def _distinct(contenders: Sequence[Contender], taken: Collection[str]) -> Iterator[Contender]:
     """No two of one name; the user's get a mark."""
-    names = {*taken, *CANARY_WORKS}
-    for racer in racers:
-        if racer.name in names and racer.url is not None:
-            raise DeadheatError(f"--url {racer.url!r} is given twice", "name it once")
-        name = f"{racer.name}:own" if racer.name in names else racer.name
+    names = {*taken, *CONTROL_WORKS}
+    for contender in contenders:
+        if contender.name in names and contender.url is not None:
+            raise DeadheatError(f"--url {contender.url!r} is given twice", "name it once")
+        name = f"{contender.name}:own" if contender.name in names else contender.name
         names.add(name)
-        yield replace(racer, name=name)
+        yield replace(contender, name=name)

@@ -36,7 +36,7 @@ def command(
     protocol = on_one_host(protocol)
     lineup = replay_lineup(protocol, found, servers, languages)
     if lineup is not None:
-        names = [one.name for one in lineup.contenders]
+        names = [one.name for one in lineup.selections]
     else:
         names = [server.name for server in chosen_servers(found, servers, languages)]
     told: Outline | Estimate

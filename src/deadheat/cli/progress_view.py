@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.markup import escape
 
-from deadheat.campaign.progress import Doing, Happened, Listener
 from deadheat.cli.styles import console
+from deadheat.events import Event, Listener, Progress
 
 REFRESH_PER_S = 1  # a live display costs CPU that the race wants
 
@@ -22,8 +22,8 @@ def progress_view() -> Iterator[Listener]:
         return
     with terminal.status("preparing", refresh_per_second=REFRESH_PER_S) as status:
 
-        def listen(event: Doing | Happened) -> None:
-            if isinstance(event, Doing):
+        def listen(event: Progress | Event) -> None:
+            if isinstance(event, Progress):
                 status.update(escape(_line(event)))
             else:
                 _write(terminal, event)
@@ -34,9 +34,9 @@ def progress_view() -> Iterator[Listener]:
 def _plain_listener(terminal: Console) -> Listener:
     told = ""
 
-    def listen(event: Doing | Happened) -> None:
+    def listen(event: Progress | Event) -> None:
         nonlocal told
-        if isinstance(event, Happened):
+        if isinstance(event, Event):
             _write(terminal, event)
         elif (stage := event.what.split(":")[0]) != told:
             told = stage
@@ -45,12 +45,12 @@ def _plain_listener(terminal: Console) -> Listener:
     return listen
 
 
-def _write(terminal: Console, event: Happened) -> None:
+def _write(terminal: Console, event: Event) -> None:
     style = "yellow" if event.trouble else None
     terminal.print(escape(event.what), style=style, soft_wrap=True)
 
 
-def _line(event: Doing) -> str:
+def _line(event: Progress) -> str:
     parts = [event.what]
     if event.of is not None:
         parts.append(f"({event.done + 1} of {event.of})")

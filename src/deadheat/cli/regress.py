@@ -10,7 +10,6 @@ import click
 
 from deadheat import report
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.campaign.racer import Racer
 from deadheat.campaign.revision import Revision, build_revision, racer_of, repository_of, resolve
 from deadheat.cli.options import FILE, catalog_option, json_option, protocol_options, store_option
 from deadheat.cli.own import own_options, require_own
@@ -19,9 +18,17 @@ from deadheat.cli.run import INTERRUPTED, WithCommand
 from deadheat.cli.stored import require_another
 from deadheat.cli.workbench import builder_on, local_world, make_room, tell_others
 from deadheat.errors import DeadheatError
+from deadheat.measure.contender import Contender
 from deadheat.protocol import Protocol
-from deadheat.report.analysis import analyse
-from deadheat.report.regression import EXIT_CODES, comment, junit, regressions, sentence, worst
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats.regression import (
+    EXIT_CODES,
+    comment,
+    junit,
+    regressions,
+    sentence,
+    worst,
+)
 from deadheat.store import Store, home
 
 
@@ -89,24 +96,24 @@ def command(
         revisions = [resolve(host, repository, *one) for one in (("base", base), ("head", head))]
         _require_change(*revisions)
         with progress_view() as listen:
-            racers: list[Racer] = []
+            contenders: list[Contender] = []
             for revision in revisions:
                 into = home() / "revisions"
                 folder = build_revision(host, repository, revision, build, into, listen)
-                racer = racer_of(revision, folder, own)
-                racers.append(replace(racer, path=path or "/", body_varies=any_body))
+                contender = racer_of(revision, folder, own)
+                contenders.append(replace(contender, path=path or "/", body_varies=any_body))
             plan = Plan(
                 protocol=protocol,
-                contenders=[],
+                selections=[],
                 labels={},
-                extra=racers,
+                extra=contenders,
                 seed=seed if seed is not None else random.randrange(2**31),
                 command=["deadheat", *sys.argv[1:]],
             )
             run_id = conduct(plan, world, store, builder_on(host), listen)
     with Store(store_path, read_only=True) as store:
         view = report.load_view(store, run_id)
-    found = regressions(view, analyse(view), *(revision.name for revision in revisions))
+    found = regressions(view, analyze(view), *(revision.name for revision in revisions))
     if comment_path:
         comment_path.write_text(comment(view, found), encoding="utf-8")
     if junit_path:

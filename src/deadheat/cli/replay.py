@@ -10,10 +10,10 @@ from deadheat.audit.page import Page
 from deadheat.audit.replay import Replay
 from deadheat.campaign.limits import Fitted, fit_to
 from deadheat.campaign.lineup import Lineup, line_up
-from deadheat.campaign.world import split_cpus
 from deadheat.catalog import Catalog
 from deadheat.cli.workbench import chosen_servers
 from deadheat.host.local import LocalHost
+from deadheat.measure.world import split_cpus
 from deadheat.protocol import Protocol
 from deadheat.protocol.figures import Figures, read_figures, shipped_figures
 from deadheat.store import Store

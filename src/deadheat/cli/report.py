@@ -9,9 +9,9 @@ from deadheat import report
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import stored, write_output
 from deadheat.errors import DeadheatError
-from deadheat.report.encoding import fit
+from deadheat.report.formats.encoding import fit
+from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.report.picture import PICTURES, draw, png
-from deadheat.report.runs import find_run, lines, list_runs
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 

@@ -7,9 +7,9 @@ from click.core import ParameterSource
 
 from deadheat.campaign.campaign import Plan
 from deadheat.campaign.resume import Kept, Unfinished, load_unfinished
-from deadheat.catalog import Catalog, Contender, contender
+from deadheat.catalog import Catalog, Selection, selection
 from deadheat.errors import DeadheatError
-from deadheat.report.runs import find_run, state_of
+from deadheat.report.model.runs import find_run, state_of
 from deadheat.store import Store
 
 ALLOWED = ("resume", "install", "output", "catalog", "store_path", "as_json")
@@ -37,7 +37,7 @@ def resumed_plan(
         left = load_unfinished(store, run_id)
     return Plan(
         protocol=left.protocol,
-        contenders=[_contender(left, one, catalog) for one in left.waiting],
+        selections=[_selection(left, one, catalog) for one in left.waiting],
         labels=left.labels,
         extra=(),
         seed=left.seed,
@@ -65,9 +65,9 @@ def _refuse_changes(ctx: click.Context) -> None:
         )
 
 
-def _contender(left: Unfinished, kept: Kept, catalog: Catalog) -> Contender:
+def _selection(left: Unfinished, kept: Kept, catalog: Catalog) -> Selection:
     if kept.server in catalog.servers:
-        return contender(catalog.servers[kept.server], kept.setting, kept.workers)
+        return selection(catalog.servers[kept.server], kept.setting, kept.workers)
     reason = (
         f"there is no server {kept.server} in the catalog"
         if "language" in kept.manifest

@@ -11,7 +11,7 @@ from deadheat import report
 from deadheat.audit.formats import write
 from deadheat.audit.replay import load_replay
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.catalog import Catalog, Contender, contender
+from deadheat.catalog import Catalog, Selection, selection
 from deadheat.cli.install import install_missing
 from deadheat.cli.options import (
     FILE,
@@ -36,7 +36,7 @@ from deadheat.cli.workbench import (
 )
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
-from deadheat.report.encoding import fit
+from deadheat.report.formats.encoding import fit
 from deadheat.store import Store, home
 
 INTERRUPTED = 130  # as a shell says it
@@ -111,13 +111,13 @@ def command(
         protocol = on_one_host(protocol)
         lineup = replay_lineup(protocol, found, servers, languages)
         chosen = (
-            lineup.contenders
+            lineup.selections
             if lineup is not None
             else _contenders(found, servers, languages, setting, workers, alone=bool(own or urls))
         )
         plan = Plan(
             protocol=protocol,
-            contenders=chosen,
+            selections=chosen,
             labels=lineup.labels if lineup else {},
             extra=own_racers(own, urls, {one.name for one in chosen}, protocol, path, any_body),
             seed=seed if seed is not None else random.randrange(2**31),
@@ -136,7 +136,7 @@ def command(
     ):
         tell_others(store)
         if install:
-            install_missing(world.server_host, [one.server for one in plan.contenders])
+            install_missing(world.server_host, [one.server for one in plan.selections])
         with progress_view() as listen:
             run_id = conduct(plan, world, store, builder_on(world.server_host), listen)
     if not as_json and protocol.recovery is not None:
@@ -152,7 +152,7 @@ def _require_sense(plan: Plan) -> None:
             f"--latency asks for a fixed rate, and {plan.protocol.generator} has none",
             "use --generator engine, or measure without --latency",
         )
-    if plan.left is None and len(plan.contenders) + len(plan.extra) == 0:
+    if plan.left is None and len(plan.selections) + len(plan.extra) == 0:
         raise DeadheatError("there is nothing to run", "`deadheat list` shows what there is")
 
 
@@ -163,11 +163,11 @@ def _contenders(
     setting: str,
     workers: tuple[int, ...] | None,
     alone: bool,
-) -> list[Contender]:
+) -> list[Selection]:
     if alone and not patterns and not languages:
         return []
     return [
-        contender(server, setting, count)
+        selection(server, setting, count)
         for server in chosen_servers(catalog, patterns, languages)
         for count in (workers or (None,))
     ]

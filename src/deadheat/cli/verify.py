@@ -9,17 +9,17 @@ from pathlib import Path
 
 import click
 
-from deadheat.campaign.build import Builder
-from deadheat.campaign.inspection import Inspection, inspect
-from deadheat.campaign.prepare import prepare
-from deadheat.campaign.progress import Listener
-from deadheat.campaign.world import World
-from deadheat.catalog import Catalog, Contender, Server, contender
+from deadheat.build.builder import Builder
+from deadheat.build.prepare import prepare
+from deadheat.catalog import Catalog, Selection, Server, selection
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
 from deadheat.errors import DeadheatError
-from deadheat.report.inspections import line, servers_page, summary
+from deadheat.events import Listener
+from deadheat.measure.inspection import Inspection, inspect
+from deadheat.measure.world import World
+from deadheat.report.formats.inspections import line, servers_page, summary
 
 ALL_LEVELS = (10, 100, 1000)
 # What the C library, curl, Java, Node and Erlang say of a host that does not resolve or answer.
@@ -88,22 +88,22 @@ def command(
     sys.exit(1 if any(one.fault and not one.lacks for one in done) else 0)
 
 
-def _contenders(servers: Iterable[Server], setting: str, every: bool) -> Iterator[Contender]:
+def _contenders(servers: Iterable[Server], setting: str, every: bool) -> Iterator[Selection]:
     for server in servers:
         for name in ("default", *server.manifest.settings) if every else (setting,):
-            yield contender(server, name)
+            yield selection(server, name)
 
 
 def _inspect_all(
     world: World,
-    contenders: list[Contender],
+    selections: list[Selection],
     kept: "_Kept",
     levels: tuple[int, ...],
     listen: Listener,
 ) -> Iterator[Inspection]:
     """One after the other, each built just before; what is kept of this build is not redone."""
     builder: Builder = builder_on(world.server_host)
-    for one in contenders:
+    for one in selections:
         (candidate,) = prepare([one], world.server_host, builder, listen)
         key = candidate.built.key if candidate.built else None
         earlier = kept.of(one, key, levels)
@@ -155,13 +155,13 @@ class _Kept:
         return [self.rows[name] for name in sorted(self.rows)]
 
     def of(
-        self, contender: Contender, build_key: str | None, levels: tuple[int, ...]
+        self, selection: Selection, build_key: str | None, levels: tuple[int, ...]
     ) -> Inspection | None:
         """What is known of this build, if it was started so, worked and was loaded so."""
-        row = self.rows.get(contender.name)
+        row = self.rows.get(selection.name)
         if row is None or row.fault is not None:
             return None
-        if (row.build_key, row.start_key) != (build_key, contender.start_key):
+        if (row.build_key, row.start_key) != (build_key, selection.start_key):
             return None
         return row if set(map(str, levels)) <= set(row.served) else None
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from deadheat.campaign.build import Builder
-from deadheat.campaign.world import World, split_cpus
+from deadheat.build.builder import Builder
 from deadheat.catalog import Catalog, Server, choose, find_root, load_catalog
 from deadheat.host import Host
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator, generator_version
-from deadheat.report.runs import state_of
+from deadheat.measure.world import World, split_cpus
+from deadheat.report.model.runs import state_of
 from deadheat.store import Store, StoreError, home
 
 DISK_FREE_BYTES_MIN = 200 * 1024**2

@@ -51,6 +51,7 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 CPU_DEVICES = Path("/sys/devices/system/cpu")
 AGENT_PATH = Path(__file__).resolve()
 DEAD = ("Z", "X")  # states of /proc/PID/stat
+ASK_POLL_S = 0.5  # how often `ask` checks that the process lives
 CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
 
 Json = Dict[str, Any]  # noqa: UP006
@@ -131,6 +132,22 @@ def cpu_ticks_of(fields: list[str], own: bool = True) -> int:
     return sum(map(int, fields[11:15] if own else fields[13:15]))
 
 
+COMPILER_THREADS = ("C1 CompilerThre", "C2 CompilerThre")  # HotSpot's, as comm cuts them off
+
+
+def compiler_cpu_s(pids: list[int]) -> float | None:
+    """CPU time of the just-in-time compiler's threads of these processes; None without any."""
+    ticks = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for thread in numbered(Path(f"/proc/{pid}/task")):
+                task = f"{pid}/task/{thread}"
+                name = read_text(f"/proc/{task}/comm") or ""
+                if name.startswith(COMPILER_THREADS) and (fields := stat_fields(task)):
+                    ticks.append(cpu_ticks_of(fields))
+    return sum(ticks) / TICKS_PER_S if ticks else None
+
+
 def memory_of(pid: int) -> int:
     """Proportional set size in bytes; resident set size where the kernel refuses the former."""
     pss = keyed(read_text(f"/proc/{pid}/smaps_rollup")).get("Pss")
@@ -191,7 +208,11 @@ def prepare(spec: Json) -> None:
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with contextlib.suppress(OSError, ValueError):  # some are the C library's own
             signal.signal(number, signal.SIG_DFL)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    if spec["stdin_fd"] is None:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    else:
+        os.dup2(spec["stdin_fd"], 0)
+        os.close(spec["stdin_fd"])
     if spec["cgroup"]:  # last: what this interpreter has used is not the command's
         Path(spec["cgroup"], "cgroup.procs").write_text("0")
 
@@ -356,7 +377,7 @@ class Tree(abc.ABC):
                 stdin=subprocess.PIPE,
                 stdout=stdout,
                 stderr=stderr,
-                pass_fds=[writer],
+                pass_fds=[writer] if spec["stdin_fd"] is None else [writer, spec["stdin_fd"]],
                 start_new_session=True,
             )
         finally:
@@ -739,6 +760,7 @@ class Containment:
         self.made += 1
         cgroup = f"{self.cgroup}/{self.made}" if self.cgroup else None
         defaults: Json = {"cwd": None, "env": {}, "cpus": None, "open_files": None}
+        defaults["stdin_fd"] = None
         full = dict(defaults, **spec, cgroup=cgroup, containment=self.name)
         return (CgroupTree if cgroup else InitTree)(full, stdout, stderr)
 
@@ -785,6 +807,68 @@ class Capture(threading.Thread):
         note = f"\n[deadheat: {self.size_bytes - CAPTURE_BYTES_MAX} bytes left out here]\n"
         tail = self.tail[-self.HALF :]
         return self.head.decode(errors="replace") + note + tail.decode(errors="replace")
+
+
+# --- A conversation: a process that answers lines with lines -------------------------------------
+
+
+class Conversation:
+    """Sends lines to a process and reads one line for each, by a deadline.
+
+    After a missed deadline the next line may answer an earlier question, so the conversation is
+    over: every later question is refused.
+    """
+
+    def __init__(self, tree: Tree, questions: IO[bytes], log_path: str) -> None:
+        assert tree.process.stdout is not None
+        self.tree = tree
+        self.questions = questions
+        self.answers = tree.process.stdout
+        self.log_path = log_path
+        self.received = b""
+        self.broken: str | None = None
+        self.asking = threading.Lock()
+        self.poll = select.poll()
+        self.poll.register(self.answers.fileno(), select.POLLIN)
+
+    def ask(self, line: str | None, deadline_s: float) -> str:
+        """The next line of the process, after sending `line` where there is one to send."""
+        with self.asking:
+            if self.broken is not None:
+                raise Fault(self.broken)
+            try:
+                return self.exchange(line, time.monotonic() + deadline_s)
+            except TimeoutError:
+                self.broken = f"no answer within {deadline_s:g} s"
+            except (OSError, EOFError):
+                self.tree.ended.wait(1.0)
+                self.broken = f"it ended with {self.tree.exit_code} before it answered"
+            last_lines = read_tail(self.log_path, 500).strip()
+            raise Fault(self.broken, last_lines or None)
+
+    def exchange(self, line: str | None, end_s: float) -> str:
+        if line is not None:
+            self.questions.write(line.encode() + b"\n")
+            self.questions.flush()
+        while b"\n" not in self.received:
+            ended, left_s = self.tree.ended.is_set(), end_s - time.monotonic()
+            if not self.poll.poll(0 if ended else 1000 * max(0.0, min(left_s, ASK_POLL_S))):
+                if ended:  # an init of ours still holds the pipe open
+                    raise EOFError
+                if left_s <= 0:
+                    raise TimeoutError
+                continue
+            chunk = os.read(self.answers.fileno(), 1 << 16)
+            if not chunk:
+                raise EOFError
+            self.received += chunk
+        answer, _, self.received = self.received.partition(b"\n")
+        return answer.decode(errors="replace")
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.questions.close()
+        self.answers.close()
 
 
 # --- The machine ---------------------------------------------------------------------------------
@@ -1031,6 +1115,7 @@ class Agent:
         self.trees: dict[str, Tree] = {}
         self.stopped: dict[str, Json] = {}
         self.watches: dict[str, Watch] = {}
+        self.conversations: dict[str, Conversation] = {}
         self.watch_numbers = itertools.count(1)
         self.starting = threading.Lock()
         self.closing = False
@@ -1038,6 +1123,9 @@ class Agent:
             "fingerprint": lambda: fingerprint(containment),
             "run": self.run,
             "start": self.start,
+            "converse": self.converse,
+            "ask": self.ask,
+            "compiler_cpu_s": lambda process: compiler_cpu_s(self.tree(process).members()),
             "alive": self.alive,
             "usage": lambda process: self.tree(process).usage(),
             "freeze": lambda process: self.tree(process).freeze(),
@@ -1090,6 +1178,31 @@ class Agent:
         with log:
             return self.launch(spec, log, subprocess.STDOUT)[0]
 
+    def converse(self, spec: Json, log_path: str) -> str:
+        """Start a process that `ask` talks to; its standard error goes to the log."""
+        reader, writer = os.pipe()
+        try:
+            log = Path(log_path).open("wb")  # noqa: SIM115 (closed below)
+        except OSError as error:
+            os.close(reader)
+            os.close(writer)
+            raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
+        try:
+            with log:
+                name, tree = self.launch(dict(spec, stdin_fd=reader), subprocess.PIPE, log)
+        except BaseException:
+            os.close(writer)
+            raise
+        finally:
+            os.close(reader)
+        self.conversations[name] = Conversation(tree, os.fdopen(writer, "wb"), log_path)
+        return name
+
+    def ask(self, process: str, line: str | None, deadline_s: float) -> str:
+        if process not in self.conversations:
+            raise Fault(f"process {process} does not take questions")
+        return self.conversations[process].ask(line, deadline_s)
+
     def alive(self, process: str) -> Json | None:
         if process in self.stopped:
             return self.stopped[process]
@@ -1103,6 +1216,8 @@ class Agent:
         if number is None:
             raise Fault(f"no such signal: {signal_name}", "for instance SIGTERM, SIGINT, SIGQUIT")
         self.stopped[process] = self.tree(process).stop(number, deadline_s)
+        if process in self.conversations:
+            self.conversations.pop(process).close()
         self.trees.pop(process, None)
         return self.stopped[process]
 

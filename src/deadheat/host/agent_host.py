@@ -14,15 +14,7 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
-from deadheat.host.base import (
-    Completed,
-    Exchange,
-    Exited,
-    HostError,
-    ProcessSpec,
-    Sample,
-    Usage,
-)
+from deadheat.host.base import Completed, Exchange, Exited, HostError, ProcessSpec, Sample, Usage
 
 AGENT_END_DEADLINE_S = 60.0  # more than the agent's own bounds on killing what it holds
 
@@ -76,6 +68,16 @@ class AgentHost:
 
     def start(self, spec: ProcessSpec, log_path: str) -> str:
         return str(self._ask("start", spec=asdict(spec), log_path=log_path))
+
+    def converse(self, spec: ProcessSpec, log_path: str) -> str:
+        return str(self._ask("converse", spec=asdict(spec), log_path=log_path))
+
+    def ask(self, process: str, line: str | None, deadline_s: float) -> str:
+        return str(self._ask("ask", process=process, line=line, deadline_s=deadline_s))
+
+    def compiler_cpu_s(self, process: str) -> float | None:
+        seconds = self._ask("compiler_cpu_s", process=process)
+        return None if seconds is None else float(seconds)
 
     def alive(self, process: str) -> Exited | None:
         exited = self._ask("alive", process=process)

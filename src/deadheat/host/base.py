@@ -108,6 +108,22 @@ class Host(Protocol):
         Returns the id by which the tree is known from here on.
         """
 
+    def converse(self, spec: ProcessSpec, log_path: str) -> str:
+        """Start a process that `ask` sends lines to; its stderr goes to `log_path`. Returns its id.
+
+        It is stopped, frozen and accounted for like any process.
+        """
+
+    def ask(self, process: str, line: str | None, deadline_s: float) -> str:
+        """Send `line` where there is one, and return the next line that the process prints.
+
+        Raises `HostError` where the process ends first or the deadline passes; a process that
+        missed a deadline answers no more questions.
+        """
+
+    def compiler_cpu_s(self, process: str) -> float | None:
+        """CPU time of a JVM's compiler threads in the tree; None where it has none."""
+
     def alive(self, process: str) -> Exited | None:
         """None while the tree's first process lives, else how it ended."""
 

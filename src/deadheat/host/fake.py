@@ -5,15 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from deadheat.host.base import (
-    Completed,
-    Exchange,
-    Exited,
-    HostError,
-    ProcessSpec,
-    Sample,
-    Usage,
-)
+from deadheat.host.base import Completed, Exchange, Exited, HostError, ProcessSpec, Sample, Usage
 
 Chooses = Callable[[Sequence[str]], bool]  # does this rule speak for that command?
 
@@ -46,6 +38,7 @@ class FakeProcess:
 
 
 Runs = Callable[["FakeHost", ProcessSpec], Completed]
+Answers = Callable[["FakeHost", ProcessSpec, str | None], str]
 Starts = Callable[["FakeHost", ProcessSpec], FakeServer]
 Rule = TypeVar("Rule")
 
@@ -65,6 +58,7 @@ class FakeHost:
         self._now_s = 0.0
         self._runs: list[tuple[Chooses, Runs]] = []
         self._starts: list[tuple[Chooses, Starts]] = []
+        self._asks: list[tuple[Chooses, Answers]] = []
         self._watches: dict[str, tuple[float, float, tuple[str, ...]]] = {}
         self._ports = itertools.count(20_000)
         self._numbers = itertools.count(1)
@@ -74,6 +68,9 @@ class FakeHost:
 
     def on_start(self, chooses: Chooses, starts: Starts) -> None:
         self._starts.insert(0, (chooses, starts))
+
+    def on_ask(self, chooses: Chooses, answers: Answers) -> None:
+        self._asks.insert(0, (chooses, answers))
 
     def fingerprint(self) -> dict[str, Any]:
         return {"cpu": {"model": "fake", "logical": 2, "allowed": [0, 1]}}
@@ -92,6 +89,21 @@ class FakeHost:
         process = str(next(self._numbers))
         self.processes[process] = FakeProcess(spec, server, log_path, self._now_s)
         return process
+
+    def converse(self, spec: ProcessSpec, log_path: str) -> str:
+        self.calls.append(("converse", spec))
+        rule_for(self._asks, spec)
+        process = str(next(self._numbers))
+        self.processes[process] = FakeProcess(spec, FakeServer(), log_path, self._now_s)
+        return process
+
+    def ask(self, process: str, line: str | None, deadline_s: float) -> str:
+        self.calls.append(("ask", line))
+        spec = self._process(process).spec
+        return rule_for(self._asks, spec)(self, spec, line)
+
+    def compiler_cpu_s(self, process: str) -> float | None:
+        return None
 
     def alive(self, process: str) -> Exited | None:
         fake = self._process(process)

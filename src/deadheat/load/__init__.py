@@ -3,13 +3,7 @@
 from deadheat.errors import DeadheatError
 from deadheat.host import Host, HostError, ProcessSpec
 from deadheat.load.ab import Ab
-from deadheat.load.base import (
-    Generator,
-    GeneratorFailed,
-    GeneratorMissing,
-    LoadResult,
-    LoadSpec,
-)
+from deadheat.load.base import Generator, GeneratorFailed, GeneratorMissing, LoadResult, LoadSpec
 from deadheat.load.engine import Engine, find_engine
 from deadheat.load.wrk import Wrk
 

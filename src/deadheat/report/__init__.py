@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 
 from rich.console import Console
 
-from deadheat.report import csv_table, json_document, markdown, page, terminal
-from deadheat.report.analysis import Analysis, analyse
-from deadheat.report.encoding import fit
-from deadheat.report.load import load_view
-from deadheat.report.view import RunView
+from deadheat.report.findings.analysis import Analysis, analyze
+from deadheat.report.formats import csv_table, json_document, markdown, page, terminal
+from deadheat.report.formats.encoding import fit
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
 
 __all__ = ["FORMATS", "WHOLE", "RunView", "load_view", "write"]
 
@@ -35,4 +35,4 @@ WHOLE = ("json", "html")  # show what `load_view` reads of a whole view alone
 
 def write(view: RunView, format: str) -> str:
     """The report of a run in one of `FORMATS`; ends with a newline."""
-    return _WRITERS[format](view, analyse(view))
+    return _WRITERS[format](view, analyze(view))

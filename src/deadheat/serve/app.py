@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from deadheat.errors import DeadheatError
-from deadheat.report.runs import find_run
+from deadheat.report.model.runs import find_run
 from deadheat.serve import listing, live, timeline
 from deadheat.serve.markup import message
 from deadheat.store import Store

@@ -2,15 +2,15 @@
 
 from urllib.parse import quote
 
-from deadheat.report import words
-from deadheat.report.runs import LISTED, StoredRun, list_runs
+from deadheat.report import format
+from deadheat.report.model.runs import LISTED, StoredRun, list_runs
 from deadheat.serve.markup import Html, Number, link, table, text
 from deadheat.serve.markup import page as html_page
 from deadheat.store import Store
 
 HEADER = ("run", "started", "state", "protocol", "contenders", Number("trials"))
 RIVALS = """
-    SELECT run_id, name, server FROM contender WHERE role = 'rival' ORDER BY run_id, position
+    SELECT run_id, name, server FROM contender WHERE role = 'contender' ORDER BY run_id, position
 """
 SHOWN = 6
 
@@ -24,15 +24,15 @@ def page(store: Store, wanted: str) -> str:
     rows = [
         (
             link(f"/runs/{run.run_id}", run.run_id),
-            words.moment(run.started_at),
+            format.moment(run.started_at),
             LISTED.get(run.state, run.state),
-            words.plain(run.protocol, 40),
+            format.plain(run.protocol, 40),
             _names(names.get(run.run_id, [])),
             Number(f"{run.trials:,}"),
         )
         for run in runs
     ]
-    found = words.count(len(runs), "run")
+    found = format.count(len(runs), "run")
     return html_page(
         "Runs",
         _search(wanted),
@@ -41,12 +41,12 @@ def page(store: Store, wanted: str) -> str:
 
 
 def _holds(run: StoredRun, names: list[str], wanted: str) -> bool:
-    held = " ".join([run.run_id, run.protocol, run.state, words.moment(run.started_at), *names])
+    held = " ".join([run.run_id, run.protocol, run.state, format.moment(run.started_at), *names])
     return all(word in held.lower() for word in wanted.lower().split())
 
 
 def _names(names: list[str]) -> Html:
-    shown = [link(f"/servers/{quote(name)}", words.plain(name, 40)) for name in names[:SHOWN]]
+    shown = [link(f"/servers/{quote(name)}", format.plain(name, 40)) for name in names[:SHOWN]]
     more = [text(f"and {len(names) - SHOWN} more")] if len(names) > SHOWN else []
     return Html(", ".join([*shown, *more]))
 

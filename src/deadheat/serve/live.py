@@ -10,11 +10,11 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
-from deadheat.report import json_document
-from deadheat.report import page as report_page
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.runs import state_of
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats import json_document
+from deadheat.report.formats import page as report_page
+from deadheat.report.model.load import load_view
+from deadheat.report.model.runs import state_of
 from deadheat.store import Store
 
 INTERVAL_S = 2.0
@@ -60,7 +60,7 @@ class Documents:
             return self._ended[run_id]
         begun_s = time.thread_time()
         view = load_view(store, run_id, whole=True)
-        text = json_document.write(view, analyse(view), indent=None)
+        text = json_document.write(view, analyze(view), indent=None)
         packed = gzip.compress(text.encode(), PACKING, mtime=0)
         self.cpu_ms = round(1000 * (time.thread_time() - begun_s), 1)
         if view.state not in GROWING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from deadheat.campaign.racer import REFERENCE
-from deadheat.report import words
+from deadheat.measure.contender import REFERENCE
+from deadheat.report import format
 from deadheat.serve.chart import Mark, chart
 from deadheat.serve.markup import Html, Number, link, table
 from deadheat.serve.markup import page as html_page
@@ -54,19 +54,19 @@ def page(store: Store, name: str) -> str:
     rows = [
         (
             link(f"/runs/{one.run_id}", one.run_id),
-            words.moment(one.started_at),
-            words.plain(one.version or words.NONE, 40),
+            format.moment(one.started_at),
+            format.plain(one.version or format.NONE, 40),
             Number(f"{one.connections:,}"),
-            Number(words.rate(one.median_per_s)),
-            Number(f"{words.rate(one.slowest_per_s)} – {words.rate(one.fastest_per_s)}"),
+            Number(format.rate(one.median_per_s)),
+            Number(f"{format.rate(one.slowest_per_s)} – {format.rate(one.fastest_per_s)}"),
             Number(f"{one.trials:,}"),
-            Number(words.NONE if one.of_reference is None else words.percent(one.of_reference)),
+            Number(format.NONE if one.of_reference is None else format.percent(one.of_reference)),
         )
         for one in reversed(found)
     ]
     drawn = [_drawn(found, connections) for connections in _levels(found)]
     return html_page(
-        words.plain(name, 80), *drawn, table("Every run, the newest first", HEADER, rows)
+        format.plain(name, 80), *drawn, table("Every run, the newest first", HEADER, rows)
     )
 
 
@@ -109,7 +109,7 @@ def _drawn(found: Sequence[Point], connections: int) -> Html:
         Mark(
             run_id=one.run_id,
             date=f"{one.started_at:%H:%M}" if len(days) == 1 else f"{one.started_at:%Y-%m-%d}",
-            version=words.plain(one.version or words.NONE, 14),
+            version=format.plain(one.version or format.NONE, 14),
             median_per_s=one.median_per_s,
             slowest_per_s=one.slowest_per_s,
             fastest_per_s=one.fastest_per_s,
@@ -117,4 +117,4 @@ def _drawn(found: Sequence[Point], connections: int) -> Html:
         for one in shown
     ]
     day = f", {days.pop()}" if len(days) == 1 else ""
-    return chart(f"req/s at {words.count(connections, 'connection')}, run by run{day}", marks)
+    return chart(f"req/s at {format.count(connections, 'connection')}, run by run{day}", marks)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.decision import Verdict
-from deadheat.stats.quantile import NORMAL, Floats
+from deadheat.stats.distributions import NORMAL, Floats
 from deadheat.stats.ranking import Ranking
 
 _FEWEST_FOR_AN_INTERVAL = 5

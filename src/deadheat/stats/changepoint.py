@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 
 _MAD_TO_SIGMA = 1.4826
 _CLIP_SIGMAS = 3.0

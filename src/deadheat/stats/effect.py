@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from deadheat.stats.distributions import Floats, t_critical, t_tail
 from deadheat.stats.pairs import PairFits
-from deadheat.stats.quantile import Floats, t_critical, t_tail
 
 
 def detectable_ratio(fits: PairFits, alpha: float, power: float = 0.8) -> Floats:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from deadheat.stats.distributions import NORMAL, binomial_bounds
 from deadheat.stats.pairs import PairFits
-from deadheat.stats.quantile import NORMAL, binomial_bounds
 
 FEWEST_PAIRS = 200
 

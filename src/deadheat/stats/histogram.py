@@ -44,6 +44,16 @@ class Latency:
         middle_us = lowest_us + ((1 << doublings) >> 1)
         return int(np.dot(middle_us, self.counts[filled])) / max(self.count, 1)
 
+    @property
+    def max_us(self) -> int:
+        """The highest value, to three digits; 0 for no values."""
+        return int(self.histogram.get_max_value())
+
+    @property
+    def encoded(self) -> str:
+        """As HdrHistogram V2, deflated, in base64: what `merge` reads."""
+        return str(self.histogram.encode().decode())
+
     def quantile_us(self, q: float) -> int | None:
         """The q-quantile in microseconds; None below 100 / (1 - q) values, too few to tell.
 

@@ -31,9 +31,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.moderate import FEWEST_CONTENDERS, contender_variances, moderate
-from deadheat.stats.quantile import Floats, t_critical, t_tail
+from deadheat.stats.distributions import Floats, t_critical, t_tail
 from deadheat.stats.rounding import without_rounding
+from deadheat.stats.variance_shrinkage import FEWEST_CONTENDERS, contender_variances, moderate
 
 _FEWEST_DEGREES_BELOW_A_RATIO = 3
 

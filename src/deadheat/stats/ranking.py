@@ -14,13 +14,13 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.bridge import bridge
+from deadheat.stats.alpha_spending import Level
 from deadheat.stats.decision import Effort, Verdict, effort, judge
+from deadheat.stats.distributions import Floats
 from deadheat.stats.effect import minimum_detectable_effect
+from deadheat.stats.indirect import bridge
 from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.quantile import Floats
 from deadheat.stats.ratio import RatioInterval, Ratios
-from deadheat.stats.sequence import Level
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Ranking:
     minimum_detectable_effect: float
 
     @cached_property
-    def neighbours(self) -> tuple[Pair, ...]:
+    def neighbors(self) -> tuple[Pair, ...]:
         """The pairs next to each other in the order, from the top."""
         names = [row.name for row in self.rows]
         return tuple(self.pair(a, b) for a, b in pairwise(names))
@@ -86,7 +86,7 @@ class Ranking:
     @property
     def settled(self) -> bool:
         """Every neighbouring pair is separated or equivalent."""
-        return all(pair.verdict is not Verdict.UNDECIDED for pair in self.neighbours)
+        return all(pair.verdict is not Verdict.UNDECIDED for pair in self.neighbors)
 
     @property
     def dead_heats(self) -> tuple[tuple[str, ...], ...]:
@@ -99,7 +99,7 @@ class Ranking:
     @property
     def effort(self) -> Effort | None:
         """The most that any undecided neighbouring pair needs; None when settled or unknown."""
-        needs = [pair.effort for pair in self.neighbours if pair.effort is not None]
+        needs = [pair.effort for pair in self.neighbors if pair.effort is not None]
         if not needs:
             return None
         return Effort(
@@ -129,7 +129,7 @@ def rank(
     confidence: float = 0.95,
     share: float = 1.0,
     fewest_invocations: int = 2,
-    companions: Collection[str] = (),
+    controls: Collection[str] = (),
 ) -> Ranking:
     """Rank `rates[invocation, block, contender]` (requests/s, NaN for no valid trial).
 
@@ -145,7 +145,7 @@ def rank(
     fits = bridge(fit_pairs(rates, fewest_invocations))
     if len(names) != fits.contenders or len(set(names)) != len(names):
         raise ValueError(f"{fits.contenders} columns of rates need as many distinct names")
-    competing = np.array([name not in companions for name in names], dtype=bool)
+    competing = np.array([name not in controls for name in names], dtype=bool)
     order = _order(fits, rates, competing)
     fits, names_in_order = fits.of(order), [names[k] for k in order]
     level = Level(confidence, max(len(order) * (len(order) - 1) // 2, 1), share)

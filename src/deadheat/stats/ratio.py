@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from deadheat.stats.alpha_spending import Level
+from deadheat.stats.distributions import Floats
 from deadheat.stats.pairs import PairFits
-from deadheat.stats.quantile import Floats
-from deadheat.stats.sequence import Level
 
 
 @dataclass(frozen=True)

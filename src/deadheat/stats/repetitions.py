@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.stats.quantile import NORMAL, t_critical, t_tail
+from deadheat.stats.distributions import NORMAL, t_critical, t_tail
 
 _STEPS = 4000  # of the integral below: exact to six digits up to n = 100
 _REACH = 9.0

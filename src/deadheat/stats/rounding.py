@@ -6,7 +6,7 @@ errors and logarithms of rates hold about 15 digits; no rate is measured to 12.
 
 import numpy as np
 
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 
 RESOLUTION = 1e-12
 

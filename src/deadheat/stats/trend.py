@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.stats.quantile import t_critical
+from deadheat.stats.distributions import t_critical
 
 _FEWEST = 3
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.quantile import Floats, t_critical
+from deadheat.stats.distributions import Floats, t_critical
 from deadheat.stats.rounding import without_rounding
 
 

@@ -7,7 +7,7 @@ from itertools import chain, combinations
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 from deadheat.stats.rounding import RESOLUTION
 
 FEWEST_LEVELS = 3

@@ -8,13 +8,14 @@ references sound, and its runs new to the store that takes them.
 import datetime
 import lzma
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from deadheat.store.migrations import new_schema
+from deadheat.store.migrations import MIGRATIONS, migrate, schema_at, schema_version
 from deadheat.store.store import Store, StoreError
 
 SIZE_BYTES_MAX = 4 * 1024**3
@@ -51,13 +52,13 @@ def open_bundle(path: Path) -> Iterator[Store]:
         try:
             with lzma.open(path) as source, plain.open("wb") as target:
                 _copy(source, target)
-            opened = Store(plain, read_only=True)
-        except (OSError, EOFError, lzma.LZMAError) as error:
-            raise _unsound(path, error.strerror if isinstance(error, OSError) else error) from error
-        except StoreError as error:
-            raise _unsound(path, error.__cause__) from error
-        with closing(opened) as store:
-            _check(store, path)
+            _check_and_migrate(plain)
+        except (OSError, EOFError, lzma.LZMAError, sqlite3.Error, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise StoreError(
+                f"{path} is not a readable bundle: {reason}", "make one: deadheat export RUN"
+            ) from error
+        with closing(Store(plain, read_only=True)) as store:
             yield store
 
 
@@ -88,20 +89,23 @@ def _copy(source: lzma.LZMAFile, target: BinaryIO) -> None:
         target.write(chunk)
 
 
-def _check(store: Store, path: Path) -> None:
-    """A view or trigger under a table's name would run at every read: none may be there."""
-    if {(row["type"], row["name"], row["sql"]) for row in store.rows(SCHEMA)} != new_schema():
-        raise _unsound(path, "its tables are not those of a store")
-    faults = [row["integrity_check"] for row in store.rows("PRAGMA integrity_check(1)")]
-    if faults != ["ok"]:
-        raise _unsound(path, faults[0])
-    if broken := store.rows("PRAGMA foreign_key_check"):
-        raise _unsound(path, f"a row of {broken[0]['table']} refers to none")
-    if not store.rows("SELECT 1 FROM run"):
-        raise _unsound(path, "it holds no run")
+def _check_and_migrate(plain: Path) -> None:
+    """Check a copy of a bundle, then bring its schema up to date.
 
-
-def _unsound(path: Path, reason: object) -> StoreError:
-    return StoreError(
-        f"{path} is no bundle that can be read: {reason}", "make one: deadheat export RUN"
-    )
+    A view or trigger under a table's name would run at every read, so none may be there. Raises
+    `ValueError` or `sqlite3.Error` where the check fails.
+    """
+    with closing(sqlite3.connect(plain)) as connection:
+        version = schema_version(connection)
+        if version > len(MIGRATIONS):
+            raise ValueError(f"its schema is {version}, expected {len(MIGRATIONS)} or less")
+        if set(connection.execute(SCHEMA)) != schema_at(version):
+            raise ValueError("its tables are not those of a store")
+        (fault,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if fault != "ok":
+            raise ValueError(fault)
+        if broken := connection.execute("PRAGMA foreign_key_check").fetchone():
+            raise ValueError(f"a row of {broken[0]} refers to none")
+        if connection.execute("SELECT 1 FROM run").fetchone() is None:
+            raise ValueError("it holds no run")
+        migrate(connection)

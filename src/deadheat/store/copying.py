@@ -14,7 +14,7 @@ BELONGS = {
     "host": "run_id = :run",
     "build": "id IN (SELECT build_id FROM contender WHERE run_id = :run)",
     "contender": "run_id = :run",
-    "start": "contender_id IN (SELECT id FROM contender WHERE run_id = :run)",
+    "instance": "contender_id IN (SELECT id FROM contender WHERE run_id = :run)",
     "trial": "run_id = :run",
     "histogram": OF_TRIALS,
     "series": OF_TRIALS,
@@ -22,7 +22,7 @@ BELONGS = {
     "gate": OF_TRIALS,
     "calibration": "TRUE",
 }
-REFERS_TO = {f"{table}_id": table for table in ("build", "contender", "start", "trial")}
+REFERS_TO = {f"{table}_id": table for table in ("build", "contender", "instance", "trial")}
 FOUND_BY = {"build": ("server", "key"), "calibration": ("at", "host_key", "result")}
 
 

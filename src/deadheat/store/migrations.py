@@ -130,6 +130,17 @@ MIGRATIONS: tuple[str, ...] = (
         result TEXT NOT NULL              -- JSON
     ) STRICT;
     """,
+    # 2: the glossary's words: instance, behavior, contender, control, neighbor
+    """
+    ALTER TABLE start RENAME TO instance;
+    ALTER TABLE instance RENAME COLUMN card TO behavior;
+    ALTER TABLE trial RENAME COLUMN start_id TO instance_id;
+    UPDATE contender SET role = 'contender' WHERE role = 'rival';
+    UPDATE contender SET role = 'control' WHERE role = 'canary';
+    UPDATE gate SET code = 'neighbor' WHERE code = 'neighbour';
+    UPDATE instance SET behavior = replace(behavior, '"close_honoured"', '"close_honored"');
+    UPDATE run SET protocol = replace(protocol, '"canary"', '"controls"');
+    """,
 )
 
 
@@ -155,10 +166,11 @@ def schema_version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def new_schema() -> set[tuple[str, str, str]]:
-    """Type, name and SQL of all that a new store holds."""
+def schema_at(version: int) -> set[tuple[str, str, str]]:
+    """Type, name and SQL of everything in an empty store at a schema version."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        migrate(connection)
+        for script in MIGRATIONS[:version]:
+            connection.executescript(script)
         return set(
             connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
         )

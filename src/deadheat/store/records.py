@@ -37,7 +37,7 @@ class TrialRecord:
 
     run_id: str
     contender_id: int
-    start_id: int | None
+    instance_id: int | None
     kind: str
     invocation: int
     block: int

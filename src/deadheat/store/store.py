@@ -141,11 +141,11 @@ class Store:
     def update_contender(self, contender_id: int, **values: Any) -> None:
         self._update("contender", contender_id, values)
 
-    def add_start(self, **values: Any) -> int:
-        return self._insert("start", **_texts(values))
+    def add_instance(self, **values: Any) -> int:
+        return self._insert("instance", **_texts(values))
 
-    def update_start(self, start_id: int, **values: Any) -> None:
-        self._update("start", start_id, values)
+    def update_instance(self, instance_id: int, **values: Any) -> None:
+        self._update("instance", instance_id, values)
 
     def add_trial(self, record: TrialRecord) -> int:
         """Keep a trial with its series, histograms, errors and gates, in one transaction."""

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 
 from deadheat.errors import DeadheatError
-from deadheat.report.analysis import Analysis, analyse
+from deadheat.report.findings.analysis import Analysis, analyze
+from deadheat.report.model.view import RunView
 from deadheat.report.picture import bars, decay, latency
 from deadheat.report.picture.raster import png
-from deadheat.report.view import RunView
 
 __all__ = ["PICTURES", "draw", "png"]
 
@@ -25,7 +25,7 @@ _NEEDS = {
 
 def draw(view: RunView, picture: str) -> str:
     """One of `PICTURES` as SVG. Raises `DeadheatError` where the run has nothing to draw."""
-    drawn = _DRAWERS[picture](view, analyse(view))
+    drawn = _DRAWERS[picture](view, analyze(view))
     if drawn is None:
         needed = _NEEDS.get(picture, "a closed-loop trial that ended with a rate")
         raise DeadheatError(

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from deadheat.protocol import label_of
-from deadheat.report import words
-from deadheat.report.analysis import Analysis, Level, Standing
-from deadheat.report.grouping import Groups, by_cores, by_language, framework
-from deadheat.report.headline import answer
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.grouping import Groups, by_cores, by_language, framework
+from deadheat.report.findings.headline import answer
+from deadheat.report.formats.tables import rank, rate
+from deadheat.report.model.view import RunView
 from deadheat.report.picture import svg
 from deadheat.report.picture.footer import footer
-from deadheat.report.tables import rank, rate
-from deadheat.report.view import RunView
 
 RIGHT = 140
 ROW, BAR, HEAD = 24, 12, 26
@@ -74,9 +74,9 @@ def _draw(
             parts.append(svg.text(16, y + 20, head, weight=600))
             y += HEAD
         parts.append(svg.line(left, y, left, y + ROW * len(group), svg.LINE))
-        colour = svg.PALETTE[place % len(svg.PALETTE)] if len(groups) > 1 else svg.BLUE
+        color = svg.PALETTE[place % len(svg.PALETTE)] if len(groups) > 1 else svg.BLUE
         for one in group:
-            parts += _row(chart, one, y, colour)
+            parts += _row(chart, one, y, color)
             y += ROW
         y += 8
     parts += _axis(chart, most, y)
@@ -87,16 +87,16 @@ def _draw(
 def _title(view: RunView, level: Level) -> str:
     if level.ranked:
         return f"{answer(view, level)}."
-    at = words.count(level.connections, "connection")
+    at = format.count(level.connections, "connection")
     return f"Requests/s at {at}, {label_of(view.protocol)}; nothing is ranked."
 
 
-def _row(chart: Chart, one: Standing, y: float, colour: str) -> list[str]:
+def _row(chart: Chart, one: Standing, y: float, color: str) -> list[str]:
     view, level = chart.view, chart.level
     middle, length = y + ROW / 2, chart.scale * _length(view, one)
     place = rank(one) if level.ranked else ""
     shape = (chart.left, middle - BAR / 2, length, BAR)
-    bar = svg.outline(*shape) if one.cell.doubtful else svg.rect(*shape, colour, SOLID)
+    bar = svg.outline(*shape) if one.cell.doubtful else svg.rect(*shape, color, SOLID)
     low, high = map(chart.x, _ends(view, level, one))
     whisker = [
         svg.line(low, middle, high, middle, svg.INK, 1.5),
@@ -125,7 +125,7 @@ def _ends(view: RunView, level: Level, one: Standing) -> tuple[float, float]:
     if one.row is None or not one.ranked:
         return (length, length)
     ratio = one.row.ratio_to_leader
-    if not math.isfinite(ratio.high) or ratio.high > words.UNKNOWN_FACTOR * ratio.low:
+    if not math.isfinite(ratio.high) or ratio.high > format.UNKNOWN_FACTOR * ratio.low:
         return (length, length)
     return (length * ratio.low / ratio.ratio, length * ratio.high / ratio.ratio)
 

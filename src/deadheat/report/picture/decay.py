@@ -4,12 +4,12 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from deadheat.report import words
-from deadheat.report.analysis import Analysis
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.model.view import Cell, RunView
 from deadheat.report.picture import lines, svg
 from deadheat.report.picture.footer import footer
 from deadheat.report.picture.lines import Axis, Line
-from deadheat.report.view import Cell, RunView
 
 CURVES_MAX = 12
 DECAYED = 0.9
@@ -28,12 +28,12 @@ def draw(view: RunView, analysis: Analysis) -> str | None:
         Line(
             name=f"{100 * share[-1]:.0f} % {name}",
             points=tuple((float(trial), 100 * each) for trial, each in enumerate(share, start=1)),
-            colour=svg.PALETTE[1] if share[-1] < DECAYED else svg.MUTED,
+            color=svg.PALETTE[1] if share[-1] < DECAYED else svg.MUTED,
         )
         for name, share in fell[:CURVES_MAX]
     ]
     decayed = sum(share[-1] < DECAYED for _, share in fell)
-    of = words.count(len(fell), "server")
+    of = format.count(len(fell), "server")
     who = f"{decayed} of {of}" if decayed else f"Of {of} none"
     title = f"{who} ended a start more than 10 % below its first trial"
     parts = lines.plane(title, _across(shown), _up(shown), shown)

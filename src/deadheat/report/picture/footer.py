@@ -1,17 +1,17 @@
 """Below every picture: what was run, and what its whiskers are."""
 
-from deadheat.report import words
-from deadheat.report.analysis import Analysis
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.model.view import RunView
 from deadheat.report.picture import svg
-from deadheat.report.view import RunView
 
 
 def footer(view: RunView, analysis: Analysis, y: float, whiskers: bool = True) -> list[str]:
     """A part a line; `y` is the first one's baseline."""
     server = next((host for host in view.hosts if host.role == "server"), None)
-    machine = words.machine(server.fingerprint) if server else "no host known"
+    machine = format.machine(server.fingerprint) if server else "no host known"
     lines = [
-        f"{_load(view, analysis)}; {words.moment(view.started_at)}, run {view.run_id}",
+        f"{_load(view, analysis)}; {format.moment(view.started_at)}, run {view.run_id}",
         *([_whiskers(analysis)] if whiskers else ()),
         machine,
     ]
@@ -23,7 +23,7 @@ def footer(view: RunView, analysis: Analysis, y: float, whiskers: bool = True) -
 
 def _load(view: RunView, analysis: Analysis) -> str:
     protocol = view.protocol.get("name", "?")
-    connections = words.count(analysis.main.connections, "connection") if analysis.levels else ""
+    connections = format.count(analysis.main.connections, "connection") if analysis.levels else ""
     return f"protocol {protocol}, {connections}"
 
 
@@ -31,6 +31,6 @@ def _whiskers(analysis: Analysis) -> str:
     ranking = analysis.main.ranking
     if ranking is None:
         return "whiskers: the slowest and the fastest trial"
-    held = words.percent(ranking.level.confidence, 0)
+    held = format.percent(ranking.level.confidence, 0)
     told = f"whiskers: interval of the ratio to the fastest, all together at {held}"
     return f"{told}; none where it says nothing"

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Sequence
 
-from deadheat.report import words
-from deadheat.report.analysis import Analysis
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.model.view import RunView
 from deadheat.report.picture import lines, svg
 from deadheat.report.picture.footer import footer
 from deadheat.report.picture.lines import Axis, Line
-from deadheat.report.view import RunView
 
 FIRST = 0.1
 CURVES_MAX = 8
@@ -24,14 +24,14 @@ def draw(view: RunView, analysis: Analysis) -> str | None:
         Line(
             name=one.name,
             points=tuple((q, us / 1000) for q, us in one.cell.service.curve if q >= FIRST),
-            colour=svg.PALETTE[place],
+            color=svg.PALETTE[place],
         )
         for place, one in enumerate(known[:CURVES_MAX])
     ]
     shown = [line for line in shown if line.points]
     if not shown:
         return None
-    at = words.count(analysis.main.connections, "connection")
+    at = format.count(analysis.main.connections, "connection")
     title = f"Service time at {at}, closed loop"
     if len(known) > CURVES_MAX:
         title += f": the first {CURVES_MAX} of {len(known)}"

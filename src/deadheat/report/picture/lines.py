@@ -16,7 +16,7 @@ Scale = Callable[[float], float]
 class Line:
     name: str
     points: tuple[tuple[float, float], ...]
-    colour: str
+    color: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ def plane(title: str, x: Axis, y: Axis, lines: Sequence[Line]) -> list[str]:
             svg.text(LEFT - 8, place + 4, words, anchor="end", fill=svg.MUTED, size=11)
             for place, words in up
         ),
-        *(svg.path([at(point) for point in line.points], line.colour) for line in lines),
-        *(svg.dot(*at(line.points[-1]), line.colour) for line in lines),
+        *(svg.path([at(point) for point in line.points], line.color) for line in lines),
+        *(svg.dot(*at(line.points[-1]), line.color) for line in lines),
         *_names(lines, [at(line.points[-1]) for line in lines], right),
     ]
 
@@ -65,8 +65,8 @@ def _names(lines: Sequence[Line], ends: Sequence[tuple[float, float]], right: fl
     places = apart([y for (_, y), _ in order])
     for ((x, y), line), place in zip(order, places, strict=True):
         parts += [
-            svg.line(x, y, right + 8, place, line.colour, 0.6),
-            svg.text(right + 12, place + 4, line.name, fill=line.colour, size=12, longest=26),
+            svg.line(x, y, right + 8, place, line.color, 0.6),
+            svg.text(right + 12, place + 4, line.name, fill=line.color, size=12, longest=26),
         ]
     return parts
 

@@ -4,7 +4,7 @@ import html
 import textwrap
 from collections.abc import Sequence
 
-from deadheat.report import words
+from deadheat.report import format
 
 WIDTH = 860
 STEP = 16  # from line to line of small text
@@ -32,7 +32,7 @@ def document(height: float, title: str, parts: Sequence[str], width: float = WID
 
 def title(told: str) -> list[str]:
     """A heading in as many lines as it takes."""
-    lines = textwrap.wrap(words.plain(told), TITLE_CHARS)
+    lines = textwrap.wrap(format.plain(told), TITLE_CHARS)
     return [text(16, 28 + 22 * i, line, size=16, weight=600) for i, line in enumerate(lines)]
 
 
@@ -41,9 +41,9 @@ def title_height(lines: Sequence[str]) -> float:
     return 22.0 * len(lines) + 16
 
 
-def plain(text: str, longest: int = words.TEXT_MAX) -> str:
+def plain(text: str, longest: int = format.TEXT_MAX) -> str:
     """Foreign text as text: one line, no markup, no character that turns it around."""
-    return html.escape(words.plain(text, longest))
+    return html.escape(format.plain(text, longest))
 
 
 def text(
@@ -55,7 +55,7 @@ def text(
     fill: str = INK,
     size: float = 13,
     weight: int = 400,
-    longest: int = words.TEXT_MAX,
+    longest: int = format.TEXT_MAX,
 ) -> str:
     """`y` is the baseline."""
     return (

@@ -1,0 +1,42 @@
+//! What a thread used in the measured window.
+
+use crate::session::Window;
+use crate::usage::ThreadUsage;
+
+/// Reads the thread's usage as the bounds of the measured window pass.
+pub struct Meter {
+    usage: [Option<ThreadUsage>; 2],
+    next_ns: u64,
+    /// Time in which the thread only looked whether a request is due.
+    pub polled_ns: u64,
+}
+
+impl Meter {
+    pub fn new(window: Window) -> Self {
+        Self { usage: [None, None], next_ns: window.measure_ns, polled_ns: 0 }
+    }
+
+    #[inline]
+    pub fn pass(&mut self, now_ns: u64, window: Window) {
+        if now_ns < self.next_ns.min(window.end_ns) {
+            return;
+        }
+        self.next_ns = match self.usage {
+            [None, _] => {
+                self.usage[0] = Some(ThreadUsage::read(self.polled_ns));
+                window.end_ns
+            }
+            [_, None] => {
+                self.usage[1] = Some(ThreadUsage::read(self.polled_ns));
+                u64::MAX
+            }
+            _ => u64::MAX,
+        };
+    }
+
+    pub fn finish(self) -> [ThreadUsage; 3] {
+        let last = ThreadUsage::read(self.polled_ns);
+        let first = self.usage[0].unwrap_or(last);
+        [first, self.usage[1].unwrap_or(last), last]
+    }
+}

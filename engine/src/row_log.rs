@@ -1,0 +1,68 @@
+//! The intervals of a thread's load, sent to the collector one by one.
+
+use std::sync::mpsc::Sender;
+
+use crate::clock;
+use crate::series::Row;
+use crate::session::{Session, Window};
+use crate::worker::Message;
+
+/// Sends a row when an interval is over.
+pub struct RowLog {
+    window: Window,
+    interval_ns: u64,
+    tick: i64,
+    /// When the interval that runs ends.
+    pub next_ns: u64,
+    measured: bool,
+    before: Row,
+}
+
+impl RowLog {
+    pub fn new(window: Window, interval_ns: u64) -> Self {
+        let warmup_ns = window.measure_ns - window.load_ns;
+        let rows = warmup_ns.div_ceil(interval_ns);
+        let before = Row { cpu_ns: clock::thread_cpu_ns(), ..Row::default() };
+        let mut log = Self {
+            window,
+            interval_ns,
+            tick: 1 - rows as i64,
+            next_ns: 0,
+            measured: false,
+            before,
+        };
+        log.next_ns = log.end_of(log.tick);
+        log
+    }
+
+    /// When an interval ends: interval 0 ends as measuring starts.
+    fn end_of(&self, tick: i64) -> u64 {
+        self.window.measure_ns.saturating_add_signed(tick * self.interval_ns as i64)
+    }
+
+    pub fn send(
+        &mut self,
+        session: &Session,
+        thread: usize,
+        rows: &Sender<Message>,
+        now_ns: u64,
+    ) -> Result<(), String> {
+        let cpu_ns = clock::thread_cpu_ns();
+        if self.tick > 0 && !self.measured {
+            self.measured = true;
+            self.before = Row { cpu_ns: self.before.cpu_ns, ..Row::default() };
+        }
+        let totals = Row::totals(session, self.measured, cpu_ns);
+        let end_ns = self.next_ns.min(now_ns);
+        let row = totals.since(&self.before, end_ns as i64 - self.window.measure_ns as i64);
+        self.before = totals;
+        let message = Message::Row { thread, tick: self.tick, row: Box::new(row) };
+        rows.send(message).map_err(|_| "the collector is gone".to_owned())?;
+        self.tick += 1;
+        while self.end_of(self.tick) <= now_ns {
+            self.tick += 1;
+        }
+        self.next_ns = self.end_of(self.tick);
+        Ok(())
+    }
+}

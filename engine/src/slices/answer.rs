@@ -1,0 +1,71 @@
+//! The lines that answer: `ready`, `slice` and `error`.
+
+use serde::Serialize;
+
+use super::request::BadRequest;
+use crate::backend::Backend;
+use crate::config::Config;
+use crate::document::{Document, ExpectedPart, SCHEMA};
+use crate::phase::Phase;
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Answer<'a> {
+    Ready(Box<Ready<'a>>),
+    Slice {
+        id: u64,
+        #[serde(flatten)]
+        document: &'a Document,
+    },
+    Error {
+        id: Option<u64>,
+        key: Option<&'a str>,
+        message: &'a str,
+    },
+}
+
+/// The first line: what the preflight saw, and what was opened.
+#[derive(Serialize)]
+pub struct Ready<'a> {
+    pub schema: &'static str,
+    pub version: &'static str,
+    pub urls: Vec<&'a str>,
+    pub backend: Option<Backend>,
+    /// Why there will be no slices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preflight_error: Option<&'a str>,
+    pub expected: Option<ExpectedPart>,
+    pub preflight_requests: usize,
+    pub connections: Opened,
+    pub phases: Vec<Phase>,
+}
+
+#[derive(Default, Serialize)]
+pub struct Opened {
+    pub asked: usize,
+    pub opened: u64,
+    pub failed: u64,
+}
+
+impl<'a> Ready<'a> {
+    /// Of a process that has opened nothing yet.
+    pub fn new(config: &'a Config) -> Self {
+        Self {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            urls: config.targets.iter().map(|target| target.url.as_str()).collect(),
+            backend: None,
+            preflight_error: None,
+            expected: None,
+            preflight_requests: 0,
+            connections: Opened { asked: config.connections, ..Opened::default() },
+            phases: Vec::new(),
+        }
+    }
+}
+
+impl<'a> From<&'a BadRequest> for Answer<'a> {
+    fn from(bad: &'a BadRequest) -> Self {
+        Self::Error { id: bad.id, key: bad.key.as_deref(), message: &bad.message }
+    }
+}

@@ -1,0 +1,147 @@
+//! Lines of the standard input, waited for without a timer.
+
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::{AsRawFd, RawFd};
+
+use crate::signals;
+
+/// A longer line is no request.
+pub const MAX_LINE_BYTES: usize = 64 * 1024;
+const READ_BYTES: usize = 4096;
+
+/// What the other side wants.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line {
+    Text(String),
+    /// More than [`MAX_LINE_BYTES`], or not UTF-8.
+    Unreadable,
+    /// The end of the input, or a signal.
+    End,
+}
+
+pub struct Input<R> {
+    source: R,
+    /// Where the source is waited for, and where signals are.
+    waits: [RawFd; 2],
+    bytes: Vec<u8>,
+    /// The rest of a line that is too long is passed over.
+    skipping: bool,
+    ended: bool,
+}
+
+impl<R: Read + AsRawFd> Input<R> {
+    /// Reads `source` until its end or a signal.
+    pub fn new(source: R) -> Result<Self, String> {
+        let waits = [source.as_raw_fd(), signals::event()?];
+        Ok(Self { source, waits, bytes: Vec::new(), skipping: false, ended: false })
+    }
+
+    /// Blocks until a line is whole.
+    pub fn next(&mut self) -> Result<Line, String> {
+        loop {
+            if signals::received() > 0 {
+                return Ok(Line::End);
+            }
+            if let Some(line) = self.whole_line() {
+                return Ok(line);
+            }
+            if self.ended {
+                return Ok(Line::End);
+            }
+            self.read().map_err(|error| format!("stdin: {error}"))?;
+        }
+    }
+
+    /// A line that has been read; at the end of the input, what is there without a line feed.
+    fn whole_line(&mut self) -> Option<Line> {
+        let end = self.bytes.iter().position(|&byte| byte == b'\n');
+        let too_long = end.unwrap_or(self.bytes.len()) > MAX_LINE_BYTES;
+        let line = match end {
+            Some(end) => self.bytes.drain(..=end).collect(),
+            None if too_long || (self.ended && !self.bytes.is_empty()) => {
+                std::mem::take(&mut self.bytes)
+            }
+            None => return None,
+        };
+        let skipped = std::mem::replace(&mut self.skipping, end.is_none() && too_long);
+        if skipped {
+            return self.whole_line();
+        }
+        match String::from_utf8(line) {
+            Ok(text) if !too_long => Some(Line::Text(text)),
+            _ => Some(Line::Unreadable),
+        }
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        let mut polls = self.waits.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+        // SAFETY: `polls` is as long as it says.
+        let ready = unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, -1) };
+        if ready < 0 {
+            let error = io::Error::last_os_error();
+            return if error.kind() == ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+        }
+        if polls[0].revents == 0 {
+            return Ok(());
+        }
+        let mut buffer = [0; READ_BYTES];
+        match self.source.read(&mut buffer) {
+            Ok(0) => self.ended = true,
+            Ok(got) => self.bytes.extend_from_slice(&buffer[..got]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// The lines that these pieces make.
+    fn lines(pieces: &[&[u8]]) -> Vec<Line> {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let mut input = Input::new(reader).unwrap();
+        let pieces: Vec<Vec<u8>> = pieces.iter().map(|piece| piece.to_vec()).collect();
+        let writes = std::thread::spawn(move || {
+            pieces.iter().for_each(|piece| writer.write_all(piece).unwrap());
+        });
+        let mut lines = Vec::new();
+        loop {
+            match input.next().unwrap() {
+                Line::End => break,
+                line => lines.push(line),
+            }
+        }
+        writes.join().unwrap();
+        lines
+    }
+
+    fn text(text: &str) -> Line {
+        Line::Text(text.to_owned())
+    }
+
+    #[test]
+    fn splits_pieces_into_lines_and_takes_a_last_one_without_line_feed() {
+        assert_eq!(
+            lines(&[b"a\nb", b"c\n\nd"]),
+            [text("a\n"), text("bc\n"), text("\n"), text("d")]
+        );
+        assert_eq!(lines(&[]), []);
+    }
+
+    #[test]
+    fn passes_over_a_line_that_is_too_long_and_goes_on_behind_it() {
+        let long = vec![b'x'; 3 * MAX_LINE_BYTES];
+        assert_eq!(lines(&[&long, b"\nb\n"]), [Line::Unreadable, text("b\n")]);
+        assert_eq!(lines(&[&long]), [Line::Unreadable]);
+    }
+
+    #[test]
+    fn says_that_a_line_is_not_utf_8() {
+        assert_eq!(lines(&[b"\xff\n", b"b\n"]), [Line::Unreadable, text("b\n")]);
+    }
+}

@@ -1,0 +1,177 @@
+//! The resident mode: slices are asked for on the standard input, a line each, and answered.
+
+mod answer;
+mod input;
+mod request;
+
+use std::io::stdin;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use crate::cli::say;
+use crate::clock;
+use crate::config::Config;
+use crate::document::Document;
+use crate::gathering::Gathering;
+use crate::phase::Phase;
+use crate::plan::Plan;
+use crate::preflight::Preflight;
+use crate::session::{Counts, Window};
+use crate::slice::{Moment, Slice};
+use crate::usage::MachineTicks;
+use crate::worker::Message;
+use crate::{engine, preflight, process, report, signals};
+
+use answer::{Answer, Ready};
+use input::{Input, Line, MAX_LINE_BYTES};
+use request::{BadRequest, Request, SliceRequest};
+
+const THREAD_ENDED: &str = "a client thread ended early";
+
+/// Why slices were not served to the end.
+pub enum Failure {
+    Usage(String),
+    /// Said in the `ready` line already.
+    Preflight,
+    Internal(String),
+}
+
+impl From<String> for Failure {
+    fn from(error: String) -> Self {
+        Self::Internal(error)
+    }
+}
+
+/// Answers the lines of the standard input until its end, an `end` line or a signal.
+pub fn serve(config: &Config) -> Result<(), Failure> {
+    let room = process::room(config);
+    if config.connections > room {
+        return Err(Failure::Usage(format!(
+            "--slices runs as one process, which may open {room} connections here, not {}; \
+             raise ulimit -n, or use fewer connections",
+            config.connections
+        )));
+    }
+    let start_ns = clock::now_ns();
+    let seen = match preflight::run(config) {
+        Ok(seen) => seen,
+        Err(error) => {
+            let ready = Ready { preflight_error: Some(&error), ..Ready::new(config) };
+            answer(&Answer::Ready(Box::new(ready)))?;
+            return Err(Failure::Preflight);
+        }
+    };
+    let preflight = Phase { name: "preflight", start_ns, end_ns: clock::now_ns() };
+    signals::install();
+    let plan = Plan::new(config, seen.expected.clone(), seen.closes_unannounced);
+    let (sender, messages) = channel();
+    let workers = engine::workers(config, &plan, &sender)?;
+    drop(sender);
+    let (connected, counts) = channel();
+    std::thread::scope(|scope| {
+        let backend = workers.first().map(|worker| worker.backend);
+        let orders = workers.into_iter().map(|worker| {
+            let (orders, slices) = channel();
+            let connected = connected.clone();
+            scope.spawn(move || worker.serve(&connected, slices));
+            orders
+        });
+        let resident = Resident { config, seen: &seen, orders: orders.collect(), messages };
+        let (mut opened, mut failed) = (0, 0);
+        for _ in &resident.orders {
+            let counts: Result<Counts, String> =
+                counts.recv().map_err(|_| THREAD_ENDED.to_owned())?;
+            let links = counts?.links;
+            opened += links.opened;
+            failed += links.failed_without_request;
+        }
+        let connect =
+            Phase { name: "connect", start_ns: preflight.end_ns, end_ns: clock::now_ns() };
+        let mut ready = Ready {
+            backend,
+            expected: Some(report::expected_part(&seen)),
+            preflight_requests: config.targets.len(),
+            phases: vec![preflight, connect],
+            ..Ready::new(config)
+        };
+        (ready.connections.opened, ready.connections.failed) = (opened, failed);
+        answer(&Answer::Ready(Box::new(ready)))?;
+        serve_lines(&resident)
+    })
+}
+
+fn serve_lines(resident: &Resident) -> Result<(), Failure> {
+    let mut input = Input::new(stdin())?;
+    loop {
+        let parsed = match input.next()? {
+            Line::End => return Ok(()),
+            Line::Text(line) => Request::parse(&line),
+            Line::Unreadable => Err(BadRequest {
+                id: None,
+                key: None,
+                message: format!("not UTF-8 text of at most {MAX_LINE_BYTES} bytes"),
+            }),
+        };
+        match parsed {
+            Ok(Request::End) => return Ok(()),
+            Ok(Request::Slice(request)) => {
+                let document = resident.slice(&request)?;
+                answer(&Answer::Slice { id: request.id, document: &document })?;
+            }
+            Err(bad) => answer(&Answer::from(&bad))?,
+        }
+    }
+}
+
+fn answer(answer: &Answer) -> Result<(), String> {
+    say(&serde_json::to_string(answer).expect("answers are plain data"))
+}
+
+/// The threads, which wait for slices, and what they send.
+struct Resident<'c> {
+    config: &'c Config,
+    seen: &'c Preflight,
+    orders: Vec<Sender<Arc<Slice>>>,
+    messages: Receiver<Message>,
+}
+
+impl Resident<'_> {
+    /// Has a slice loaded by all threads.
+    fn slice(&self, request: &SliceRequest) -> Result<Document, String> {
+        let start_ns = clock::now_ns();
+        let ticks = MachineTicks::read();
+        let threads = self.orders.len();
+        let config = Config {
+            duration_ns: request.duration_ns,
+            warmup_ns: request.discard_ns,
+            drain_ns: request.drain_ns.unwrap_or(self.config.drain_ns),
+            timeout_ns: request.timeout_ns.unwrap_or(self.config.timeout_ns),
+            ..self.config.clone()
+        };
+        let slice = Arc::new(Slice {
+            duration_ns: config.duration_ns,
+            discard_ns: config.warmup_ns,
+            discard_requests: request.discard_requests,
+            drain_ns: config.drain_ns,
+            timeout_ns: config.timeout_ns,
+            renew: request.renew,
+            threads,
+            load: Moment::new(threads),
+            measure: Moment::new(threads),
+        });
+        for order in &self.orders {
+            order.send(slice.clone()).map_err(|_| THREAD_ENDED.to_owned())?;
+        }
+        let mut gathering = Gathering::new(threads, |_| ());
+        while !gathering.is_complete() {
+            gathering.take(self.messages.recv().map_err(|_| THREAD_ENDED.to_owned())?);
+        }
+        // Moments that a signal prevented lie after its end.
+        let agreed = |moment: &Moment| moment.agreed_ns().unwrap_or(u64::MAX);
+        let (load_ns, measure_ns) = (agreed(&slice.load), agreed(&slice.measure));
+        let end_ns = measure_ns.saturating_add(slice.duration_ns);
+        let mut run = gathering.add_up(start_ns, Window { load_ns, measure_ns, end_ns })?;
+        run.steal_share = MachineTicks::read().steal_share_since(&ticks);
+        Ok(report::of_run(&config, self.seen, None, &run))
+    }
+}

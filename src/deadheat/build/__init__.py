@@ -1,0 +1,1 @@
+"""Builds servers from their lock files, content-addressed, several at a time."""

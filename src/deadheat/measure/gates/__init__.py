@@ -1,0 +1,1 @@
+"""Validity checks of one trial: each has a reading, a threshold and advice."""

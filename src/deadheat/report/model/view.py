@@ -1,0 +1,278 @@
+"""`RunView`: one run as a reader of it sees it, whatever the report's format."""
+
+import datetime
+import statistics
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from deadheat.report.model.distribution import Distribution
+from deadheat.report.model.evidence import Build, RawOutput
+from deadheat.report.model.published import PublishedRow
+from deadheat.report.model.series import Series
+from deadheat.store import Gate
+
+Aggregate = Literal["median", "mean", "best"]
+AGGREGATES: Mapping[Aggregate, Callable[[Sequence[float]], float]] = {
+    "median": statistics.median,
+    "mean": statistics.fmean,
+    "best": max,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HostView:
+    """A machine in its role, with the CPUs it was given."""
+
+    role: str
+    cpus: tuple[int, ...]
+    fingerprint: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StartView:
+    """One start of a contender: how it behaved, and whether its rate became steady."""
+
+    invocation: int
+    ready_s: float | None
+    behavior: Mapping[str, Any] | None
+    steady: Mapping[str, Any] | None
+    fault: str | None
+    log_tail: str | None
+    command: tuple[str, ...] = ()
+    ended: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialView:
+    """One trial's figures and doubts."""
+
+    invocation: int
+    block: int
+    heat: int
+    state: str
+    reason: str | None
+    rate_per_s: float | None
+    requests_ok: int
+    server_cpu_us_per_request: float | None
+    memory_peak_bytes: int | None
+    errors: Mapping[str, int]
+    gates_failed: tuple[Gate, ...]
+    at_s: float = 0.0  # since the run's start
+    command: tuple[str, ...] = ()
+    series: Series | None = None
+
+    @property
+    def server_cpus_used(self) -> float | None:
+        """How many CPUs the server kept busy; None where its CPU time is not known."""
+        if self.rate_per_s is None or self.server_cpu_us_per_request is None:
+            return None
+        return self.rate_per_s * self.server_cpu_us_per_request / 1e6
+
+    @property
+    def measured(self) -> bool:
+        """It ended with a rate, whatever its gates say."""
+        return self.state == "ok" and self.rate_per_s is not None and self.rate_per_s > 0
+
+    @property
+    def valid(self) -> bool:
+        """It may rank."""
+        return self.measured and not self.gates_failed
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A contender at one level. Its figures are of its valid trials; if it has none, of all
+    its measured ones, which is why `doubtful` has to be asked before they are believed."""
+
+    connections: int
+    trials: tuple[TrialView, ...] = ()
+    service: Distribution = field(default_factory=Distribution)
+    first_byte: Distribution = field(default_factory=Distribution)
+
+    @property
+    def valid(self) -> tuple[TrialView, ...]:
+        return tuple(trial for trial in self.trials if trial.valid)
+
+    @property
+    def doubtful(self) -> bool:
+        return not self.valid
+
+    @property
+    def counted(self) -> tuple[TrialView, ...]:
+        """The trials behind the figures."""
+        return self.valid or tuple(trial for trial in self.trials if trial.measured)
+
+    @property
+    def rates_per_s(self) -> tuple[float, ...]:
+        return tuple(trial.rate_per_s for trial in self.counted if trial.rate_per_s is not None)
+
+    def rate_per_s(self, aggregate: Aggregate) -> float | None:
+        """The `median`, `mean` or `best` rate; None where nothing was measured."""
+        rates = self.rates_per_s
+        return AGGREGATES[aggregate](rates) if rates else None
+
+    @property
+    def spread_per_s(self) -> tuple[float, float] | None:
+        """The slowest and the fastest repetition; None below two."""
+        rates = self.rates_per_s
+        return (min(rates), max(rates)) if len(rates) > 1 else None
+
+    @property
+    def server_cpu_us_per_request(self) -> float | None:
+        return _median([trial.server_cpu_us_per_request for trial in self.counted])
+
+    @property
+    def server_cpus_used(self) -> float | None:
+        """How many CPUs the server kept busy."""
+        return _median([trial.server_cpus_used for trial in self.counted])
+
+    @property
+    def memory_peak_bytes(self) -> int | None:
+        """The highest of any trial: a peak is a peak whatever else went wrong."""
+        peaks = [t.memory_peak_bytes for t in self.trials if t.memory_peak_bytes is not None]
+        return max(peaks, default=None)
+
+    @property
+    def errors(self) -> Counter[str]:
+        """Failed requests by class, over all trials."""
+        total: Counter[str] = Counter()
+        for trial in self.trials:
+            total.update(trial.errors)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedCell:
+    """A contender under an offered rate (open loop): response time from the intended send time."""
+
+    kind: str  # latency; capacity, where a search for the highest rate asked
+    connections: int
+    offered_rate_per_s: float
+    achieved_rate_per_s: float | None
+    trials: tuple[TrialView, ...]
+    response: Distribution
+    first_byte: Distribution = field(default_factory=Distribution)
+
+    @property
+    def trials_valid(self) -> int:
+        return sum(trial.valid for trial in self.trials)
+
+    @property
+    def server_cpu_us_per_request(self) -> float | None:
+        return _median([trial.server_cpu_us_per_request for trial in self.trials])
+
+
+@dataclass(frozen=True, slots=True)
+class ContenderView:
+    """What was measured: a server at one setting."""
+
+    name: str
+    server: str
+    setting: str
+    label: str | None
+    role: str
+    workers: int
+    threads: int
+    version: str | None
+    language: str | None
+    framework: str | None
+    kind: str | None
+    fault: str | None
+    starts: tuple[StartView, ...]
+    cells: Mapping[int, Cell]
+    offered: tuple[OfferedCell, ...] = ()
+    homepage: str | None = None
+    notes: tuple[str, ...] = ()
+    published: tuple[PublishedRow, ...] = ()
+    build: Build | None = None
+    raw_output: RawOutput | None = None
+
+    @property
+    def trials(self) -> tuple[TrialView, ...]:
+        """Every trial, in closed and in open loop."""
+        cells: tuple[Cell | OfferedCell, ...] = (*self.cells.values(), *self.offered)
+        return tuple(trial for cell in cells for trial in cell.trials)
+
+    @property
+    def memory_peak_bytes(self) -> int | None:
+        """The highest of any trial at any level: a peak lasts from one level to the next."""
+        peaks = [t.memory_peak_bytes for t in self.trials if t.memory_peak_bytes is not None]
+        return max(peaks, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationView:
+    """What `deadheat calibrate` last found on a machine like this run's."""
+
+    at: str
+    result: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One run, whole: read once, then only looked at."""
+
+    run_id: str
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None
+    state: str
+    last_trial_at_s: float | None
+    protocol: Mapping[str, Any]
+    command: tuple[str, ...]
+    seed: int
+    deadheat_version: str
+    generator_version: str
+    conclusion: Mapping[str, Any]
+    hosts: tuple[HostView, ...]
+    levels: tuple[int, ...]
+    contenders: tuple[ContenderView, ...]
+    controls: tuple[ContenderView, ...]
+    gates: tuple[str, ...] = ()  # every gate that was read of some trial
+    calibration: CalibrationView | None = None
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """Which of the trials' rates stands for all of them."""
+        aggregate: Aggregate = self.protocol.get("aggregate", "median")
+        return aggregate
+
+    @property
+    def settles(self) -> bool:
+        """Whether it raced until the order was settled, rather than a fixed number of times."""
+        return self.stopping.get("kind") == "settle"
+
+    @property
+    def stopping(self) -> Mapping[str, Any]:
+        stopping: Mapping[str, Any] = self.protocol.get("stopping", {})
+        return stopping
+
+    @property
+    def server_cpus(self) -> int:
+        """How many the server was given; 0 where no host is known yet."""
+        return max((len(host.cpus) for host in self.hosts if host.role == "server"), default=0)
+
+    @property
+    def elapsed_s(self) -> float | None:
+        """Start to end, pauses left out; of a run that has not ended, start to its last trial."""
+        if self.ended_at is None:
+            return self.last_trial_at_s
+        paused_s: float = sum(one["paused_s"] for one in self.conclusion.get("resumed", ()))
+        return (self.ended_at - self.started_at).total_seconds() - paused_s
+
+    @property
+    def trials(self) -> int:
+        """How many there are, in closed and in open loop."""
+        return sum(len(contender.trials) for contender in (*self.contenders, *self.controls))
+
+    @property
+    def races(self) -> bool:
+        """Whether it compares in closed loop; a search for capacity does not."""
+        offered = any(contender.offered for contender in self.contenders)
+        return not offered or any(contender.cells for contender in self.contenders)
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None

@@ -1,0 +1,34 @@
+"""From single trials to the array that all comparisons start from."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from deadheat.stats.distributions import Floats
+
+VALID_SHARE_MIN = 0.5
+
+Place = tuple[int, int, int]  # invocation, heat, block
+
+
+def tableau(rates: Mapping[str, Mapping[Place, float]], places: Iterable[Place]) -> Floats:
+    """rates[start, block, name], in the order of `rates`; NaN where there is no valid rate.
+
+    A start is an invocation of a heat. `places` are all blocks of the run, so that a block in
+    which nothing was valid stays seen.
+    """
+    seen = sorted(set(places))
+    starts = sorted({place[:2] for place in seen})
+    columns = {start: [block for *at, block in seen if tuple(at) == start] for start in starts}
+    longest = max(map(len, columns.values()), default=0)
+    array = np.full((len(starts), longest, len(rates)), np.nan)
+    for index, by_place in enumerate(rates.values()):
+        for (invocation, heat, block), rate in by_place.items():
+            start = (invocation, heat)
+            array[starts.index(start), columns[start].index(block), index] = rate
+    return array
+
+
+def rankable(rates: Mapping[str, Sequence[object]], blocks: float) -> list[str]:
+    """The names whose valid rates cover at least half of the blocks of a heat."""
+    return [name for name, valid in rates.items() if len(valid) >= max(1, VALID_SHARE_MIN * blocks)]
