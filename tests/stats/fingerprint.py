@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from deadheat.report import write
-from deadheat.report.model.load import load_view
+from deadheat.report import load_view, write
 from deadheat.stats.agreement import compare
 from deadheat.stats.changepoint import change_points
 from deadheat.stats.distributions import Floats

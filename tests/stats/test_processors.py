@@ -65,10 +65,10 @@ def fingerprint(store: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         [sys.executable, "-m", "tests.stats.fingerprint", str(store)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **environment},
-        check=True,
         capture_output=True,
         text=True,
     )
+    assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 
 
