@@ -70,7 +70,7 @@ clean:                     ## what the commands above have made here
 	rm -rf target .venv .tools
 
 # What tests skip without. A developer's machine is left alone; one that says it is CI's is not.
-PACKAGES := apache2-bin chromium erlang-base erlang-mochiweb fonts-dejavu-core libev-dev \
+PACKAGES := apache2-bin chromium erlang-base erlang-mochiweb erlang-inets fonts-dejavu-core libev-dev \
 	nginx-light ruby-rack puma sbcl cl-hunchentoot
 NO_SERVICES := /usr/sbin/policy-rc.d
 

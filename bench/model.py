@@ -82,12 +82,13 @@ def cases() -> dict[str, Case]:
         "copies 15, long": Case(Field.copies(15), Schedule(160, 8)),
         "copies 15, all pause": Case(Field.copies(15, pauses=slice_races.PAUSES), Schedule(60, 4)),
         "mixed 8, quiet": Case(mixed[8], Schedule(80, 4), slice_races.QUIET),
+        "mixed 8, 3 instances in 20 rounds": Case(mixed[8], Schedule(20, 3)),
         "mixed 8, drift": Case(mixed[8], Schedule(80, 4), slice_races.DRIFTING),
         "mixed 8, uneven instances": Case(mixed[8], Schedule(120, UNEVEN)),
         "mixed 8, stopped early": Case(mixed[8], Schedule(120, (3, 3, 4, 4, 5, 6, 8, 10), EARLY)),
     }
     for count, instances, rounds in (
-        (4, 4, 80), (8, 3, 20), (8, 3, 60), (8, 4, 80), (8, 8, 120), (8, 12, 200), (15, 4, 80),
+        (4, 4, 80), (8, 3, 60), (8, 4, 80), (8, 8, 120), (8, 12, 200), (15, 4, 80),
         (24, 4, 60), (24, 10, 120),
     ):  # fmt: skip
         named[f"mixed {count}, {instances} instances"] = Case(

@@ -173,7 +173,7 @@ def test_heats_are_linked_by_a_control_that_ran_in_both() -> None:
 
 def test_slices_without_any_noise_are_exact() -> None:
     slices = small_race(contenders=4, rounds=6)
-    fit = fit_slices(slices.with_log_rates(0.5 * slices.contender.astype(float)))
+    fit = fit_slices(replace(slices, log_rate=np.multiply(0.5, slices.contender, dtype=float)))
     assert np.diff(fit.robust.log_rate) == pytest.approx(0.5)
     assert np.nanmax(fit.robust.variance) < 1e-6
     assert not fit.estimates_differ.any()
@@ -202,7 +202,7 @@ def test_rejects_an_instance_of_two_contenders() -> None:
 def test_rejects_a_rate_that_is_not_finite() -> None:
     slices = small_race()
     with pytest.raises(ValueError, match="finite"):
-        slices.with_log_rates(np.full(len(slices), -np.inf, dtype=np.float64))
+        replace(slices, log_rate=np.full(len(slices), -np.inf))
 
 
 def test_rejects_arrays_of_unequal_length() -> None:

@@ -103,15 +103,18 @@ def _eliminate(
     diagonal = weight + link
     diagonal[:, :-1] += link[:, 1:]
     diagonal[diagonal == 0] = 1.0
-    link_by, right_by = link.T[:, :, None], np.ascontiguousarray(right.transpose(1, 0, 2))
+    link_by, right_by = link.T[:, :, None], right.transpose(1, 0, 2)
     pivots = np.empty((positions, len(weight), 1))
-    solved = np.empty_like(right_by)
-    pivots[0], solved[0] = diagonal[:, 0, None], right_by[0]
+    pivots[0] = diagonal[:, 0, None]
     for i in range(1, positions):
-        factor = link_by[i] / pivots[i - 1]
-        pivots[i] = diagonal[:, i, None] - factor * link_by[i]
-        solved[i] = right_by[i] + factor * solved[i - 1]
-    solved[-1] /= pivots[-1]
+        pivots[i] = diagonal[:, i, None] - link_by[i] ** 2 / pivots[i - 1]
+    inverse = 1 / pivots
+    factors = link_by[1:] * inverse[:-1]
+    solved = np.array(right_by, order="C")
+    carried = np.empty(solved.shape[1:])
+    for i in range(1, positions):
+        solved[i] += np.multiply(solved[i - 1], factors[i - 1], out=carried)
+    solved *= inverse
     for i in range(positions - 2, -1, -1):
-        solved[i] = (solved[i] + link_by[i + 1] * solved[i + 1]) / pivots[i]
+        solved[i] += np.multiply(solved[i + 1], factors[i], out=carried)
     return solved.transpose(1, 0, 2), pivots[:, :, 0].T
