@@ -9,6 +9,7 @@ use crate::clock;
 use crate::config::{Config, Pace};
 use crate::driver::route::Route;
 use crate::driver::{Driver, choice};
+use crate::error::Result;
 use crate::message::Message;
 use crate::plan::Plan;
 use crate::schedule::Arrivals;
@@ -35,9 +36,9 @@ pub(crate) fn soon_ns() -> u64 {
 pub(crate) fn run(
     config: &Config,
     plan: &Plan,
-    agree: impl FnOnce() -> Result<u64, String>,
+    agree: impl FnOnce() -> Result<u64>,
     mut each: impl FnMut(Message),
-) -> Result<(), String> {
+) -> Result<()> {
     let (sender, receiver) = channel();
     let workers = workers(config, plan, &sender)?;
     drop(sender);
@@ -66,7 +67,7 @@ pub(crate) fn workers<'p>(
     config: &Config,
     plan: &'p Plan,
     rows: &Sender<Message>,
-) -> Result<Vec<Worker<'p>>, String> {
+) -> Result<Vec<Worker<'p>>> {
     let shard = config.shard();
     let backend = choice::choose(config)?;
     (shard.first..shard.first + shard.count)
@@ -89,7 +90,7 @@ fn prepare<'p>(
     plan: &'p Plan,
     thread: usize,
     backend: Backend,
-) -> Result<(Session<'p>, Box<dyn Driver>), String> {
+) -> Result<(Session<'p>, Box<dyn Driver>)> {
     let Shard { total, .. } = config.shard();
     let slots = share(config.connections, total, thread);
     let backlog = match config.pace {

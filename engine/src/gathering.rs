@@ -1,5 +1,6 @@
 //! What the threads of a load send, added up.
 
+use crate::error::Result;
 use crate::message::{Message, Outcome};
 use crate::run::Run;
 use crate::series::{Collector, Row};
@@ -9,7 +10,7 @@ use crate::session::Window;
 pub(crate) struct Gathering<F> {
     collector: Collector,
     rows: Vec<Row>,
-    outcomes: Result<Vec<Outcome>, String>,
+    outcomes: Result<Vec<Outcome>>,
     /// Threads that have not ended.
     running: usize,
     each_row: F,
@@ -45,7 +46,7 @@ impl<F: FnMut(&Row)> Gathering<F> {
     }
 
     /// The sum of what came; the first phase began at `connect_ns`.
-    pub(crate) fn add_up(self, connect_ns: u64, window: Window) -> Result<Run, String> {
+    pub(crate) fn add_up(self, connect_ns: u64, window: Window) -> Result<Run> {
         let run = Run::add_up(self.outcomes?, connect_ns, window);
         Ok(Run { rows: self.rows, ..run })
     }

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::error::{Error, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
@@ -129,16 +130,20 @@ impl From<Latency> for Wire {
 }
 
 impl TryFrom<Wire> for Latency {
-    type Error = String;
+    type Error = Error;
 
-    fn try_from(wire: Wire) -> Result<Self, String> {
-        let bytes = STANDARD.decode(&wire.hdr_v2_base64).map_err(|error| error.to_string())?;
+    fn try_from(wire: Wire) -> Result<Self> {
+        let bytes = STANDARD.decode(&wire.hdr_v2_base64).map_err(unreadable)?;
         let read: Histogram<u64> =
-            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| e.to_string())?;
+            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(unreadable)?;
         let mut latency = Self { sum_ns: wire.sum_ns, ..Self::default() };
-        latency.histogram.add(&read).map_err(|error| error.to_string())?;
+        latency.histogram.add(&read).map_err(unreadable)?;
         Ok(latency)
     }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> Error {
+    Error::Process(format!("a process of the run sent a histogram that cannot be read: {error}"))
 }
 
 #[cfg(test)]
@@ -146,6 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes under Miri")]
     fn a_quantile_needs_a_hundred_values_beyond_it() {
         let mut latency = Latency::default();
         (1..=9_999).for_each(|us| latency.record(us * 1000));
@@ -165,6 +171,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes under Miri")]
     fn a_summary_is_that_of_its_values() {
         const COUNT: u64 = 200_000;
         let mut latency = Latency::default();

@@ -1,6 +1,7 @@
 //! An HTTP/1.1 load engine. Requests are written and responses checked by a [`session::Session`],
 //! which knows no syscall; a [`driver::Driver`] moves the bytes; [`engine`] runs threads of them.
 
+mod arg_values;
 mod args;
 mod backend;
 mod backlog;
@@ -19,6 +20,7 @@ mod document;
 mod driver;
 mod duration;
 mod engine;
+mod error;
 mod expected;
 mod gathering;
 mod head;
@@ -34,6 +36,7 @@ mod phase;
 mod plan;
 mod poll;
 mod preflight;
+mod preflight_problem;
 mod process;
 mod report;
 mod request;

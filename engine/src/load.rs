@@ -3,6 +3,7 @@
 use crate::clock;
 use crate::config::Config;
 use crate::engine::{self, soon_ns};
+use crate::error::Result;
 use crate::gathering::Gathering;
 use crate::phase::Phase;
 use crate::plan::Plan;
@@ -12,7 +13,7 @@ use crate::series::Row;
 use crate::usage::MachineTicks;
 
 /// Loads as the plan says; `each_row` sees every interval as soon as it is whole.
-pub(crate) fn run(config: &Config, plan: &Plan, each_row: impl FnMut(&Row)) -> Result<Run, String> {
+pub(crate) fn run(config: &Config, plan: &Plan, each_row: impl FnMut(&Row)) -> Result<Run> {
     let shards = process::shards(config);
     let total = shards.iter().map(|shard| shard.count).sum();
     let mut gathering = Gathering::new(total, each_row);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::Backend;
 use crate::connection_stats::ConnectionStats;
+use crate::error::Result;
 use crate::series::Row;
 use crate::tally::Tally;
 use crate::usage::ThreadUsage;
@@ -11,7 +12,7 @@ use crate::usage::ThreadUsage;
 /// What a thread tells the collector.
 pub(crate) enum Message {
     Row { thread: usize, tick: i64, row: Box<Row> },
-    End { thread: usize, outcome: Box<Result<Outcome, String>> },
+    End { thread: usize, outcome: Box<Result<Outcome>> },
 }
 
 /// What a thread leaves behind.

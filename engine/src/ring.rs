@@ -10,6 +10,7 @@ use io_uring::{IoUring, cqueue, opcode};
 
 use crate::batching::Batching;
 use crate::buffers::Buffers;
+use crate::error::{Error, Result};
 
 pub(crate) struct Ring {
     // Dropped before the buffers that it uses.
@@ -81,8 +82,8 @@ impl Ring {
     }
 
     /// From now on the ring is for the calling thread alone.
-    pub(crate) fn enable(&self) -> Result<(), String> {
-        self.ring.submitter().register_enable_rings().map_err(failed)
+    pub(crate) fn enable(&self) -> Result<()> {
+        self.ring.submitter().register_enable_rings().map_err(Error::system("io_uring"))
     }
 
     pub(crate) fn turn(&self) -> u64 {
@@ -96,11 +97,11 @@ impl Ring {
     /// What the operation points to must stay there, unchanged, until the operation is complete or
     /// the ring is dropped.
     #[inline]
-    pub(crate) unsafe fn queue(&mut self, tag: Tag, entry: squeue::Entry) -> Result<(), String> {
+    pub(crate) unsafe fn queue(&mut self, tag: Tag, entry: squeue::Entry) -> Result<()> {
         let entry = entry.user_data(tag.to_bits());
         // SAFETY: the caller keeps what the operation points to.
         while unsafe { self.ring.submission().push(&entry) }.is_err() {
-            self.ring.submit().map_err(failed)?;
+            self.ring.submit().map_err(Error::system("io_uring"))?;
         }
         Ok(())
     }
@@ -109,12 +110,7 @@ impl Ring {
     /// kernel has it (Linux 6.12), from `now_ns` until `wake_ns`; true when all were taken, which
     /// is a new turn.
     #[inline]
-    pub(crate) fn submit(
-        &mut self,
-        now_ns: u64,
-        wake_ns: u64,
-        batching: Batching,
-    ) -> Result<bool, String> {
+    pub(crate) fn submit(&mut self, now_ns: u64, wake_ns: u64, batching: Batching) -> Result<bool> {
         let batching = if self.gathers { batching } else { Batching::NONE };
         let left_ns = wake_ns.saturating_sub(now_ns);
         let (seconds, rest_ns) = (left_ns / 1_000_000_000, left_ns % 1_000_000_000);
@@ -123,7 +119,7 @@ impl Ring {
         if let Err(error) = self.ring.submitter().submit_with_args(batching.completions, &args) {
             match error.raw_os_error() {
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {}
-                _ => return Err(failed(error)),
+                _ => return Err(Error::System { what: "io_uring", source: error }),
             }
         }
         let all = self.ring.submission().is_empty();
@@ -177,10 +173,6 @@ pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> squeue::Entry {
 /// Completes when the socket takes bytes, or failed.
 pub(crate) fn writable(fd: RawFd) -> squeue::Entry {
     opcode::PollAdd::new(Fd(fd), libc::POLLOUT as u32).build()
-}
-
-fn failed(error: io::Error) -> String {
-    format!("io_uring failed: {error}")
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::sync::mpsc::Sender;
 
 use crate::clock;
+use crate::error::{Error, Result};
 use crate::message::Message;
 use crate::series::Row;
 use crate::session::{Session, Window};
@@ -46,7 +47,7 @@ impl RowLog {
         thread: usize,
         rows: &Sender<Message>,
         now_ns: u64,
-    ) -> Result<(), String> {
+    ) -> Result<()> {
         let cpu_ns = clock::thread_cpu_ns();
         if self.tick > 0 && !self.measured {
             self.measured = true;
@@ -57,7 +58,7 @@ impl RowLog {
         let row = totals.since(&self.before, end_ns as i64 - self.window.measure_ns as i64);
         self.before = totals;
         let message = Message::Row { thread, tick: self.tick, row: Box::new(row) };
-        rows.send(message).map_err(|_| "the collector is gone".to_owned())?;
+        rows.send(message).map_err(|_| Error::Thread)?;
         self.tick += 1;
         while self.end_of(self.tick) <= now_ns {
             self.tick += 1;

@@ -140,6 +140,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes under Miri")]
     fn poisson_arrivals_have_exponential_gaps() {
         let mut arrivals = Arrivals::new(Arrival::Poisson, 1000.0, 7, 0, 1);
         let times = times(&mut arrivals, 100_000);

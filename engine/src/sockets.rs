@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
+use crate::error::{Error, Result};
 use crate::target::Address;
 
 /// Every kernel has it, and it does least: a request fits a first window, and a control that paces
@@ -23,7 +24,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(address: &Address) -> Result<Self, String> {
+    pub(crate) fn new(address: &Address) -> Result<Self> {
         match address {
             Address::Tcp(address) => Ok(Self::of_tcp(*address)),
             Address::Unix(path) => Self::of_unix(path.as_os_str().as_bytes()),
@@ -53,13 +54,14 @@ impl Endpoint {
         }
     }
 
-    fn of_unix(path: &[u8]) -> Result<Self, String> {
+    fn of_unix(path: &[u8]) -> Result<Self> {
         let mut address = libc::sockaddr_un {
             sun_family: libc::AF_UNIX as libc::sa_family_t,
             sun_path: [0; 108],
         };
         if path.len() >= address.sun_path.len() {
-            return Err(format!("a unix socket path has at most {} bytes", 107));
+            let most = address.sun_path.len() - 1;
+            return Err(Error::usage(format!("a unix socket path has at most {most} bytes")));
         }
         for (to, from) in address.sun_path.iter_mut().zip(path) {
             *to = *from as libc::c_char;

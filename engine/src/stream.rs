@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::classes::Class;
 use crate::config::Config;
 use crate::document::{Document, SCHEMA};
+use crate::output::to_json;
 use crate::report::seconds;
 use crate::series::Row;
 
@@ -44,7 +45,7 @@ struct RowLine {
 
 /// The first line.
 pub(crate) fn start(config: &Config) -> String {
-    line(&Line::Start {
+    to_json(&Line::Start {
         schema: SCHEMA,
         urls: config.targets.iter().map(|target| target.url.as_str()).collect(),
         connections: config.connections,
@@ -55,7 +56,7 @@ pub(crate) fn start(config: &Config) -> String {
 
 pub(crate) fn row(row: &Row) -> String {
     let classes = Class::ALL.iter().map(|class| (class.name(), row.count(*class))).collect();
-    line(&Line::Row(Box::new(RowLine {
+    to_json(&Line::Row(Box::new(RowLine {
         at_s: row.at_ns as f64 / 1e9,
         sent: row.sent,
         ok: row.count(Class::Ok),
@@ -72,9 +73,5 @@ pub(crate) fn row(row: &Row) -> String {
 
 /// The last line.
 pub(crate) fn end(document: &Document) -> String {
-    line(&Line::End { document })
-}
-
-fn line(line: &Line) -> String {
-    serde_json::to_string(line).expect("lines are plain data")
+    to_json(&Line::End { document })
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Barrier, OnceLock};
 use crate::backend::Backend;
 use crate::clock;
 use crate::driver::Driver;
+use crate::error::{Error, Result};
 use crate::message::{Message, Outcome};
 use crate::meter::Meter;
 use crate::row_log::RowLog;
@@ -52,7 +53,7 @@ impl Worker<'_> {
         start.barrier.wait();
         let outcome = match start.window.get() {
             Some(window) => connected.and_then(|()| self.load(*window, start.drain_ns)),
-            None => Err("the run has no window".to_owned()),
+            None => Err(Error::Thread),
         };
         self.end(outcome);
     }
@@ -60,7 +61,7 @@ impl Worker<'_> {
     /// Keeps its connections and loads slice after slice, until there are no more to come.
     pub(crate) fn serve(
         mut self,
-        connected: &Sender<Result<Counts, String>>,
+        connected: &Sender<Result<Counts>>,
         slices: Receiver<Arc<Slice>>,
     ) {
         set_timer_slack();
@@ -81,13 +82,13 @@ impl Worker<'_> {
         }
     }
 
-    fn end(&self, outcome: Result<Outcome, String>) {
+    fn end(&self, outcome: Result<Outcome>) {
         let end = Message::End { thread: self.thread, outcome: Box::new(outcome) };
         // Without a collector there is nobody left to tell.
         let _ = self.rows.send(end);
     }
 
-    fn slice(&mut self, slice: &Slice) -> Result<Outcome, String> {
+    fn slice(&mut self, slice: &Slice) -> Result<Outcome> {
         self.session.prepare(slice.timeout_ns);
         if slice.renew {
             self.driver.renew(&mut self.session, clock::now_ns())?;
@@ -102,7 +103,7 @@ impl Worker<'_> {
     }
 
     /// Closes and bytes of the time between slices, with no request out: none is an error.
-    fn take_what_came_meanwhile(&mut self) -> Result<(), String> {
+    fn take_what_came_meanwhile(&mut self) -> Result<()> {
         // A server that closes all that is opened would go on forever.
         for _ in 0..=self.session.slots() / MIN_EVENTS {
             if !self.driver.turn(&mut self.session, clock::now_ns())? {
@@ -113,12 +114,12 @@ impl Worker<'_> {
     }
 
     /// Opens what is to be open ahead of the load.
-    fn connect(&mut self, end_ns: u64) -> Result<(), String> {
+    fn connect(&mut self, end_ns: u64) -> Result<()> {
         self.drive(AGREE_POLL_NS, |session, now_ns| session.is_connected() || now_ns >= end_ns)
     }
 
     /// Loads without measuring until each slot had its answer; the window that is measured then.
-    fn discard(&mut self, slice: &Slice, load_ns: u64) -> Result<Window, String> {
+    fn discard(&mut self, slice: &Slice, load_ns: u64) -> Result<Window> {
         self.session.begin(Window { load_ns, measure_ns: u64::MAX, end_ns: u64::MAX });
         let wanted = share(slice.discard_requests, slice.threads, self.thread) as u64;
         let (least_ns, most_ns) = (load_ns + slice.discard_ns, load_ns + slice.timeout_ns);
@@ -131,11 +132,7 @@ impl Worker<'_> {
 
     /// Goes on until this thread is ready and all others are; the moment from which that holds,
     /// or now where a signal came first.
-    fn agree(
-        &mut self,
-        moment: &Moment,
-        is_ready: impl Fn(&Session, u64) -> bool,
-    ) -> Result<u64, String> {
+    fn agree(&mut self, moment: &Moment, is_ready: impl Fn(&Session, u64) -> bool) -> Result<u64> {
         let mut arrived = false;
         self.drive(AGREE_POLL_NS, |session, now_ns| {
             if !arrived && is_ready(session, now_ns) {
@@ -148,11 +145,7 @@ impl Worker<'_> {
     }
 
     /// Goes on until it is `done` or a signal comes, which is looked for every `poll_ns`.
-    fn drive(
-        &mut self,
-        poll_ns: u64,
-        mut done: impl FnMut(&Session, u64) -> bool,
-    ) -> Result<(), String> {
+    fn drive(&mut self, poll_ns: u64, mut done: impl FnMut(&Session, u64) -> bool) -> Result<()> {
         loop {
             let now_ns = clock::now_ns();
             self.driver.launch(&mut self.session, now_ns)?;
@@ -165,7 +158,7 @@ impl Worker<'_> {
         }
     }
 
-    fn load(&mut self, window: Window, drain_ns: u64) -> Result<Outcome, String> {
+    fn load(&mut self, window: Window, drain_ns: u64) -> Result<Outcome> {
         self.session.begin(window);
         let mut meter = Meter::new(window);
         let mut log = RowLog::new(window, self.session.plan().interval_ns);

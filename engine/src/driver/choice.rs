@@ -6,20 +6,21 @@ use super::uring::Uring;
 use super::{Driver, probe};
 use crate::backend::Backend;
 use crate::config::{Config, Pace};
+use crate::error::{Error, Result};
 
 /// Connections of a thread from which on io_uring costs less than epoll (bench/engine.py).
 const IO_URING_CONNECTIONS: usize = 8;
 
 /// What was asked for, or else io_uring where it pays and the kernel allows it.
-pub(crate) fn choose(config: &Config) -> Result<Backend, String> {
+pub(crate) fn choose(config: &Config) -> Result<Backend> {
     match config.backend {
         Some(Backend::Epoll) => Ok(Backend::Epoll),
         Some(Backend::IoUring) => match probe::io_uring() {
             Ok(()) => Ok(Backend::IoUring),
-            Err(error) => Err(format!(
+            Err(error) => Err(Error::usage(format!(
                 "--backend io_uring: not allowed here, or a kernel before 6.1 ({error}); \
-                 leave --backend out"
-            )),
+                 remove --backend"
+            ))),
         },
         None if pays(config) && probe::io_uring().is_ok() => Ok(Backend::IoUring),
         None => Ok(Backend::Epoll),
@@ -32,12 +33,12 @@ pub(crate) fn build(
     route: Route,
     slots: usize,
     response_bytes: usize,
-) -> Result<Box<dyn Driver>, String> {
+) -> Result<Box<dyn Driver>> {
     match backend {
         Backend::Epoll => Ok(Box::new(Epoll::new(route, slots)?)),
         Backend::IoUring => match Uring::new(route, slots, response_bytes) {
             Ok(uring) => Ok(Box::new(uring)),
-            Err(error) => Err(format!("io_uring: {error}; use --backend epoll")),
+            Err(source) => Err(Error::System { what: "io_uring", source }),
         },
     }
 }

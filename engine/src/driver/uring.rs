@@ -14,6 +14,7 @@ use super::Driver;
 use super::route::Route;
 use crate::batching::Batching;
 use crate::clock;
+use crate::error::Result;
 use crate::ring::{self, Completion, GENERATIONS, Ring, Tag, What};
 use crate::session::{Action, Session};
 use crate::sockets;
@@ -70,7 +71,7 @@ impl Uring {
         })
     }
 
-    fn open(&mut self, session: &mut Session, slot: usize) -> Result<(), String> {
+    fn open(&mut self, session: &mut Session, slot: usize) -> Result<()> {
         let Some(opened) = self.route.open(session, slot, None) else { return Ok(()) };
         self.links[slot].fd = Some(opened.fd);
         match opened.next {
@@ -89,7 +90,7 @@ impl Uring {
     /// Queues a send, behind what waits already: one a turn, as one that comes up short must not
     /// be overtaken by the next.
     #[inline]
-    fn send(&mut self, session: &Session, slot: usize, range: Range<usize>) -> Result<(), String> {
+    fn send(&mut self, session: &Session, slot: usize, range: Range<usize>) -> Result<()> {
         let turn = self.ring.turn();
         let link = &mut self.links[slot];
         if link.full || link.sent_turn == turn || !link.unsent.is_empty() {
@@ -101,7 +102,7 @@ impl Uring {
     }
 
     /// Queues the first of what waits to be sent, where that is possible by now.
-    fn send_waiting(&mut self, session: &Session, slot: usize) -> Result<(), String> {
+    fn send_waiting(&mut self, session: &Session, slot: usize) -> Result<()> {
         let turn = self.ring.turn();
         let link = &mut self.links[slot];
         if link.full {
@@ -119,12 +120,7 @@ impl Uring {
     }
 
     #[inline]
-    fn queue_send(
-        &mut self,
-        session: &Session,
-        slot: usize,
-        range: Range<usize>,
-    ) -> Result<(), String> {
+    fn queue_send(&mut self, session: &Session, slot: usize, range: Range<usize>) -> Result<()> {
         let link = &mut self.links[slot];
         link.sent_turn = self.ring.turn();
         link.sending = range.clone();
@@ -134,7 +130,7 @@ impl Uring {
         unsafe { self.queue(slot, What::Send, ring::send(self.fd(slot), bytes)) }
     }
 
-    fn receive(&mut self, slot: usize) -> Result<(), String> {
+    fn receive(&mut self, slot: usize) -> Result<()> {
         self.links[slot].receiving = true;
         // SAFETY: a receive points to nothing but the ring's own buffers.
         unsafe { self.queue(slot, What::Receive, ring::receive(self.fd(slot))) }
@@ -146,12 +142,7 @@ impl Uring {
     ///
     /// As for [`Ring::queue`].
     #[inline]
-    unsafe fn queue(
-        &mut self,
-        slot: usize,
-        what: What,
-        entry: squeue::Entry,
-    ) -> Result<(), String> {
+    unsafe fn queue(&mut self, slot: usize, what: What, entry: squeue::Entry) -> Result<()> {
         let link = &mut self.links[slot];
         link.queued_turn = self.ring.turn();
         let tag = Tag { slot: slot as u32, generation: link.generation, what };
@@ -179,7 +170,7 @@ impl Uring {
     }
 
     #[inline]
-    fn complete(&mut self, session: &mut Session, completion: Completion) -> Result<(), String> {
+    fn complete(&mut self, session: &mut Session, completion: Completion) -> Result<()> {
         let slot = completion.tag.slot as usize;
         let current = self.links[slot].generation == completion.tag.generation;
         let action = match completion.tag.what {
@@ -221,7 +212,7 @@ impl Uring {
         session: &mut Session,
         slot: usize,
         result: Result<u32, i32>,
-    ) -> Result<Action, String> {
+    ) -> Result<Action> {
         let taken = match result {
             Ok(taken) => taken as usize,
             Err(libc::EAGAIN | libc::EINTR) => 0,
@@ -236,7 +227,7 @@ impl Uring {
     }
 
     /// The socket takes bytes: the connect is over, or the rest of a request can go.
-    fn writable(&mut self, session: &mut Session, slot: usize) -> Result<Action, String> {
+    fn writable(&mut self, session: &mut Session, slot: usize) -> Result<Action> {
         self.links[slot].full = false;
         if !std::mem::take(&mut self.links[slot].connecting) {
             self.send_waiting(session, slot)?;
@@ -257,17 +248,12 @@ impl Uring {
 }
 
 impl Driver for Uring {
-    fn begin(&mut self) -> Result<(), String> {
+    fn begin(&mut self) -> Result<()> {
         self.ring.enable()
     }
 
     #[inline]
-    fn carry_out(
-        &mut self,
-        session: &mut Session,
-        slot: usize,
-        action: Action,
-    ) -> Result<(), String> {
+    fn carry_out(&mut self, session: &mut Session, slot: usize, action: Action) -> Result<()> {
         match action {
             Action::Wait => Ok(()),
             Action::Send(range) if range.is_empty() => Ok(()),
@@ -280,7 +266,7 @@ impl Driver for Uring {
         }
     }
 
-    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool, String> {
+    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool> {
         let now_ns = clock::now_ns();
         let turn_ns = now_ns - std::mem::replace(&mut self.turned_ns, now_ns);
         let batching = Batching::after(session.busy(), self.brought, turn_ns);

@@ -31,6 +31,7 @@ fn is_option(word: &str) -> bool {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "Miri starts no process")]
 fn the_examples_of_the_help_are_taken() {
     let (_, examples) = HELP.split_once("Examples:\n").unwrap();
     assert!(examples.lines().count() >= 3);
@@ -40,6 +41,10 @@ fn the_examples_of_the_help_are_taken() {
         let output = Command::new("sh").args(["-c", &split]).output().unwrap().stdout;
         let words = String::from_utf8(output).unwrap();
         let parsed = args::parse(words.lines().map(OsString::from));
-        assert!(parsed.is_ok(), "{line}: {}", parsed.err().unwrap_or_default());
+        assert!(
+            parsed.is_ok(),
+            "{line}: {}",
+            parsed.err().map_or_else(String::new, |error| error.to_string())
+        );
     }
 }

@@ -7,7 +7,7 @@ use crate::head::{Framing, MAX_HEAD_BYTES, MAX_HEADERS, parse_head};
 use crate::oracle::Case;
 
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/response");
-const RANDOM_CASES: usize = 2_000_000;
+const RANDOM_CASES: usize = if cfg!(miri) { 100 } else { 2_000_000 };
 
 fn corpus() -> Vec<Vec<u8>> {
     let mut files: Vec<_> =
@@ -23,6 +23,7 @@ fn check(stream: Vec<u8>, pieces: &[usize]) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes under Miri")]
 fn the_corpus_is_read_as_the_reference_reads_it() {
     let corpus = corpus();
     assert!(!corpus.is_empty());
