@@ -1,6 +1,5 @@
 """`deadheat audit`: a stored replay beside the published figures."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from deadheat.protocol.figures import Figures, read_figures, shipped_figures
 from deadheat.report.formats.encoding import fit
 from deadheat.report.model.runs import find_run
 from deadheat.store import Store
+from deadheat.store.listing import latest_run_of
 
 
 @click.command("audit")
@@ -109,13 +109,8 @@ def _run_of(store: Store, protocol: str | None, wanted: str | None, first: str) 
     """The run of that id, or the last stored run of that protocol with a trial."""
     if wanted is not None:
         return find_run(store, wanted)
-    rows = store.rows(
-        "SELECT id, protocol FROM run WHERE id IN (SELECT run_id FROM trial)"
-        " ORDER BY started_at DESC, rowid DESC"
-    )
-    for row in rows:
-        if json.loads(row["protocol"]).get("name") == protocol:
-            return str(row["id"])
+    if protocol is not None and (run_id := latest_run_of(store, protocol)) is not None:
+        return run_id
     raise DeadheatError(f"no run of {protocol} is stored in {store.path}", first)
 
 

@@ -6,11 +6,13 @@ import click
 from click.core import ParameterSource
 
 from deadheat.campaign.campaign import Plan
-from deadheat.campaign.resume import Kept, Unfinished, load_unfinished
+from deadheat.campaign.resume import Unfinished, load_unfinished
 from deadheat.catalog import Catalog, Selection, selection
 from deadheat.errors import DeadheatError
-from deadheat.report.model.runs import find_run, state_of
+from deadheat.report.model.runs import find_run
 from deadheat.store import Store
+from deadheat.store.listing import run_summary
+from deadheat.store.rows import StoredContender
 
 ALLOWED = ("resume", "install", "output", "catalog", "store_path", "as_json")
 ENDS = {
@@ -31,8 +33,7 @@ def resumed_plan(
     _refuse_changes(ctx)
     with Store(store_path, read_only=True) as store:
         run_id = find_run(store, wanted)
-        (row,) = store.rows("SELECT state, writer FROM run WHERE id = ?", run_id)
-        if (state := state_of(row)) in ENDS:
+        if (state := run_summary(store, run_id).state) in ENDS:
             raise DeadheatError(f"--resume: run {run_id} {ENDS[state]}", "start a run of its own")
         left = load_unfinished(store, run_id)
     return Plan(
@@ -65,7 +66,7 @@ def _refuse_changes(ctx: click.Context) -> None:
         )
 
 
-def _selection(left: Unfinished, kept: Kept, catalog: Catalog) -> Selection:
+def _selection(left: Unfinished, kept: StoredContender, catalog: Catalog) -> Selection:
     if kept.server in catalog.servers:
         return selection(catalog.servers[kept.server], kept.setting, kept.workers)
     reason = (

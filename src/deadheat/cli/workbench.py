@@ -14,8 +14,8 @@ from deadheat.host import Host
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator, generator_version
 from deadheat.measure.world import World, split_cpus
-from deadheat.report.model.runs import state_of
 from deadheat.store import Store, StoreError, home
+from deadheat.store.listing import runs_under_way
 
 DISK_FREE_BYTES_MIN = 200 * 1024**2
 OTHER_PLACE = "make room there, or name another place with DEADHEAT_HOME or --store FILE"
@@ -56,10 +56,9 @@ def make_room(*places: Path) -> None:
 
 def tell_others(store: Store) -> None:
     """Tell each run of this store that is under way: two at once disturb one another."""
-    for row in store.rows("SELECT id, state, writer FROM run WHERE state = 'running'"):
-        if state_of(row) == "running":
-            told = f"run {row['id']} is under way: the two will disturb one another; end one"
-            click.secho(told, fg="yellow", err=True)
+    for run_id in runs_under_way(store):
+        told = f"run {run_id} is under way: the two will disturb one another; end one"
+        click.secho(told, fg="yellow", err=True)
 
 
 def builder_on(host: Host) -> Builder:

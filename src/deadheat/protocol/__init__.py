@@ -1,8 +1,9 @@
 """`protocols/`: what to measure, as data."""
 
 import difflib
-import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from deadheat.catalog import file_fault, read_toml
 from deadheat.errors import DeadheatError
@@ -51,9 +52,9 @@ def load_protocol(root: Path, name: str) -> Protocol:
     return protocol
 
 
-def stored_protocol(run_id: str, text: str) -> Protocol:
+def stored_protocol(run_id: str, values: Mapping[str, Any]) -> Protocol:
     """A run's protocol as it is stored. Raises `DeadheatError` where it cannot be read any more."""
     try:
-        return Protocol.model_validate(json.loads(text))
+        return Protocol.model_validate(values)
     except ValueError as error:
         raise DeadheatError(f"run {run_id} has a protocol of another deadheat: {error}") from error
