@@ -105,6 +105,7 @@ class MadeRun:
             "kind": "measure",
             "invocation": 1,
             "block": 1,
+            "heat": 1,
             "connections": 100,
             "at_s": 1.0,
             "command": ["deadheat-load"],

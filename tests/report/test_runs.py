@@ -51,7 +51,7 @@ def test_finds_a_run_by_a_unique_prefix(store: Store, wanted: str) -> None:
 
 
 def test_an_ambiguous_prefix_names_the_runs(store: Store) -> None:
-    with pytest.raises(StoreError, match="2 runs begin so: 20261120-090000-bbbb"):
+    with pytest.raises(StoreError, match="2 run ids begin with it: 20261120-090000-bbbb"):
         find_run(store, "202611")
 
 

@@ -25,6 +25,7 @@ from deadheat.measure.starter import Entrant
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
+from deadheat.store.listing import run_summary
 
 NOT_OURS = (
     "runs already: it keeps its CPUs and runs on while others are measured, and what a fresh start "
@@ -81,7 +82,7 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
 
 def _left_by(run: Run, plan: Plan, store: Store) -> str:
     """What an interrupt leaves; how a server of the user's own was started is not kept."""
-    if not store.rows("SELECT 1 FROM trial WHERE run_id = ? LIMIT 1", run.id):
+    if not run_summary(store, run.id).trials:
         return "nothing was measured yet"
     goes_on = "" if plan.extra else f"; deadheat run --resume {run.id} goes on"
     return f"what was measured is kept{goes_on}"

@@ -1,6 +1,5 @@
 """`deadheat audit`: compares a stored replay with the published figures."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from deadheat.protocol.figures import Figures, read_figures, shipped_figures
 from deadheat.report.formats.encoding import fit
 from deadheat.report.model.runs import find_run
 from deadheat.store import Store
+from deadheat.store.listing import latest_run_of
 
 
 @click.command("audit")
@@ -136,13 +136,9 @@ def _replay_of(store: Store, root: Path, name: str, prefix: str | None) -> Repla
 
 def _last_run(store: Store, root: Path, protocol: str) -> str:
     """The last stored run of that protocol with a trial."""
-    rows = store.rows(
-        "SELECT id, protocol FROM run WHERE id IN (SELECT run_id FROM trial)"
-        " ORDER BY started_at DESC, rowid DESC"
-    )
-    for row in rows:
-        if json.loads(row["protocol"]).get("name") == protocol:
-            return str(row["id"])
+    run_id = latest_run_of(store, protocol)
+    if run_id is not None:
+        return run_id
     raise _no_run(root, protocol, f"no run of {protocol} is stored in {store.path}")
 
 

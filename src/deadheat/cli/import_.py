@@ -10,6 +10,7 @@ from deadheat.cli.workbench import make_room
 from deadheat.errors import DeadheatError
 from deadheat.store import Store, StoreError
 from deadheat.store.bundle import import_runs, open_bundle
+from deadheat.store.listing import run_ids
 
 
 @click.command("import")
@@ -32,11 +33,11 @@ def command(bundle: Path, store_path: Path) -> None:
 
 def _require_reports(foreign: Store, bundle: Path) -> None:
     """Raises `StoreError` if a run of the bundle cannot be reported."""
-    for row in foreign.rows("SELECT id FROM run"):
+    for run_id in run_ids(foreign):
         try:
-            report.write(report.load_view(foreign, row["id"], whole=True), "json")
+            report.write(report.load_view(foreign, run_id, whole=True), "json")
         except (DeadheatError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(
-                f"{bundle}: run {row['id']} cannot be reported: {error!r}",
+                f"{bundle}: run {run_id} cannot be reported: {error!r}",
                 "export the run again with this version of deadheat",
             ) from error

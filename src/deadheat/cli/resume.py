@@ -6,11 +6,13 @@ import click
 from click.core import ParameterSource
 
 from deadheat.campaign.campaign import Plan
-from deadheat.campaign.resume import Kept, Unfinished, load_unfinished
+from deadheat.campaign.resume import Unfinished, load_unfinished
 from deadheat.catalog import Catalog, Selection, selection
 from deadheat.errors import DeadheatError
-from deadheat.report.model.runs import find_run, state_of
+from deadheat.report.model.runs import find_run
 from deadheat.store import Store
+from deadheat.store.listing import run_summary
+from deadheat.store.rows import StoredContender
 
 NEW_RUN = "start a new run"
 ALLOWED = ("resume", "install", "output", "catalog", "store_path", "as_json")
@@ -32,8 +34,7 @@ def resumed_plan(
     _refuse_changes(ctx)
     with Store(store_path, read_only=True) as store:
         run_id = find_run(store, wanted)
-        (row,) = store.rows("SELECT state, writer FROM run WHERE id = ?", run_id)
-        if (state := state_of(row)) in ENDS:
+        if (state := run_summary(store, run_id).state) in ENDS:
             raise DeadheatError(f"--resume: run {run_id} {ENDS[state]}", NEW_RUN)
         unfinished = load_unfinished(store, run_id)
     return Plan(
@@ -66,7 +67,7 @@ def _refuse_changes(ctx: click.Context) -> None:
         )
 
 
-def _selection(unfinished: Unfinished, kept: Kept, catalog: Catalog) -> Selection:
+def _selection(unfinished: Unfinished, kept: StoredContender, catalog: Catalog) -> Selection:
     if kept.server in catalog.servers:
         return selection(catalog.servers[kept.server], kept.setting, kept.workers)
     reason = (

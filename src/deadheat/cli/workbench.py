@@ -15,8 +15,8 @@ from deadheat.host import Host
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator, generator_version
 from deadheat.measure.world import World, split_cpus
-from deadheat.report.model.runs import state_of
 from deadheat.store import Store, StoreError, home
+from deadheat.store.listing import runs_under_way
 
 DISK_FREE_BYTES_MIN = 200 * 1024**2
 OTHER_PLACE = "free space there, or choose another place with DEADHEAT_HOME or --store FILE"
@@ -63,10 +63,9 @@ def make_room(*places: Path) -> None:
 
 def warn_of_running_runs(store: Store) -> None:
     """Warn about each run of this store in progress: two runs disturb each other."""
-    for row in store.rows("SELECT id, state, writer FROM run WHERE state = 'running'"):
-        if state_of(row) == "running":
-            warning = f"run {row['id']} is in progress: two runs disturb each other; stop one"
-            click.secho(warning, fg="yellow", err=True)
+    for run_id in runs_under_way(store):
+        warning = f"run {run_id} is in progress: two runs disturb each other; stop one"
+        click.secho(warning, fg="yellow", err=True)
 
 
 def builder_on(host: Host) -> Builder:

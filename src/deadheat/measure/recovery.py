@@ -59,16 +59,9 @@ def recover(
         if host.now_s() - ended_s >= rule.limit_s:  # one probe at least, however long it burnt
             break
         host.sleep(WINDOW_S)
-    return TrialRecord(
-        run_id=context.run_id,
-        contender_id=context.contender_id,
-        instance_id=context.instance_id,
-        kind=context.kind,
-        invocation=context.invocation,
-        block=context.block,
-        heat=context.heat,
+    return TrialRecord.at(
+        context,
         connections=spec.connections,
-        at_s=context.at_s,
         command=world.generator.command(spec),
         state="failed" if recovered_after_s is None else "ok",
         reason=None if recovered_after_s is not None else _why(world, instance, rule),

@@ -15,7 +15,7 @@ from deadheat.measure.lifecycle import Instance, log_tail
 from deadheat.measure.verify import BODY
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
-from deadheat.store import Gate, TrialRecord
+from deadheat.store import Gate, TrialPlace, TrialRecord
 
 SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
 ANSWERS_A_CONNECTION = 5
@@ -25,17 +25,9 @@ KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "el
 
 
 @dataclass(frozen=True, slots=True)
-class TrialContext:
+class TrialContext(TrialPlace):
     """Where in a run a trial stands."""
 
-    run_id: str
-    contender_id: int
-    instance_id: int
-    kind: str
-    invocation: int
-    block: int
-    heat: int
-    at_s: float
     steady: str  # how the server's steady state was found: `Warmed.kind`
 
 
@@ -109,16 +101,9 @@ def measure(
         gates = judge(evidence)
         if (steady := steady_gate(context.steady)) is not None:
             gates.append(steady)
-    return TrialRecord(
-        run_id=context.run_id,
-        contender_id=context.contender_id,
-        instance_id=context.instance_id,
-        kind=context.kind,
-        invocation=context.invocation,
-        block=context.block,
-        heat=context.heat,
+    return TrialRecord.at(
+        context,
         connections=spec.connections,
-        at_s=context.at_s,
         command=command,
         offered_rate_per_s=spec.rate_per_s,
         state="failed" if fault else "ok",

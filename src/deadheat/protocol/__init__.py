@@ -1,8 +1,9 @@
 """Protocols: `protocols/*.toml`, which say what to measure."""
 
 import difflib
-import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from deadheat.catalog import file_fault, read_toml
 from deadheat.errors import DeadheatError
@@ -51,10 +52,10 @@ def load_protocol(root: Path, name: str) -> Protocol:
     return protocol
 
 
-def stored_protocol(run_id: str, text: str) -> Protocol:
+def stored_protocol(run_id: str, values: Mapping[str, Any]) -> Protocol:
     """The stored protocol of a run. Raises `DeadheatError` if this version cannot read it."""
     try:
-        return Protocol.model_validate(json.loads(text))
+        return Protocol.model_validate(values)
     except ValueError as error:
         raise DeadheatError(
             f"run {run_id}: another version of deadheat wrote its protocol: {error}"

@@ -6,7 +6,8 @@ from typing import Any
 
 from deadheat.report import format
 from deadheat.report.model.column import NAME_MAX, Column
-from deadheat.report.model.view import ContenderView, RunView, StartView
+from deadheat.report.model.view import ContenderView, RunView
+from deadheat.store.rows import StoredInstance
 
 QUESTIONS = {
     "framing": "framing",
@@ -47,12 +48,12 @@ def _behavior(contender: ContenderView) -> Mapping[str, Any]:
     return next((start.behavior for start in contender.starts if start.behavior), {})
 
 
-def _ready_ms(starts: Sequence[StartView]) -> str:
+def _ready_ms(starts: Sequence[StoredInstance]) -> str:
     known = [start.ready_s for start in starts if start.ready_s is not None]
     return f"{1000 * statistics.median(known):,.0f}" if known else format.NONE
 
 
-def _steady(starts: Sequence[StartView]) -> str:
+def _steady(starts: Sequence[StoredInstance]) -> str:
     """The steady-state classes of its starts, with the longest time to become steady."""
     checks = [start.steady for start in starts if start.steady]
     kinds = ", ".join(dict.fromkeys(str(steady.get("kind")) for steady in checks))

@@ -114,7 +114,9 @@ def client_use(
     return ClientUse(
         elapsed_s=elapsed_s,
         requests=sum(trial.requests_ok for trial in trials),
-        client_busy_s=math.fsum((t.client_busy_share or 0.0) * (t.elapsed_s or 0.0) for t in trials),
+        client_busy_s=math.fsum(
+            (t.client_busy_share or 0.0) * (t.elapsed_s or 0.0) for t in trials
+        ),
         server_cpu_s=server_cpu_s,
         server_cpus=_usable_cpus(view, contender, server_cpu_s, elapsed_s),
         ceiling_per_s=ceiling_per_s,

@@ -13,8 +13,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from deadheat.report.findings.limits import Limit
-from deadheat.report.formats.document_evidence import Build, PublishedRow, RawOutput, Series
 from deadheat.report.formats.document_part import Finite, Part
+from deadheat.report.model.evidence import Build, RawOutput
+from deadheat.report.model.published import PublishedRow
+from deadheat.report.model.series import Series
 
 SCHEMA: Literal["deadheat-report/4"] = "deadheat-report/4"
 

@@ -20,11 +20,11 @@ from deadheat.report.model.view import (
     ContenderView,
     OfferedCell,
     RunView,
-    StartView,
     TrialView,
 )
 from deadheat.stats.ranking import Pair, Ranking
 from deadheat.stats.ratio import RatioInterval
+from deadheat.store.rows import StoredInstance
 
 
 def write(view: RunView, analysis: Analysis, indent: int | None = 2) -> str:
@@ -91,7 +91,7 @@ def _contender(view: RunView, contender: ContenderView) -> to.Contender:
     )
 
 
-def _start(start: StartView) -> to.Start:
+def _start(start: StoredInstance) -> to.Start:
     values = dataclasses.asdict(start)
     return to.Start.model_validate({name: values[name] for name in to.Start.model_fields})
 
