@@ -27,7 +27,7 @@ class Past:
         A record has what the standings and the schedule ask for; of its gates, those that failed.
         """
         names = {contender.id: contender.name for contender in run.contenders}
-        clocks = {trial_id: rows["clock_khz"] for trial_id, rows in run.series("clock_khz")}
+        series = dict(run.series("clock_khz", "slices"))
         records = [
             TrialRecord.at(
                 trial,
@@ -37,7 +37,7 @@ class Past:
                 reason=trial.reason,
                 rate_per_s=trial.rate_per_s,
                 elapsed_s=trial.elapsed_s,
-                series={"clock_khz": clocks[trial.id]} if trial.id in clocks else {},
+                series=series.get(trial.id, {}),
                 gates=run.gates_failed.get(trial.id, ()),
             )
             for trial in run.trials

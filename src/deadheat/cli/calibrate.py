@@ -17,7 +17,7 @@ from deadheat.cli.workbench import local_world
 from deadheat.errors import DeadheatError
 from deadheat.host.machine import host_key
 from deadheat.protocol import load_protocol
-from deadheat.report.findings.analysis import rates_of
+from deadheat.report.findings.analysis import fits_of
 from deadheat.report.format import duration, percent
 from deadheat.report.model.runs import find_run
 from deadheat.stats.false_alarm import FEWEST_PAIRS
@@ -83,10 +83,10 @@ def _analyze_stored(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, M
                 f"--from: run {view.run_id} is not a complete race of {copies} copies",
                 "choose runs of one `deadheat calibrate`",
             )
-    rates = {view.run_id: rates_of(view, names, view.levels[-1]) for view in views}
+    fits = {view.run_id: fits_of(view, names, view.levels[-1]) for view in views}
     elapsed_s = sum(view.last_trial_at_s or 0.0 for view in views)
     server = next(host for host in views[0].hosts if host.role == "server")
-    return conclude(rates, copies, elapsed_s), server.fingerprint
+    return conclude(fits, copies, elapsed_s), server.fingerprint
 
 
 def _lines(result: Calibration) -> list[str]:

@@ -4,9 +4,14 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+import numpy as np
+
 from deadheat.report.format import count
+from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.distributions import Floats
+from deadheat.stats.model_ranking import pair_fits, rank_from_model
+from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ranking import Ranking, Row, rank
 from deadheat.stats.rate_matrix import Place, rankable, tableau
 
@@ -62,6 +67,7 @@ class Analysis:
     invocations: int
     heats: int  # more than one if not all contenders fit into memory together
     block_s: float | None  # mean time for a block, its share of the starts included
+    measured_share: float | None = None  # of the race's time
 
     @property
     def main(self) -> Level:
@@ -79,17 +85,33 @@ def analyze(view: RunView) -> Analysis:
         for trial in cell.trials
     ]
     places = {place_of(trial) for trial in trials}
-    blocks = len(places)
+    blocks = len({trial.block for trial in trials}) if view.sliced else len(places)
     return Analysis(
         levels=tuple(_level(view, connections) for connections in view.levels),
         blocks=blocks,
         invocations=len({invocation for invocation, *_ in places}),
         heats=len({trial.heat for trial in trials}),
         block_s=view.last_trial_at_s / blocks if blocks and view.last_trial_at_s else None,
+        measured_share=_measured_share(trials),
     )
 
 
+def _measured_share(trials: Sequence[TrialView]) -> float | None:
+    """The share of the race's time, from its start to its last trial, that was measured."""
+    measured_s = math.fsum(trial.elapsed_s or 0.0 for trial in trials)
+    end_s = max((ended_at_s(trial) for trial in trials), default=0.0)
+    return measured_s / end_s if measured_s > 0 and end_s > 0 else None
+
+
+def ended_at_s(trial: TrialView) -> float:
+    """When a trial ended, since the run's start: its last slice, if it has slices."""
+    last = max((row["at_s"] + row.get("elapsed_s", 0.0) for row in trial.slices), default=0.0)
+    return max(last, trial.at_s + (0.0 if trial.slices else trial.elapsed_s or 0.0))
+
+
 def _level(view: RunView, connections: int) -> Level:
+    if connections in view.sliced:
+        return _sliced_level(view, connections, view.sliced[connections])
     cells = {
         contender.name: contender.cells.get(connections, Cell(connections))
         for contender in (*view.contenders, *view.controls)
@@ -126,6 +148,58 @@ def _level(view: RunView, connections: int) -> Level:
         )
     )
     return Level(connections, tuple(standings), ranking if _has_intervals(ranking) else None)
+
+
+def _sliced_level(view: RunView, connections: int, sliced: SlicedLevel) -> Level:
+    """A level of a race in slices. A contender that outran the client has no rank."""
+    ranking = sliced_ranking(view, sliced)
+    rows = {row.name: row for row in ranking.rows}
+    comparable = _has_intervals(ranking)
+    order = {name: place for place, name in enumerate(rows)}
+    standings = []
+    for contender in view.contenders:
+        cell = contender.cells.get(connections, Cell(connections))
+        reason = None
+        if contender.name in sliced.client_gates:
+            codes = ", ".join(gate.code for gate in sliced.client_gates[contender.name])
+            reason = f"the client was its limit ({codes})"
+        elif contender.name not in rows or not comparable:
+            reason = _why_unranked(cell, set(), rankable=True)
+        standings.append(Standing(contender, cell, rows.get(contender.name), reason))
+    standings.sort(
+        key=lambda standing: (
+            order.get(standing.contender.name, len(order)),
+            -(standing.cell.rate_per_s(view.aggregate) or 0.0),
+        )
+    )
+    return Level(connections, tuple(standings), ranking if comparable else None)
+
+
+def sliced_ranking(view: RunView, sliced: SlicedLevel, with_limited: bool = False) -> Ranking:
+    """The ranking of the model; contenders that outran the client only on request."""
+    aside = {control.name for control in view.controls}
+    if not with_limited:
+        aside |= set(sliced.client_gates)
+    return rank_from_model(
+        sliced.fit,
+        sliced.names,
+        margin=view.stopping.get("margin", MARGIN),
+        confidence=view.stopping.get("confidence", CONFIDENCE),
+        share=view.conclusion.get("share", 1.0),
+        controls=[name for name in sliced.names if name in aside],
+    )
+
+
+def fits_of(view: RunView, names: Sequence[str], connections: int) -> PairFits:
+    """Every pair of these contenders at one level, in the order of `names`.
+
+    Raises `KeyError` for a name that is not in the run.
+    """
+    if connections not in view.sliced:
+        return fit_pairs(rates_of(view, names, connections))
+    sliced = view.sliced[connections]
+    places = np.array([sliced.names.index(name) for name in names])
+    return pair_fits(sliced.fit, sliced.fit.robust).of(places)
 
 
 def ranking_of(

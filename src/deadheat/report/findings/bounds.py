@@ -5,12 +5,19 @@ the server can do. If even that bound is separated from a slower contender's rat
 these two is known.
 """
 
-from collections.abc import Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 
-from deadheat.report.findings.analysis import Level, place_of, ranking_of
+from deadheat.report.findings.analysis import (
+    Level,
+    Standing,
+    place_of,
+    ranking_of,
+    sliced_ranking,
+)
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.decision import Verdict
+from deadheat.stats.ranking import Ranking
 from deadheat.stats.rate_matrix import Place, rankable
 
 CLIENT_LIMITS = frozenset({"client_cpu", "ceiling"})
@@ -36,10 +43,13 @@ def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
     limited = {
         standing.contender.name: standing
         for standing in level.standings
-        if not standing.ranked and _client_limited(standing.cell)
+        if not standing.ranked and _outran_client(view, level, standing)
     }
     if not limited:
         return ()
+    if level.connections in view.sliced:
+        ranking = sliced_ranking(view, view.sliced[level.connections], with_limited=True)
+        return _bounds(ranking, limited, ranked)
     cells = ranked | {name: standing.cell for name, standing in limited.items()}
     controls = {
         control.name: control.cells[level.connections]
@@ -51,6 +61,12 @@ def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
     heats = max((heat for _, heat, _ in places), default=1)
     names = rankable({name: [*rates[name]] for name in cells}, len(places) / heats)
     ranking = ranking_of(view, {name: rates[name] for name in names}, rates, places)
+    return _bounds(ranking, limited, ranked)
+
+
+def _bounds(
+    ranking: Ranking, limited: Mapping[str, Standing], ranked: Collection[str]
+) -> tuple[AtLeast, ...]:
     bounds = []
     for name, standing in limited.items():
         separated = {
@@ -63,6 +79,12 @@ def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
             ratio_low = separated[beaten[0]].ratio.low
             bounds.append(AtLeast(standing.contender, beaten, ratio_low))
     return tuple(bounds)
+
+
+def _outran_client(view: RunView, level: Level, standing: Standing) -> bool:
+    if level.connections in view.sliced:
+        return standing.contender.name in view.sliced[level.connections].client_gates
+    return _client_limited(standing.cell)
 
 
 def _client_limited(cell: Cell) -> bool:

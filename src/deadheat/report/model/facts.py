@@ -21,6 +21,7 @@ class Facts:
         self._run = run
         names = ("service_us", "response_us", *(["first_byte_us"] if whole else []))
         self._histograms = run.histograms(*names)
+        self._slices = {trial_id: tuple(rows["slices"]) for trial_id, rows in run.series("slices")}
         self._series: dict[int, Series] = {}
         if whole:
             for trial_id, rows in run.series("load", "machine"):
@@ -42,7 +43,15 @@ class Facts:
             at_s=trial.at_s,
             command=trial.command,
             series=self._series.get(trial.id),
+            instance_id=trial.instance_id,
+            elapsed_s=trial.elapsed_s,
+            client_busy_share=self._client_busy_share(trial),
+            slices=self._slices.get(trial.id, ()),
         )
+
+    def _client_busy_share(self, trial: StoredTrial) -> float | None:
+        """Of a trial of slices, which is judged together with the contender's others."""
+        return trial.result.get("busiest_thread_share") if trial.id in self._slices else None
 
     def distribution(self, trials: Sequence[StoredTrial], name: str) -> Distribution:
         """The merged histogram of that name; if there is none, what the generator printed."""

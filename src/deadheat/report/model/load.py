@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from deadheat.campaign.half_load import HALF_LOAD
 from deadheat.host.machine import host_key
 from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
 from deadheat.report.model.facts import Facts, grouped
 from deadheat.report.model.published import published_rows
+from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
 from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.rows import StoredCalibration, StoredContender, StoredTrial
@@ -17,7 +19,7 @@ def load_view(store: Store, run_id: str, *, whole: bool = False) -> RunView:
     `whole` adds what only the page and JSON show, and what takes the longest to read: series,
     time to first byte, builds, and the output of the load generator.
     """
-    return view_of(read_run(store, run_id), whole)
+    return with_model(view_of(read_run(store, run_id), whole))
 
 
 def view_of(run: StoredRun, whole: bool) -> RunView:
@@ -78,6 +80,7 @@ def _contenders(run: StoredRun, whole: bool) -> list[ContenderView]:
             published=published_rows(row.manifest),
             build=builds.get(row.build_id) if row.build_id is not None else None,
             raw_output=outputs.get(row.id),
+            half_load_cpu_us_per_request=_half_load_cpu_us(trials[row.id]),
         )
         for row in run.contenders
     ]
@@ -116,7 +119,7 @@ def _cells(trials: Sequence[StoredTrial], facts: Facts) -> dict[int, Cell]:
 def _offered(trials: Sequence[StoredTrial], facts: Facts) -> tuple[OfferedCell, ...]:
     """The open-loop trials by kind, level and offered rate."""
     groups = grouped(
-        (trial for trial in trials if trial.offered_rate_per_s),
+        (t for t in trials if t.offered_rate_per_s and t.kind != HALF_LOAD),
         lambda trial: (trial.kind, trial.connections, trial.offered_rate_per_s or 0.0),
     )
     cells = []
@@ -137,6 +140,12 @@ def _offered(trials: Sequence[StoredTrial], facts: Facts) -> tuple[OfferedCell, 
             )
         )
     return tuple(cells)
+
+
+def _half_load_cpu_us(trials: Sequence[StoredTrial]) -> float | None:
+    """CPU time per request in the contender's last trial at half its rate, if it had one."""
+    half = [t.server_cpu_us_per_request for t in trials if t.kind == HALF_LOAD]
+    return half[-1] if half else None
 
 
 def _counted(trials: Sequence[StoredTrial], views: Sequence[TrialView]) -> list[StoredTrial]:

@@ -11,6 +11,7 @@ from deadheat.report.model.distribution import Distribution
 from deadheat.report.model.evidence import Build, RawOutput
 from deadheat.report.model.published import PublishedRow
 from deadheat.report.model.series import Series
+from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Gate
 from deadheat.store.rows import StoredCalibration, StoredHost, StoredInstance
 
@@ -40,6 +41,10 @@ class TrialView:
     at_s: float = 0.0  # since the run's start
     command: tuple[str, ...] = ()
     series: Series | None = None
+    instance_id: int | None = None
+    elapsed_s: float | None = None  # measured
+    client_busy_share: float | None = None  # of the busiest client thread
+    slices: tuple[Mapping[str, Any], ...] = ()  # what a trial of slices is the sum of
 
     @property
     def server_cpus_used(self) -> float | None:
@@ -71,6 +76,7 @@ class Cell:
     trials: tuple[TrialView, ...] = ()
     service: Distribution = field(default_factory=Distribution)
     first_byte: Distribution = field(default_factory=Distribution)
+    model_rate_per_s: float | None = None  # of a race in slices: its ratios are the printed ones
 
     @property
     def valid(self) -> tuple[TrialView, ...]:
@@ -90,7 +96,9 @@ class Cell:
         return tuple(trial.rate_per_s for trial in self.counted if trial.rate_per_s is not None)
 
     def rate_per_s(self, aggregate: Aggregate) -> float | None:
-        """The `median`, `mean` or `best` rate; None if nothing was measured."""
+        """The model's rate, else the `median`, `mean` or `best`; None if nothing was measured."""
+        if self.model_rate_per_s is not None and aggregate == "median":
+            return self.model_rate_per_s
         rates = self.rates_per_s
         return AGGREGATES[aggregate](rates) if rates else None
 
@@ -169,6 +177,7 @@ class ContenderView:
     published: tuple[PublishedRow, ...] = ()
     build: Build | None = None
     raw_output: RawOutput | None = None
+    half_load_cpu_us_per_request: float | None = None  # of a server that may spin
 
     @property
     def trials(self) -> tuple[TrialView, ...]:
@@ -204,6 +213,7 @@ class RunView:
     controls: tuple[ContenderView, ...]
     gates: tuple[str, ...] = ()  # codes of every gate that any trial was checked with
     calibration: StoredCalibration | None = None
+    sliced: Mapping[int, SlicedLevel] = field(default_factory=dict)  # by connections
 
     @property
     def aggregate(self) -> Aggregate:

@@ -1,67 +1,50 @@
-"""A race in slices at one level: the model of all slices, and who outran the client."""
+"""Fits the model of a race in slices, and finds who outran the client."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from deadheat.campaign.slice_standings import slice_rows
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.measure.gates.pooled import ClientUse, client_gates, limits_client
+from deadheat.measure.gates.pooled import ClientUse, client_gates
+from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView
-from deadheat.stats.counted_slices import Counted, count_slices, slices_of
-from deadheat.stats.model_ranking import rank_from_model
-from deadheat.stats.ranking import Ranking
-from deadheat.stats.slice_model import ModelFit, fit_slices
+from deadheat.stats.counted_slices import count_slices, slices_of
+from deadheat.stats.slice_model import fit_slices
 from deadheat.store import Gate
 
 SPIN_FACTOR = 1.5  # CPU time per request at half the load over that at full load
-MARGIN = 0.03
-CONFIDENCE = 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class SlicedLevel:
-    """One level of a race in slices.
+def with_model(view: RunView) -> RunView:
+    """The view with the model of each level, and the model's rates in its cells.
 
-    `names` are the contenders and controls with a slice that counts, in the order of the model.
-    `client_gates` holds the failed `client_cpu` and `ceiling` of each contender that outran the
-    client; these are not ranked by their rates.
+    A run without slices stays as it is.
     """
+    if not view.protocol.get("slices"):
+        return view
+    sliced = {
+        connections: level
+        for connections in view.levels
+        if (level := sliced_level(view, connections)) is not None
+    }
 
-    names: tuple[str, ...]
-    fit: ModelFit
-    counted: Counted
-    client_gates: Mapping[str, tuple[Gate, ...]]
+    def with_rates(contender: ContenderView) -> ContenderView:
+        cells = {
+            connections: replace(
+                cell, model_rate_per_s=sliced[connections].rate_per_s(contender.name)
+            )
+            if connections in sliced
+            else cell
+            for connections, cell in contender.cells.items()
+        }
+        return replace(contender, cells=cells)
 
-    def rate_per_s(self, name: str) -> float | None:
-        """The model's rate: all ratios between contenders follow from these."""
-        if name not in self.names:
-            return None
-        rate = math.exp(float(self.fit.robust.log_rate[self.names.index(name)]))
-        return rate if math.isfinite(rate) else None
-
-    def plain_rate_per_s(self, name: str) -> float | None:
-        """The rate without robust weights, where the two differ by more than their error."""
-        if name not in self.names:
-            return None
-        place = self.names.index(name)
-        if not self.fit.estimates_differ[place]:
-            return None
-        return math.exp(float(self.fit.plain.log_rate[place]))
-
-    def ranking(self, view: RunView, with_limited: bool = False) -> Ranking:
-        """The contenders' ranking; those that outran the client only on request."""
-        aside = {control.name for control in view.controls}
-        if not with_limited:
-            aside |= set(self.client_gates)
-        return rank_from_model(
-            self.fit,
-            self.names,
-            margin=view.stopping.get("margin", MARGIN),
-            confidence=view.stopping.get("confidence", CONFIDENCE),
-            share=view.conclusion.get("share", 1.0),
-            controls=[name for name in self.names if name in aside],
-        )
+    return replace(
+        view,
+        sliced=sliced,
+        contenders=tuple(map(with_rates, view.contenders)),
+        controls=tuple(map(with_rates, view.controls)),
+    )
 
 
 def sliced_level(view: RunView, connections: int) -> SlicedLevel | None:
@@ -96,7 +79,7 @@ def _client_gates(
 ) -> tuple[Gate, ...]:
     """The failed ones."""
     gates = client_gates(client_use(view, contender, cell, ceiling_per_s))
-    return tuple(gate for gate in gates if not gate.passed) if limits_client(gates) else ()
+    return tuple(gate for gate in gates if not gate.passed)
 
 
 def client_use(
@@ -137,17 +120,3 @@ def _usable_cpus(
     cpus = max(view.server_cpus, 1)
     used = (server_cpu_s or 0.0) / elapsed_s if elapsed_s else 0.0
     return contender.workers if contender.workers < cpus and used <= contender.workers else cpus
-
-
-def measured_share(view: RunView, levels: Sequence[int]) -> float | None:
-    """The share of the race's time in which a contender or control was measured."""
-    trials = [
-        trial
-        for contender in (*view.contenders, *view.controls)
-        for level in levels
-        if level in contender.cells
-        for trial in contender.cells[level].trials
-    ]
-    measured_s = math.fsum(trial.elapsed_s or 0.0 for trial in trials)
-    ends_s = [trial.at_s + (trial.elapsed_s or 0.0) for trial in trials]
-    return measured_s / max(ends_s) if ends_s and max(ends_s) > 0 else None
