@@ -50,7 +50,7 @@ def test_a_replay_is_labeled_and_audited(deadheat: Deadheat, home: Path, tmp_pat
     assert page.read_text().startswith("# paper, then and now\n")
     assert "`deadheat audit paper --format md -o" in page.read_text()
     beside = deadheat("audit", "paper", "--against", document["run"])
-    assert f"This replay and replay {document["run"]}" in beside.out
+    assert f"This replay and replay {document['run']}" in beside.out
 
 
 def test_import_audits_against_another_table(deadheat: Deadheat, tmp_path: Path) -> None:
