@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from deadheat.report.page import PAGE
 
 WEB = Path(__file__).parents[2] / "web"

@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from deadheat.report.runs import find_run
 
 from deadheat.report import load_view, write
-from deadheat.report.runs import find_run
 from deadheat.store import Store
 from tests.browser.made_page import hostile_run
 from tests.browser.programs import WEB, chromium_and_node

@@ -30,7 +30,7 @@ def test_an_unknown_protocol_is_told_with_the_nearest(deadheat: Deadheat) -> Non
 def test_an_unknown_setting_names_those_there_are(deadheat: Deadheat) -> None:
     ended = deadheat("run", "dies-mid-trial", "--protocol", "brief", "--setting", "at-last")
     assert "no setting 'at-last'" in ended.err
-    assert ended.way_out == "it has default, at-once"
+    assert ended.way_out == "available: default, at-once"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from deadheat import report
-from deadheat.campaign.calibrate import Calibration, calibrate, conclude, racer_names
+from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
 from deadheat.catalog import find_root
 from deadheat.cli.options import catalog_option, json_option, store_option
 from deadheat.cli.progress_view import progress_view
@@ -69,7 +69,7 @@ def _read_again(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, Mappi
     """The conclusion of stored races, by the statistics as they are now."""
     views = [report.load_view(store, find_run(store, run)) for run in runs]
     copies = sum(one.name.startswith("copy-") for one in views[0].contenders)
-    names = racer_names(copies)
+    names = contender_names(copies)
     for view in views:
         if view.state != "complete" or {one.name for one in view.contenders} != {*names}:
             raise DeadheatError(

@@ -10,7 +10,13 @@ import click
 
 from deadheat import report
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.campaign.revision import Revision, build_revision, racer_of, repository_of, resolve
+from deadheat.campaign.revision import (
+    Revision,
+    build_revision,
+    contender_of,
+    repository_of,
+    resolve,
+)
 from deadheat.cli.options import FILE, catalog_option, json_option, protocol_options, store_option
 from deadheat.cli.own import own_options, require_own
 from deadheat.cli.progress_view import progress_view
@@ -100,7 +106,7 @@ def command(
             for revision in revisions:
                 into = home() / "revisions"
                 folder = build_revision(host, repository, revision, build, into, listen)
-                contender = racer_of(revision, folder, own)
+                contender = contender_of(revision, folder, own)
                 contenders.append(replace(contender, path=path or "/", body_varies=any_body))
             plan = Plan(
                 protocol=protocol,
