@@ -1,4 +1,4 @@
-"""Servers that run alone, one after the other, in a world without processes."""
+"""Servers that run alone, one after the other, in a fake world."""
 
 import json
 from dataclasses import replace
@@ -48,14 +48,14 @@ def starts(fake: FakeWorld) -> list[str]:
 
 def test_runs_all_repetitions_of_a_contender_by_level(fake: FakeWorld) -> None:
     fake.conduct(alone())
-    of_one = [(10, 1), (10, 2), (100, 1), (100, 2)]
-    assert places(fake) == [(name, *place) for name in ("fast", "slow") for place in of_one]
+    steps = [(10, 1), (10, 2), (100, 1), (100, 2)]
+    assert places(fake) == [(name, *place) for name in ("fast", "slow") for place in steps]
     assert starts(fake) == ["fast", "slow"]
     assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
 
 
 def test_only_the_loaded_server_is_running(fake: FakeWorld) -> None:
-    """Alone means that no rival is frozen beside it: all that is not loaded has been stopped."""
+    """No other contender is frozen beside it: every other server has been stopped."""
     alive: list[int] = []
     processes = fake.host.processes
     fake.before_load = lambda _: alive.append(sum(p.exited is None for p in processes.values()))
@@ -108,7 +108,7 @@ def test_dead_server_is_restarted_for_its_next_trial(fake: FakeWorld) -> None:
     states = [row["state"] for row in fake.trials() if row["name"] == "fast"]
     assert states == ["ok", "ok", "failed", "ok"]
     assert starts(fake) == ["fast", "fast", "slow"]
-    assert any("fast died under load (exit 7)" in told for told in fake.troubles())
+    assert any("fast died under load (exit 7)" in trouble for trouble in fake.troubles())
 
 
 def test_failed_start_does_not_end_the_run(fake: FakeWorld) -> None:
@@ -119,7 +119,7 @@ def test_failed_start_does_not_end_the_run(fake: FakeWorld) -> None:
 
 
 def test_hanging_generator_fails_only_its_trial(fake: FakeWorld) -> None:
-    """ab waits forever for a server that does not close a connection of HTTP/1.0."""
+    """ab waits forever for a server that does not close an HTTP/1.0 connection."""
     load = fake._load
 
     def hang(host: Any, spec: Any) -> Any:
@@ -138,9 +138,9 @@ def test_interrupt_keeps_measured_trials(fake: FakeWorld) -> None:
             raise KeyboardInterrupt
 
     fake.before_load = interrupt
-    fake.conduct(alone(), missing={"Third": "no server here stands for it"})
+    fake.conduct(alone(), missing={"Third": "no server here"})
     assert len(fake.trials()) == 5
     assert fake.left_running() == []
     (run,) = fake.rows("SELECT state, conclusion FROM run")
     assert run["state"] == "interrupted"
-    assert json.loads(run["conclusion"])["missing"] == {"Third": "no server here stands for it"}
+    assert json.loads(run["conclusion"])["missing"] == {"Third": "no server here"}

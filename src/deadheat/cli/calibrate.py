@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from deadheat import report
-from deadheat.campaign.calibrate import Calibration, calibrate, conclude, racer_names
+from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
 from deadheat.catalog import find_root
 from deadheat.cli.options import catalog_option, json_option, seed_option, store_option
 from deadheat.cli.progress_view import progress_view
@@ -75,7 +75,7 @@ def _analyze_stored(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, M
     """The conclusion of stored races, and the fingerprint of their machine."""
     views = [report.load_view(store, find_run(store, run)) for run in runs]
     copies = sum(contender.name.startswith("copy-") for contender in views[0].contenders)
-    names = racer_names(copies)
+    names = contender_names(copies)
     for view in views:
         raced = {contender.name for contender in view.contenders}
         if view.state != "complete" or raced != {*names}:

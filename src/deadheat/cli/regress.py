@@ -10,7 +10,13 @@ import click
 
 from deadheat import report
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.campaign.revision import Revision, build_revision, racer_of, repository_of, resolve
+from deadheat.campaign.revision import (
+    Revision,
+    build_revision,
+    contender_of,
+    repository_of,
+    resolve,
+)
 from deadheat.cli.options import (
     FILE,
     catalog_option,
@@ -111,7 +117,7 @@ def command(
             for revision in revisions:
                 into = home() / "revisions"
                 folder = build_revision(host, repository, revision, build, into, listen)
-                contender = racer_of(revision, folder, own.command)
+                contender = contender_of(revision, folder, own.command)
                 contenders.append(
                     replace(contender, path=own.request_path, body_varies=own.any_body)
                 )
