@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from deadheat.report.runs import find_run
 
 from deadheat.report import load_view, write
 from deadheat.report.model.runs import find_run

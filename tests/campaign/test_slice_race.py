@@ -26,7 +26,7 @@ def protocol(**values: Any) -> Protocol:
             "about": "For a test.",
             "connections": [10],
             "duration_s": 0.1,
-            "slices": {"duration_s": 0.1, "rounds": 4},
+            "slices": {"rounds": 4},
             "warmup": {"kind": "none"},
             "stopping": SETTLE,
             **values,
@@ -64,7 +64,7 @@ def test_each_round_has_one_slice_of_each_contender(fake: FakeWorld) -> None:
 
 
 def test_controls_run_in_every_fourth_round(fake: FakeWorld) -> None:
-    fake.conduct(protocol(slices={"duration_s": 0.1, "rounds": 8}))
+    fake.conduct(protocol(slices={"rounds": 8}))
     rounds = {row["round"] for name, _, row in rows_of_slices(fake) if name == "reference"}
     assert {(number - 1) % 8 for number in rounds} == {0, 4}
 
@@ -152,7 +152,7 @@ def test_several_levels_have_a_load_process_each(fake: FakeWorld) -> None:
 
 def test_a_large_field_is_split_into_groups(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, **{f"s{n:02}": 1000.0 + n for n in range(9)})
-    fake.conduct(protocol(controls=False, slices={"duration_s": 0.1, "rounds": 4, "group": 4}))
+    fake.conduct(protocol(controls=False, slices={"rounds": 4, "group": 4}))
     blocks: dict[int, set[str]] = {}
     for name, block, _ in rows_of_slices(fake):
         blocks.setdefault(block, set()).add(name)
@@ -243,7 +243,7 @@ def test_neighbors_in_rate_stay_next_to_each_other() -> None:
 @pytest.mark.parametrize(
     ("slices", "message"),
     [
-        ({"duration_s": 0.02, "discard_s": 0.03}, "has to be more than the 0.03 s"),
+        ({"discard_s": 0.3}, "has to be more than slices.discard_s = 0.3"),
         ({"rounds": 2, "control_every": 4}, "at most slices.rounds"),
         ({"length_s": 1}, "length_s"),
     ],

@@ -23,6 +23,7 @@ class FreshStarts:
         if protocol.slices is None:
             raise ValueError(f"protocol {protocol.name} has no slices")
         self._rule = protocol.slices
+        self._slice_s = protocol.duration_s
         self._stopping = protocol.stopping
         self._level = max(protocol.connections)
         self._standings = standings
@@ -87,7 +88,7 @@ class FreshStarts:
         if fitted is None:
             return {}
         model, names, _ = fitted
-        slice_s = self._rule.duration_s + SLICE_OVERHEAD_S
+        slice_s = self._slice_s + SLICE_OVERHEAD_S
         gains = {}
         for instance in instances:
             if instance.name in names:
@@ -97,4 +98,4 @@ class FreshStarts:
         return gains
 
     def _block_s(self, contenders: int) -> float:
-        return contenders * self._rule.rounds * (self._rule.duration_s + SLICE_OVERHEAD_S)
+        return contenders * self._rule.rounds * (self._slice_s + SLICE_OVERHEAD_S)

@@ -96,7 +96,7 @@ class SliceBlock:
         """Longer where a connection needs it: a slow server, or many connections."""
         rate_per_s = instance.warmed.rate_per_s
         needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s if rate_per_s > 0 else 0.0
-        return round(max(self._rule.duration_s, min(needed_s, SLICE_S_MAX)), 3)
+        return round(max(self._run.protocol.duration_s, min(needed_s, SLICE_S_MAX)), 3)
 
     def _trials(
         self,

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.fresh_starts import FreshStarts
+from deadheat.campaign.half_load import measure_half_load
 from deadheat.campaign.heat import Heat
+from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.slice_block import SliceBlock
 from deadheat.campaign.slice_standings import SliceStandings
 from deadheat.campaign.standings import Look
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
+from deadheat.measure.gates.client import CLIENT_SHARE_MAX
 from deadheat.measure.starter import Entrant, Starter, WarmInstance
+from deadheat.store import TrialRecord
 
 FIRST_ORDER_S = 30.0  # when the order so far is first reported
 FAULTS_MAX = 3  # blocks in a row that failed: then a contender is out
@@ -54,6 +58,8 @@ class SliceRace:
         self.standings = SliceStandings(run.protocol, run.named("contender"), run.named("control"))
         self.standings.recall(run.past.measured, self._progress_share())
         self._fresh = FreshStarts(run.protocol, self.standings)
+        self._trials = TrialRunner(run, self.standings, self._begun_s)
+        self._half_loaded: set[str] = set()
 
     @property
     def invocation(self) -> int:
@@ -146,10 +152,21 @@ class SliceRace:
         for instance, record in records:
             self.standings.add(instance.name, record)
             self._note_fault(heat, instance, failed=record.state != "ok")
+            self._check_half_load(heat, instance, record)
         self._fresh.note_block(present, self._counts.blocks)
         self._block_s = max(self._block_s / 2, self._now_s() - begun_s)
         self.standings.look(self._progress_share())
         self._report_order()
+
+    def _check_half_load(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
+        """Once for a contender that saturates its CPUs while the client is busy: does it spin?"""
+        name = instance.name
+        if name in self._half_loaded or instance not in heat or record.rate_per_s is None:
+            return
+        busy_share = record.result.get("busiest_thread_share") or 0.0
+        if busy_share >= CLIENT_SHARE_MAX and instance.entrant.contender.role == "contender":
+            self._half_loaded.add(name)
+            measure_half_load(self._run, self._trials, heat, instance, record.rate_per_s)
 
     def _runs(self, instance: WarmInstance, group: Sequence[str]) -> bool:
         return self._takes_part(instance.entrant, group)

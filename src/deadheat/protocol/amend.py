@@ -10,6 +10,7 @@ from deadheat.errors import DeadheatError
 from deadheat.protocol.model import Protocol
 
 WHOLE_SECONDS = ("wrk", "ab")  # generators whose duration is a whole number of seconds
+UNSLICED = {"duration_s": 0.2, "discard_s": 0.3}  # of a trial on new connections
 GENERATOR_OPTIONS = ("arguments", "request_cap")  # for the protocol's own generator only
 
 
@@ -33,6 +34,8 @@ def amend(
         values["request_cap"] = None
     if values["generator"] != protocol.generator:
         values |= {name: Protocol.model_fields[name].default for name in GENERATOR_OPTIONS}
+    if values["slices"] and not _can_slice(values):
+        values |= {"slices": None, **UNSLICED, **given}
     _scale(values, scale)
     if protocol.origin is not None:
         values["deviations"] = [*protocol.deviations, *_deviations(protocol, values)]
@@ -47,6 +50,11 @@ def amend(
             f"protocol {protocol.name} with these options: {'; '.join(faults)}",
             f"`deadheat plan --protocol {protocol.name} --json` shows its own values",
         ) from error
+
+
+def _can_slice(values: Mapping[str, Any]) -> bool:
+    """Slices need our own engine, and a race that runs until its order is settled."""
+    return bool(values["generator"] == "engine" and values["stopping"]["kind"] == "settle")
 
 
 def _scale(values: dict[str, Any], scale: float) -> None:

@@ -36,9 +36,8 @@ class Stopping(Strict):
 
 
 class Slices(Strict):
-    """How a race is cut into short loads, close together in time."""
+    """How a race is cut into short loads, close together. The protocol has their duration."""
 
-    duration_s: float = Field(default=0.08, ge=0.02, le=2)  # measured; longer where one needs it
     discard_s: float = Field(default=0.01, ge=0.005, le=1)  # and until each connection answered
     rounds: int = Field(default=8, ge=1, le=100)  # in a block
     control_every: int = Field(default=4, ge=1)  # the round of a block in which controls run
@@ -48,12 +47,7 @@ class Slices(Strict):
     starts_share: float = Field(default=0.25, gt=0, lt=1)  # of the budget, for fresh instances
 
     @model_validator(mode="after")
-    def _measures_more_than_it_discards(self) -> Self:
-        if self.duration_s <= self.discard_s:
-            raise ValueError(
-                f"slices.duration_s = {self.duration_s:g} has to be more than the "
-                f"{self.discard_s:g} s that slices.discard_s discards"
-            )
+    def _has_rounds_with_controls(self) -> Self:
         if self.control_every > self.rounds:
             raise ValueError("slices.control_every has to be at most slices.rounds")
         return self
@@ -78,7 +72,7 @@ class Protocol(Strict):
     threads: int = Field(default=1, ge=1)  # of the generator
     connections: Annotated[tuple[Level, ...], Field(min_length=1, strict=False)]
     keep_alive: bool = True
-    duration_s: float = Field(gt=0)  # of one trial, as counted
+    duration_s: float = Field(gt=0)  # of one trial, or of one slice, as counted
     discard_s: float = Field(default=0, ge=0)  # of each trial's beginning, not counted
     timeout_s: float = Field(default=5, gt=0)  # of one request
     request_cap: int | None = Field(default=None, ge=1)  # of ab alone
@@ -128,6 +122,11 @@ class Protocol(Strict):
             self.stopping.kind == "settle" and self.generator == "engine"
         ):
             raise ValueError("slices need stopping.kind = 'settle' and generator = 'engine'")
+        if self.slices is not None and self.duration_s <= self.slices.discard_s:
+            raise ValueError(
+                f"duration_s = {self.duration_s:g} has to be more than slices.discard_s = "
+                f"{self.slices.discard_s:g}: a slice has to outlast its start"
+            )
         if self.recovery is not None and (self.restart != "never" or len(self.connections) > 1):
             raise ValueError("recovery needs restart = 'never' and a single connection level")
         return self

@@ -147,6 +147,10 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX contender_by_name ON contender (name);
     CREATE INDEX gate_failed ON gate (trial_id, code) WHERE NOT passed;
     """,
+    # 4: one name per gate in the campaign and the engine
+    """
+    UPDATE gate SET code = 'client_resources' WHERE code = 'client_limits';
+    """,
 )
 
 

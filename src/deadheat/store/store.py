@@ -242,12 +242,16 @@ def _write(path: Path) -> sqlite3.Connection:
 
 
 def _read(path: Path) -> sqlite3.Connection:
+    """Open read-only. A store of an earlier version is brought up to date first."""
     if not path.is_file():
         raise ValueError("there is no such file")
     uri = path.resolve().as_uri() + "?mode=ro"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
     try:
-        if (version := schema_version(connection)) != len(MIGRATIONS):
+        version = schema_version(connection)
+        if version < len(MIGRATIONS):
+            _write(path).close()
+        elif version > len(MIGRATIONS):
             raise ValueError(f"its schema is {version}, expected {len(MIGRATIONS)}")
     except BaseException:
         connection.close()

@@ -44,7 +44,7 @@ SLICED_GATES = (
     server.errors,
     server.served,
     server.little_law,
-    client.client_limits,
+    client.client_resources,
     client.client_wait,
 )
 
