@@ -32,6 +32,9 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *_gates(view, contenders),
         *(caution for contender in contenders for caution in _errors(contender)),
         *(caution for contender in contenders for caution in _unsteady(contender)),
+        *_client_limits(view),
+        *_excluded(view),
+        *_estimates(view),
     )
 
 
@@ -119,6 +122,48 @@ def _errors(contender: ContenderView) -> Iterator[Caution]:
         classes = ", ".join(f"{requests:,} {name}" for name, requests in total.most_common())
         text = f"{contender.name}: {count(total.total(), 'request')} failed ({classes})"
         yield Caution("errors", (contender.name,), f"{text}; rates do not include them")
+
+
+def _client_limits(view: RunView) -> Iterator[Caution]:
+    """Contenders that outran the client, judged over all their slices."""
+    for connections, level in view.sliced.items():
+        for name, gates in level.client_gates.items():
+            for gate in gates:
+                text = f"{gate.code}: {name} at {connections:,} connections{_worst_reading(gate)}"
+                yield Caution(gate.code, (name,), text, gate.advice)
+
+
+def _excluded(view: RunView) -> Iterator[Caution]:
+    """Early slices that do not count, because their instance was still climbing or sinking."""
+    for level in view.sliced.values():
+        for name, slices in level.counted.excluded.items():
+            findings = [
+                found
+                for instance, found in level.counted.settlings.items()
+                if level.counted.owners[instance] == name
+            ]
+            changes = listing([f"{100 * found.change:+.0f} %" for found in findings])
+            unsettled = sum(not found.settled for found in findings)
+            text = (
+                f"{name}: {count(slices, 'early slice')} of {count(len(findings), 'instance')} "
+                f"do not count: the rate then changed by {changes} beside the others"
+            )
+            if unsettled:
+                text += f"; {count(unsettled, 'instance')} never settled"
+            yield Caution("settling", (name,), text)
+
+
+def _estimates(view: RunView) -> Iterator[Caution]:
+    """Where the robust and the plain estimate differ by more than their error, show both."""
+    for level in view.sliced.values():
+        for name in level.names:
+            plain, robust = level.plain_rate_per_s(name), level.rate_per_s(name)
+            if plain is not None and robust is not None:
+                text = (
+                    f"{name}: {format.rate(robust)} requests/s with disturbed slices weighed "
+                    f"down, {format.rate(plain)} without; the two differ by more than their error"
+                )
+                yield Caution("robust", (name,), text)
 
 
 def _unsteady(contender: ContenderView) -> Iterator[Caution]:

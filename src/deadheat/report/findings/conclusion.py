@@ -58,9 +58,27 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
     for standing in level.standings:
         if not standing.ranked:
             yield Statement("not ranked", f"{standing.name}: {standing.reason}")
+    yield from _by_cpu_time(view, level)
     yield from (
         Statement("lower bound", _bound_text(view, bound)) for bound in at_least(view, level)
     )
+
+
+def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
+    """The contenders that outran the client, by CPU time per request instead of by rate."""
+    sliced = view.sliced.get(level.connections)
+    limited = [s for s in level.standings if sliced and s.contender.name in sliced.client_gates]
+    costs = sorted(
+        (us, standing.name)
+        for standing in limited
+        if (us := standing.cell.server_cpu_us_per_request) is not None
+    )
+    if costs:
+        ranks = [
+            f"{place} {name} {format.microseconds(us)} µs"
+            for place, (us, name) in enumerate(costs, start=1)
+        ]
+        yield Statement("by CPU time", f"the client was the limit of {format.listing(ranks)}")
 
 
 def _bound_text(view: RunView, bound: AtLeast) -> str:

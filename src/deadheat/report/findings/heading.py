@@ -63,7 +63,15 @@ def _measured(view: RunView, analysis: Analysis) -> str:
     if not view.races:
         return f"{load}: {format.count(view.trials, 'trial')} at offered rates"
     trials = format.count(view.trials, "trial")
-    text = f"{load}: {trials} of {format.duration(view.protocol.get('duration_s'))}"
+    duration = format.duration(view.protocol.get("duration_s"))
+    if view.protocol.get("slices"):
+        rounds = view.protocol["slices"]["rounds"]
+        return (
+            f"{load}: {trials} of up to {format.count(rounds, 'slice')} of {duration}, in "
+            f"{format.count(analysis.blocks, 'block')}; up to "
+            f"{format.count(analysis.invocations, 'fresh start')} of each"
+        )
+    text = f"{load}: {trials} of {duration}"
     if view.protocol.get("residency") == "alone":
         return f"{text}, {_alone(view)}"
     return (

@@ -20,6 +20,9 @@ def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     yield from _ceiling(view, analysis.main)
     yield from _noise(view, analysis.main.connections)
     yield from _resolution(analysis.main.ranking)
+    if view.sliced and analysis.measured_share is not None:
+        share = format.percent(analysis.measured_share, 0)
+        yield Statement("measured", f"{share} of the race's time; the rest went into starts")
     if view.calibration:
         text = calibration(view.calibration.at, view.calibration.result)
         yield Statement("calibration", text)
@@ -117,6 +120,9 @@ def _method(view: RunView, analysis: Analysis) -> Iterator[Statement]:
         else "the interval holds"
     )
     hold += f" at {format.percent(ranking.level.confidence, 0)}{_looks(view)}"
+    if view.sliced:
+        yield Statement("method", f"{hold}; {_sliced_method(analysis)}")
+        return
     starts = format.count(analysis.invocations, "fresh start")
     text = (
         f"{hold}; ratios of geometric means, paired by block over "
@@ -130,6 +136,15 @@ def _method(view: RunView, analysis: Analysis) -> Iterator[Statement]:
             "contenders of different heats are compared through the controls, which ran in each"
         )
     yield Statement("method", text)
+
+
+def _sliced_method(analysis: Analysis) -> str:
+    return (
+        "one additive model of all slices (contender, instance, state of the machine) gives rates "
+        f"and ratios; {format.count(analysis.blocks, 'block')}, up to "
+        f"{format.count(analysis.invocations, 'instance')} of each contender; slices count less "
+        "if their neighbors in time were disturbed too"
+    )
 
 
 def _looks(view: RunView) -> str:

@@ -43,6 +43,8 @@ class Run(Part):
     blocks: int
     invocations: int
     trials: int
+    measured_share: Finite | None
+    """The share of the race's time, starts included, in which a server was measured."""
 
 
 class Host(Part):
@@ -105,6 +107,11 @@ class Trial(Part):
     errors: dict[str, int]
     """Failed requests by class; rates do not include them."""
     gates_failed: tuple[FailedGate, ...]
+    elapsed_s: Finite | None
+    """The time measured; of a trial of slices, that of all slices."""
+    slices: tuple[dict[str, Any], ...]
+    """The slices that the trial is the sum of; empty where it is one load. `at_s` counts from the
+    run's start."""
     series: Series | None
 
 

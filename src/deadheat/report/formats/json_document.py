@@ -69,6 +69,7 @@ def _run(view: RunView, analysis: Analysis) -> to.Run:
             "blocks": analysis.blocks,
             "invocations": analysis.invocations,
             "trials": view.trials,
+            "measured_share": analysis.measured_share,
         }
     )
 
@@ -131,7 +132,8 @@ def _offered(cell: OfferedCell) -> to.Offered:
 
 
 def _trial(trial: TrialView) -> to.Trial:
-    values = dataclasses.asdict(trial) | {"valid": trial.valid}
+    values = {name: getattr(trial, name) for name in to.Trial.model_fields}
+    values["series"] = dataclasses.asdict(trial.series) if trial.series else None
     values["gates_failed"] = [
         {name: getattr(gate, name) for name in to.FailedGate.model_fields}
         for gate in trial.gates_failed
