@@ -8,9 +8,15 @@ run: build                 ## race eight real servers, and print the ranked tabl
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
 
 test: build packages lint  ## every check and every test
-	cargo test --locked --release --quiet
+	cargo test --locked --profile $(ENGINE_TESTS) --quiet
 	$(call npm_run,test,the tests of the page's JavaScript)
-	$(UV) run pytest
+	$(UV) run pytest --numprocesses auto --maxprocesses 8 --dist worksteal $(WITHOUT_LOAD)
+	$(UV) run pytest $(addprefix --ignore=,$(WITHOUT_LOAD))
+
+# The engine's tests and lints share one build without link-time optimization: see Cargo.toml.
+ENGINE_TESTS := quick-link
+# These tests load no server and measure none, so they run beside each other. All others run alone.
+WITHOUT_LOAD := $(addprefix tests/,audit catalog golden protocol report serve stats store)
 
 build: toolchains $(UV) page   ## the Python package, the load engine, the page
 	$(UV) sync --quiet
@@ -20,7 +26,7 @@ accept: build              ## write the golden files anew: git shows what change
 
 lint: build                ## formatting, lints and types, of all three languages
 	cargo fmt --check
-	cargo clippy --locked --release --quiet --all-targets -- -D warnings
+	cargo clippy --locked --profile $(ENGINE_TESTS) --quiet --all-targets -- -D warnings
 	$(UV) run ruff check
 	$(UV) run ruff format --check
 	$(UV) run mypy
@@ -64,8 +70,8 @@ clean:                     ## what the commands above have made here
 	rm -rf target .venv .tools
 
 # What tests skip without. A developer's machine is left alone; one that says it is CI's is not.
-PACKAGES := apache2-bin chromium erlang-base erlang-mochiweb libev-dev nginx-light ruby-rack puma \
-	sbcl cl-hunchentoot
+PACKAGES := apache2-bin chromium erlang-base erlang-mochiweb erlang-inets fonts-dejavu-core libev-dev \
+	nginx-light ruby-rack puma sbcl cl-hunchentoot
 NO_SERVICES := /usr/sbin/policy-rc.d
 
 .PHONY: packages

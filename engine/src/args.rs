@@ -1,20 +1,24 @@
 //! The command line.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::str::FromStr;
 
 use lexopt::Arg::{Long, Short, Value};
 use lexopt::{Parser, ValueExt};
 
+use crate::arg_values::{
+    arrival, at_least_one, backend, header, number, shard, text_or_file, token,
+};
 use crate::backend::Backend;
-use crate::config::{Config, Expect, Pace, Team};
+use crate::config::{Config, Expect, Pace};
 use crate::duration;
+use crate::error::{Error, Result};
 use crate::null_server::NullServerConfig;
 use crate::schedule::Arrival;
+use crate::shard::Shard;
 use crate::target::Target;
 
 /// What to do.
-pub enum Command {
+pub(crate) enum Command {
     Load(Box<Config>),
     NullServer(NullServerConfig),
     /// Print this and leave.
@@ -29,15 +33,15 @@ const SLICE_INTERVAL_NS: u64 = 10_000_000;
 const LEAST_INTERVAL_NS: u64 = 1_000_000;
 
 /// Reads the arguments after the program's name.
-pub fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command, String> {
-    let mut given = Given::default();
+pub(crate) fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command> {
+    let mut arguments = CliArgs::default();
     let mut parser = Parser::from_args(args);
-    while let Some(arg) = parser.next().map_err(|error| error.to_string())? {
+    while let Some(arg) = parser.next().map_err(|error| Error::usage(error.to_string()))? {
         let name = match &arg {
             Short(letter) => format!("-{letter}"),
             Long(name) => format!("--{name}"),
             Value(url) => {
-                given.urls.push(url.to_string_lossy().into_owned());
+                arguments.urls.push(url.to_string_lossy().into_owned());
                 continue;
             }
         };
@@ -49,26 +53,28 @@ pub fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Comma
                     env!("CARGO_PKG_VERSION")
                 )));
             }
-            _ if given.flag(&name) => {}
+            _ if arguments.flag(&name) => {}
             _ => {
                 let value = parser.value().and_then(|value| value.string());
                 let value = match value {
-                    Ok(value) if Given::takes(&name) => value,
-                    _ if !Given::takes(&name) => {
-                        return Err(format!("{name} is no option; --help lists them all"));
+                    Ok(value) if CliArgs::takes(&name) => value,
+                    _ if !CliArgs::takes(&name) => {
+                        return Err(Error::usage(format!(
+                            "{name}: unknown option; --help lists all options"
+                        )));
                     }
-                    _ => return Err(format!("{name} wants a value; see --help")),
+                    _ => return Err(Error::usage(format!("{name}: missing value; see --help"))),
                 };
-                given.option(&name, &value).map_err(|error| format!("{name}: {error}"))?;
+                arguments.option(&name, &value).map_err(|error| error.of_option(&name))?;
             }
         }
     }
-    given.command()
+    arguments.command()
 }
 
 /// The arguments as given, before they are checked against each other.
 #[derive(Default)]
-struct Given {
+struct CliArgs {
     urls: Vec<String>,
     connections: Option<usize>,
     threads: Option<usize>,
@@ -94,7 +100,7 @@ struct Given {
     stream: bool,
     calibrate: bool,
     slices: bool,
-    team: Option<Team>,
+    shard: Option<Shard>,
     null_port: Option<u16>,
     bind: Option<IpAddr>,
     null_work: Option<u64>,
@@ -132,10 +138,10 @@ const WITH_VALUE: &[&str] = &[
     "--bind",
     "--null-work",
     "--null-body",
-    "--team",
+    "--shard",
 ];
 
-impl Given {
+impl CliArgs {
     fn takes(name: &str) -> bool {
         WITH_VALUE.contains(&name)
     }
@@ -155,7 +161,7 @@ impl Given {
         true
     }
 
-    fn option(&mut self, name: &str, value: &str) -> Result<(), String> {
+    fn option(&mut self, name: &str, value: &str) -> Result<()> {
         match name {
             "-c" | "--connections" => self.connections = Some(at_least_one(value)?),
             "-t" | "--threads" => self.threads = Some(at_least_one(value)?),
@@ -165,35 +171,37 @@ impl Given {
             "--drain" => self.drain_ns = Some(duration::parse_ns(value)?),
             "--interval" => self.interval_ns = Some(duration::parse_ns(value)?),
             "--deadline" => self.deadline_ns = Some(duration::parse_ns(value)?),
-            "--rate" => self.rate_per_s = Some(number(value)?),
+            "--rate" => self.rate_per_s = Some(number(value, "requests per second")?),
             "--arrival" => self.arrival = Some(arrival(value)?),
-            "--seed" => self.seed = Some(number(value)?),
+            "--seed" => self.seed = Some(number(value, "a whole number")?),
             "--requests-per-connection" => {
                 self.requests_per_connection = Some(at_least_one(value)? as u64);
             }
             "--pipeline" => self.pipeline = Some(at_least_one(value)?),
-            "--source" => self.sources.push(number(value)?),
+            "--source" => self.sources.push(number(value, "an IP address")?),
             "--backend" => self.backend = backend(value)?,
             "-X" | "--method" => self.method = Some(token(value)?),
             "-H" | "--header" => self.headers.push(header(value)?),
             "--body" => self.body = Some(text_or_file(value)?),
-            "--expect-status" => self.expect.status = Some(number(value)?),
+            "--expect-status" => self.expect.status = Some(number(value, "a status code")?),
             "--expect-type" => self.expect.media_type = Some(value.to_owned()),
             "--expect-body" => self.expect.body = Some(text_or_file(value)?),
-            "--team" => self.team = Some(team(value)?),
-            "--null-server" => self.null_port = Some(number(value)?),
-            "--bind" => self.bind = Some(number(value)?),
-            "--null-work" => self.null_work = Some(number(value)?),
+            "--shard" => self.shard = Some(shard(value)?),
+            "--null-server" => self.null_port = Some(number(value, "a port")?),
+            "--bind" => self.bind = Some(number(value, "an IP address")?),
+            "--null-work" => self.null_work = Some(number(value, "a whole number")?),
             "--null-body" => self.null_body = Some(value.to_owned()),
             _ => unreachable!("{name} is in WITH_VALUE"),
         }
         Ok(())
     }
 
-    fn command(self) -> Result<Command, String> {
+    fn command(self) -> Result<Command> {
         if let Some(port) = self.null_port {
             if let Some(url) = self.urls.first() {
-                return Err(format!("--null-server loads nothing; leave {url} out"));
+                return Err(Error::usage(format!(
+                    "--null-server takes no URL, but {url} was given; run the load in another process"
+                )));
             }
             return Ok(Command::NullServer(NullServerConfig {
                 address: (self.bind.unwrap_or(Ipv4Addr::LOCALHOST.into()), port).into(),
@@ -204,55 +212,62 @@ impl Given {
         self.load().map(|config| Command::Load(Box::new(config)))
     }
 
-    fn load(self) -> Result<Config, String> {
+    fn load(self) -> Result<Config> {
         let targets: Vec<Target> =
             self.urls.iter().map(|url| Target::parse(url)).collect::<Result<_, _>>()?;
-        let first = targets.first().ok_or("no URL given; see --help")?;
+        let first = targets.first().ok_or_else(|| Error::usage("missing URL; see --help"))?;
         if let Some(other) = targets.iter().find(|target| target.address != first.address) {
-            return Err(format!("{} is on another server than {}", other.url, first.url));
+            return Err(Error::usage(format!(
+                "{}: another server than {}; a run loads one server",
+                other.url, first.url
+            )));
         }
         if self.bind.is_some() || self.null_work.is_some() || self.null_body.is_some() {
-            return Err("--bind, --null-work and --null-body want a --null-server".to_owned());
+            return Err(Error::usage("--bind, --null-work and --null-body need --null-server"));
         }
         if self.json && self.stream {
-            return Err("--stream ends with the document; leave --json out".to_owned());
+            return Err(Error::usage(
+                "--json and --stream exclude each other; --stream ends with the same document",
+            ));
         }
         self.check_slices()?;
         let interval_ns =
             self.interval_ns.unwrap_or(if self.slices { SLICE_INTERVAL_NS } else { INTERVAL_NS });
         if interval_ns < LEAST_INTERVAL_NS {
-            return Err("--interval: must be 1ms or longer".to_owned());
+            return Err(Error::usage("--interval: expected 1ms or more"));
         }
         let pace = self.pace()?;
         let connections = self.connections.unwrap_or(10);
         let threads = self.threads.unwrap_or(1);
         if threads > connections {
-            return Err(format!("-t {threads}: more threads than the {connections} connections"));
+            return Err(Error::usage(format!(
+                "-t {threads}: expected at most one thread per connection (-c {connections})"
+            )));
         }
         let pipeline = self.pipeline.unwrap_or(1);
         if pipeline > 1 && (self.close || pace != Pace::Closed) {
-            return Err("--pipeline wants a closed loop on kept connections; \
-                        leave --close and --rate out"
-                .to_owned());
+            return Err(Error::usage(
+                "--pipeline needs a closed loop on kept connections; remove --close and --rate",
+            ));
         }
         if self.calibrate && pace != Pace::Closed {
-            return Err("--calibrate wants a closed loop; leave --rate out".to_owned());
+            return Err(Error::usage("--calibrate needs a closed loop; remove --rate"));
         }
         if self.close && self.requests_per_connection.is_some() {
-            return Err("--close is one request per connection; \
-                        leave --requests-per-connection out"
-                .to_owned());
+            return Err(Error::usage(
+                "--close is one request per connection; remove --requests-per-connection",
+            ));
         }
         let duration_ns = self.duration_ns.unwrap_or(10_000_000_000);
         if duration_ns == 0 {
-            return Err("-d: a run must last longer than 0s".to_owned());
+            return Err(Error::usage("-d: expected more than 0s"));
         }
         let timeout_ns = self.timeout_ns.unwrap_or(DEFAULT_TIMEOUT_NS);
         if timeout_ns == 0 {
-            return Err("--timeout: must be longer than 0s".to_owned());
+            return Err(Error::usage("--timeout: expected more than 0s"));
         }
         if self.expect.any_body && self.expect.body.is_some() {
-            return Err("--any-body contradicts --expect-body; leave one out".to_owned());
+            return Err(Error::usage("--any-body and --expect-body exclude each other"));
         }
         let default_method = if self.body.is_some() { "POST" } else { "GET" };
         Ok(Config {
@@ -277,13 +292,13 @@ impl Given {
             stream: self.stream,
             calibrate: self.calibrate,
             slices: self.slices,
-            team: self.team,
+            shard: self.shard,
             targets,
         })
     }
 
     /// A slice says on its own line how long it is, and is answered with a line.
-    fn check_slices(&self) -> Result<(), String> {
+    fn check_slices(&self) -> Result<()> {
         let others = [
             ("-d", self.duration_ns.is_some()),
             ("--warmup", self.warmup_ns.is_some()),
@@ -292,21 +307,25 @@ impl Given {
             ("--calibrate", self.calibrate),
         ];
         match others.iter().find(|(_, given)| self.slices && *given) {
-            Some((name, _)) => Err(format!("--slices takes no {name}: each line asks for a slice")),
+            Some((name, _)) => Err(Error::usage(format!(
+                "{name} and --slices exclude each other; each line of input sets up its own slice"
+            ))),
             None => Ok(()),
         }
     }
 
-    fn pace(&self) -> Result<Pace, String> {
+    fn pace(&self) -> Result<Pace> {
         let Some(rate_per_s) = self.rate_per_s else {
             return match self.arrival.is_some() || self.seed.is_some() || self.deadline_ns.is_some()
             {
-                true => Err("--arrival, --seed and --deadline want a --rate".to_owned()),
+                true => Err(Error::usage("--arrival, --seed and --deadline need --rate")),
                 false => Ok(Pace::Closed),
             };
         };
         if !(0.001..=1e8).contains(&rate_per_s) {
-            return Err(format!("--rate {rate_per_s}: expected 0.001 to 100000000 a second"));
+            return Err(Error::usage(format!(
+                "--rate {rate_per_s}: expected 0.001 to 100000000 requests/s"
+            )));
         }
         Ok(Pace::Open {
             rate_per_s,
@@ -314,68 +333,5 @@ impl Given {
             seed: self.seed.unwrap_or(1),
             deadline_ns: self.deadline_ns,
         })
-    }
-}
-
-fn number<T: FromStr>(value: &str) -> Result<T, String> {
-    value.parse().map_err(|_| format!("{value:?} is not what it takes; see --help"))
-}
-
-fn at_least_one(value: &str) -> Result<usize, String> {
-    match value.parse() {
-        Ok(count) if (1..=10_000_000).contains(&count) => Ok(count),
-        _ => Err(format!("{value:?}: expected a whole number, 1 or more")),
-    }
-}
-
-fn arrival(value: &str) -> Result<Arrival, String> {
-    match value {
-        "constant" => Ok(Arrival::Constant),
-        "poisson" => Ok(Arrival::Poisson),
-        _ => Err(format!("{value:?}: expected constant or poisson")),
-    }
-}
-
-fn backend(value: &str) -> Result<Option<Backend>, String> {
-    match value {
-        "auto" => Ok(None),
-        "epoll" => Ok(Some(Backend::Epoll)),
-        "io_uring" => Ok(Some(Backend::IoUring)),
-        _ => Err(format!("{value:?}: expected auto, epoll or io_uring")),
-    }
-}
-
-/// FIRST/COUNT/TOTAL: which threads of a run are this process's. Not for people to type.
-fn team(value: &str) -> Result<Team, String> {
-    let parts: Vec<usize> = value.split('/').map(number).collect::<Result<_, _>>()?;
-    match parts[..] {
-        [first, count, total] if count > 0 && first + count <= total => {
-            Ok(Team { first, count, total })
-        }
-        _ => Err(format!("{value:?}: expected FIRST/COUNT/TOTAL")),
-    }
-}
-
-fn token(value: &str) -> Result<String, String> {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    match !value.is_empty() && value.bytes().all(fits) {
-        true => Ok(value.to_owned()),
-        false => Err(format!("{value:?} is no HTTP token")),
-    }
-}
-
-fn header(value: &str) -> Result<(String, String), String> {
-    let (name, content) =
-        value.split_once(':').ok_or_else(|| format!("{value:?}: expected 'NAME: VALUE'"))?;
-    if content.bytes().any(|byte| byte == b'\r' || byte == b'\n') {
-        return Err(format!("{value:?}: a header is one line"));
-    }
-    Ok((token(name)?, content.trim().to_owned()))
-}
-
-fn text_or_file(value: &str) -> Result<Vec<u8>, String> {
-    match value.strip_prefix('@') {
-        Some(path) => std::fs::read(path).map_err(|error| format!("{path}: {error}")),
-        None => Ok(value.as_bytes().to_vec()),
     }
 }

@@ -4,7 +4,7 @@ use crate::schedule::Arrivals;
 
 /// Two walks over one schedule: how far requests were sent, and how far they are due.
 #[derive(Debug)]
-pub struct Backlog {
+pub(crate) struct Backlog {
     head: Arrivals,
     due: Arrivals,
     end_ns: u64,
@@ -14,44 +14,44 @@ pub struct Backlog {
 
 impl Backlog {
     /// Before [`Backlog::begin`] nothing is due.
-    pub fn new(arrivals: Arrivals) -> Self {
+    pub(crate) fn new(arrivals: Arrivals) -> Self {
         Self { head: arrivals.clone(), due: arrivals, end_ns: 0, peak: 0 }
     }
 
-    pub fn begin(&mut self, start_ns: u64, end_ns: u64) {
+    pub(crate) fn begin(&mut self, start_ns: u64, end_ns: u64) {
         self.head.start(start_ns);
         self.due.start(start_ns);
         self.end_ns = end_ns;
     }
 
     /// Forgets what is left of the schedule, for one that goes on with the same random numbers.
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.head.restart();
         self.due = self.head.clone();
         self.end_ns = 0;
         self.peak = 0;
     }
 
-    pub fn stop(&mut self, end_ns: u64) {
+    pub(crate) fn stop(&mut self, end_ns: u64) {
         self.end_ns = self.end_ns.min(end_ns);
     }
 
     /// When the oldest unsent request is wanted; `None` when the schedule is over.
     #[inline]
-    pub fn next_ns(&self) -> Option<u64> {
+    pub(crate) fn next_ns(&self) -> Option<u64> {
         let next_ns = self.head.next_ns();
         (next_ns < self.end_ns).then_some(next_ns)
     }
 
     /// Takes the oldest unsent request off.
-    pub fn take(&mut self) -> Option<u64> {
+    pub(crate) fn take(&mut self) -> Option<u64> {
         let next_ns = self.next_ns()?;
         self.head.pass();
         Some(next_ns)
     }
 
     /// Notes how many requests wait now.
-    pub fn note(&mut self, now_ns: u64) {
+    pub(crate) fn note(&mut self, now_ns: u64) {
         while self.due.next_ns() <= now_ns && self.due.next_ns() < self.end_ns {
             self.due.pass();
         }

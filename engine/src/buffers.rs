@@ -11,7 +11,7 @@ use io_uring::types::BufRingEntry;
 const PAGE_BYTES: usize = 4096;
 
 /// Must outlive the ring that they are registered with.
-pub struct Buffers {
+pub(crate) struct Buffers {
     entries: NonNull<BufRingEntry>,
     layout: Layout,
     count: u16,
@@ -24,8 +24,17 @@ pub struct Buffers {
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// `count`, a power of two, buffers as the group 0 of `ring`.
-    pub fn register(ring: &IoUring, count: u16, bytes_each: usize) -> io::Result<Self> {
+    /// Makes `count` buffers, a power of two, the group 0 of `ring`.
+    ///
+    /// # Safety
+    ///
+    /// The kernel writes to the buffers for as long as the ring lives: the ring must be dropped
+    /// before what this returns is.
+    pub(crate) unsafe fn register(
+        ring: &IoUring,
+        count: u16,
+        bytes_each: usize,
+    ) -> io::Result<Self> {
         let ring_bytes = usize::from(count) * size_of::<BufRingEntry>();
         let layout = Layout::from_size_align(ring_bytes, PAGE_BYTES)
             .expect("32768 entries at most, and a power of two as the alignment");
@@ -35,7 +44,7 @@ impl Buffers {
         let bytes = vec![0; usize::from(count) * bytes_each].into_boxed_slice();
         let mut buffers = Self { entries, layout, count, tail: 0, bytes_each, bytes };
         let address = entries.as_ptr() as u64;
-        // SAFETY: the entries are page-aligned and live longer than the ring.
+        // SAFETY: the entries are page-aligned, and the caller keeps them longer than the ring.
         unsafe { ring.submitter().register_buf_ring_with_flags(address, count, 0, 0) }?;
         (0..count).for_each(|id| buffers.give_back(id));
         Ok(buffers)
@@ -43,14 +52,14 @@ impl Buffers {
 
     /// What the kernel has put into a buffer.
     #[inline]
-    pub fn filled(&self, id: u16, bytes: usize) -> &[u8] {
+    pub(crate) fn filled(&self, id: u16, bytes: usize) -> &[u8] {
         let at = usize::from(id) * self.bytes_each;
         &self.bytes[at..at + bytes.min(self.bytes_each)]
     }
 
     /// Lets the kernel fill a buffer again.
     #[inline]
-    pub fn give_back(&mut self, id: u16) {
+    pub(crate) fn give_back(&mut self, id: u16) {
         let at = usize::from(id) * self.bytes_each;
         let address = self.bytes[at..].as_mut_ptr() as u64;
         // SAFETY: the masked index is within the entries; the tail lies in the first one, and the

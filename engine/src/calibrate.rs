@@ -5,9 +5,10 @@ use std::process::{Child, Command, Stdio};
 
 use crate::classes::Class;
 use crate::config::{Config, Expect};
+use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::target::Target;
-use crate::{preflight, process, run};
+use crate::{load, preflight, process};
 
 /// Longest measured time on the null server.
 const MAX_DURATION_NS: u64 = 2_000_000_000;
@@ -16,7 +17,7 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// Answers per second that the client gets from a null server with bodies of `body_bytes`; with
 /// as many connections as one process can have.
-pub fn null_rate_per_s(config: &Config, body_bytes: usize) -> Result<f64, String> {
+pub(crate) fn null_rate_per_s(config: &Config, body_bytes: usize) -> Result<f64> {
     let server = NullProcess::start(body_bytes.min(MAX_BODY_BYTES))?;
     let config = Config {
         connections: config.connections.min(process::room(config)),
@@ -29,7 +30,7 @@ pub fn null_rate_per_s(config: &Config, body_bytes: usize) -> Result<f64, String
     };
     let seen = preflight::run(&config)?;
     let plan = Plan::new(&config, seen.expected, seen.closes_unannounced);
-    let run = run::run(&config, &plan, |_| ())?;
+    let run = load::run(&config, &plan, |_| ())?;
     Ok(run.tallies[1].count(Class::Ok) as f64 * 1e9 / run.elapsed_ns.max(1) as f64)
 }
 
@@ -40,22 +41,22 @@ struct NullProcess {
 }
 
 impl NullProcess {
-    fn start(body_bytes: usize) -> Result<Self, String> {
-        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    fn start(body_bytes: usize) -> Result<Self> {
+        let program = std::env::current_exe().map_err(Error::system("null server"))?;
         let mut child = Command::new(program)
             .args(["--null-server", "0", "--null-body", &"x".repeat(body_bytes)])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("no null server: {error}"))?;
+            .map_err(Error::system("null server"))?;
         let mut line = String::new();
         if let Some(output) = child.stderr.take() {
-            BufReader::new(output).read_line(&mut line).map_err(|error| error.to_string())?;
+            BufReader::new(output).read_line(&mut line).map_err(Error::system("null server"))?;
         }
         let mut server = Self { child, url: String::new() };
         let address = line
             .strip_prefix("listening on ")
-            .ok_or_else(|| format!("the null server said {line:?}"))?;
+            .ok_or_else(|| Error::Process(format!("the null server said {line:?}")))?;
         server.url = format!("http://{}/", address.trim());
         Ok(server)
     }

@@ -17,7 +17,7 @@ enum State {
 
 /// Decoder of one chunked body.
 #[derive(Clone, Copy, Debug)]
-pub struct Chunked {
+pub(crate) struct Chunked {
     state: State,
     left: u64,
     trailer_bytes: u32,
@@ -34,7 +34,7 @@ impl Default for Chunked {
 
 impl Chunked {
     /// Takes `input` and hands each piece of data to `sink`; the bytes used once the body is over.
-    pub fn feed(
+    pub(crate) fn feed(
         &mut self,
         input: &[u8],
         mut sink: impl FnMut(&[u8]),

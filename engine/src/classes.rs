@@ -5,13 +5,13 @@ macro_rules! named {
     ($(#[$doc:meta])* $kind:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum $kind { $($(#[$variant_doc])* $variant,)* }
+        pub(crate) enum $kind { $($(#[$variant_doc])* $variant,)* }
 
         impl $kind {
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-            pub const COUNT: usize = Self::ALL.len();
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant,)*];
+            pub(crate) const COUNT: usize = Self::ALL.len();
 
-            pub fn name(self) -> &'static str {
+            pub(crate) fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
         }
@@ -97,23 +97,23 @@ named! {
 
 impl Class {
     /// True where the server (or the path to it) is at fault: exit code 3.
-    pub fn is_server_error(self) -> bool {
+    pub(crate) fn is_server_error(self) -> bool {
         !matches!(self, Self::Ok | Self::Late | Self::Shed | Self::Unfinished)
             && !self.is_client_limit()
     }
 
     /// True where the client itself ran out of something: exit code 4.
-    pub fn is_client_limit(self) -> bool {
+    pub(crate) fn is_client_limit(self) -> bool {
         matches!(self, Self::AddrNotAvail | Self::FdLimit)
     }
 
     /// True where, on a kept connection, the server may have closed before it saw the request.
-    pub fn is_stale_reuse(self) -> bool {
+    pub(crate) fn is_stale_reuse(self) -> bool {
         matches!(self, Self::EofOnReused | Self::ResetBeforeByte | Self::WriteReset)
     }
 
     /// The class of a failed connect.
-    pub fn of_connect_errno(errno: i32) -> Self {
+    pub(crate) fn of_connect_errno(errno: i32) -> Self {
         match errno {
             libc::ECONNREFUSED => Self::ConnectRefused,
             libc::ETIMEDOUT => Self::ConnectTimeout,

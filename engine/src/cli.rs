@@ -8,55 +8,52 @@ use crate::args::{self, Command};
 use crate::classes::Class;
 use crate::config::Config;
 use crate::document::Document;
+use crate::error::{Error, Result};
 use crate::null_server::{NullServer, NullServerConfig};
+use crate::output::{say, to_json};
 use crate::phase::Phase;
 use crate::plan::Plan;
-use crate::slices::{self, Failure};
 use crate::{
-    calibrate, clock, descriptors, preflight, process, report, run, signals, stream, summary,
+    calibrate, clock, descriptors, load, preflight, process, report, signals, slices, stream,
+    summary,
 };
 
-const INTERNAL: u8 = 1;
-const USAGE: u8 = 2;
 const SERVER_ERRORS: u8 = 3;
 const CLIENT_LIMIT: u8 = 4;
 
 /// Runs the command line; see the help text for the exit codes.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let command = match args::parse(args) {
-        Ok(command) => command,
-        Err(error) => return fail(USAGE, &error),
-    };
-    descriptors::raise_limit();
-    match command {
-        Command::Print(text) => {
-            // Whoever reads no further has seen enough.
-            let _ = std::io::stdout().write_all(text.as_bytes());
-            ExitCode::SUCCESS
+    let done = args::parse(args).and_then(|command| {
+        descriptors::raise_limit();
+        match command {
+            Command::Print(text) => {
+                // A reader that closes early, as head does, has what it wants.
+                let _ = std::io::stdout().write_all(text.as_bytes());
+                Ok(0)
+            }
+            Command::NullServer(config) => serve_nothing(&config),
+            Command::Load(config) if config.shard.is_some() => load_as_child(&config),
+            Command::Load(config) if config.slices => slices::serve(&config),
+            Command::Load(config) => load(&config).and_then(|document| finish(&config, &document)),
         }
-        Command::NullServer(config) => serve_nothing(&config),
-        Command::Load(config) if config.team.is_some() => match load_as_child(&config) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(INTERNAL, &error),
-        },
-        Command::Load(config) if config.slices => match slices::serve(&config) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(Failure::Preflight) => ExitCode::from(SERVER_ERRORS),
-            Err(Failure::Usage(error)) => fail(USAGE, &error),
-            Err(Failure::Internal(error)) => fail(INTERNAL, &error),
-        },
-        Command::Load(config) => match load(&config) {
-            Ok(document) => finish(&config, &document),
-            Err(error) => fail(INTERNAL, &error),
-        },
+    });
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("deadheat-load: {error}");
+            ExitCode::from(error.exit_code())
+        }
     }
 }
 
-fn load(config: &Config) -> Result<Document, String> {
+fn load(config: &Config) -> Result<Document> {
     let start_ns = clock::now_ns();
     let seen = match preflight::run(config) {
         Ok(seen) => seen,
-        Err(error) => return Ok(report::of_preflight_error(config, error)),
+        Err(error @ Error::Preflight { .. }) => {
+            return Ok(report::of_preflight_error(config, error.to_string()));
+        }
+        Err(error) => return Err(error),
     };
     let phase = Phase { name: "preflight", start_ns, end_ns: clock::now_ns() };
     // Until here there is nothing to report, and a signal ends the process at once.
@@ -66,7 +63,7 @@ fn load(config: &Config) -> Result<Document, String> {
         say(&stream::start(config))?;
     }
     let mut unsaid = Ok(());
-    let run = run::run(config, &plan, |row| {
+    let run = load::run(config, &plan, |row| {
         if config.stream && unsaid.is_ok() {
             unsaid = say(&stream::row(row));
         }
@@ -82,36 +79,25 @@ fn load(config: &Config) -> Result<Document, String> {
 }
 
 /// Loads as one of several processes; the parent reports.
-fn load_as_child(config: &Config) -> Result<(), String> {
+fn load_as_child(config: &Config) -> Result<u8> {
     let seen = preflight::run(config)?;
     signals::install();
-    process::run_as_child(config, &Plan::new(config, seen.expected, seen.closes_unannounced))
+    process::run_as_child(config, &Plan::new(config, seen.expected, seen.closes_unannounced))?;
+    Ok(0)
 }
 
-/// Prints a line at once.
-pub fn say(line: &str) -> Result<(), String> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| format!("stdout: {error}"))
-}
-
-fn finish(config: &Config, document: &Document) -> ExitCode {
-    let said = match (config.stream, config.json) {
-        (true, _) => say(&stream::end(document)),
-        (false, true) => serde_json::to_string(document)
-            .map_err(|error| error.to_string())
-            .and_then(|json| say(&json)),
-        (false, false) => say(summary::of(document).trim_end()),
-    };
-    if let Err(error) = said {
-        return fail(INTERNAL, &error);
+/// Prints the document as asked for; the exit code.
+fn finish(config: &Config, document: &Document) -> Result<u8> {
+    match (config.stream, config.json) {
+        (true, _) => say(&stream::end(document))?,
+        (false, true) => say(&to_json(document))?,
+        (false, false) => say(summary::of(document).trim_end())?,
     }
-    let classed: u64 = document.classes.values().sum();
-    let scheduled = document.requests.scheduled;
-    if classed != scheduled {
-        let error = format!("{scheduled} requests scheduled, {classed} classed: this is a bug");
-        return fail(INTERNAL, &error);
+    let (scheduled, classed) = (document.requests.scheduled, document.classes.values().sum());
+    match scheduled == classed {
+        true => Ok(verdict(document)),
+        false => Err(Error::Miscount { scheduled, classed }),
     }
-    ExitCode::from(verdict(document))
 }
 
 fn verdict(document: &Document) -> u8 {
@@ -129,22 +115,11 @@ fn verdict(document: &Document) -> u8 {
     }
 }
 
-fn serve_nothing(config: &NullServerConfig) -> ExitCode {
+fn serve_nothing(config: &NullServerConfig) -> Result<u8> {
     signals::install();
-    let served = NullServer::bind(config).and_then(|server| {
-        eprintln!("listening on {}", server.local_address()?);
-        server.run(|| signals::received() > 0)
-    });
-    match served.and_then(|counts| serde_json::to_string(&counts).map_err(|e| e.to_string())) {
-        Ok(counts) => {
-            println!("{counts}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => fail(USAGE, &error),
-    }
-}
-
-fn fail(code: u8, error: &str) -> ExitCode {
-    eprintln!("deadheat-load: {error}");
-    ExitCode::from(code)
+    let server = NullServer::bind(config)?;
+    eprintln!("listening on {}", server.local_address()?);
+    let counts = server.run(|| signals::received() > 0)?;
+    say(&to_json(&counts))?;
+    Ok(0)
 }

@@ -2,12 +2,12 @@
 
 /// CLOCK_MONOTONIC.
 #[inline]
-pub fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     read_ns(libc::CLOCK_MONOTONIC)
 }
 
 /// CPU time of the calling thread.
-pub fn thread_cpu_ns() -> u64 {
+pub(crate) fn thread_cpu_ns() -> u64 {
     read_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 

@@ -4,10 +4,11 @@ use std::net::IpAddr;
 
 use crate::backend::Backend;
 use crate::schedule::Arrival;
+use crate::shard::Shard;
 use crate::target::Target;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pace {
+pub(crate) enum Pace {
     /// The next request goes out when a response is in.
     Closed,
     /// Requests go out by a schedule, whatever the responses do.
@@ -16,7 +17,7 @@ pub enum Pace {
 
 /// One load run; durations in nanoseconds.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub(crate) struct Config {
     pub targets: Vec<Target>,
     pub connections: usize,
     pub threads: usize,
@@ -45,20 +46,12 @@ pub struct Config {
     /// Slices are asked for on the standard input.
     pub slices: bool,
     /// Set where this process is one of several of a run.
-    pub team: Option<Team>,
-}
-
-/// The threads of one process among those of the whole run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Team {
-    pub first: usize,
-    pub count: usize,
-    pub total: usize,
+    pub shard: Option<Shard>,
 }
 
 /// What the command line expects of every response; the preflight fills in what it leaves open.
 #[derive(Clone, Debug, Default)]
-pub struct Expect {
+pub(crate) struct Expect {
     pub status: Option<u16>,
     pub media_type: Option<String>,
     pub body: Option<Vec<u8>>,
@@ -67,17 +60,17 @@ pub struct Expect {
 }
 
 impl Config {
-    pub fn has_header(&self, name: &str) -> bool {
+    pub(crate) fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
     }
 
     /// The threads of this process: all of them, unless others have their part.
-    pub fn team(&self) -> Team {
-        let alone = Team { first: 0, count: self.threads, total: self.threads };
-        self.team.unwrap_or(alone)
+    pub(crate) fn shard(&self) -> Shard {
+        let whole = Shard { first: 0, count: self.threads, total: self.threads };
+        self.shard.unwrap_or(whole)
     }
 
-    pub fn is_open_loop(&self) -> bool {
+    pub(crate) fn is_open_loop(&self) -> bool {
         matches!(self.pace, Pace::Open { .. })
     }
 }

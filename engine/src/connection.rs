@@ -7,7 +7,7 @@ use crate::response::{Answer, Parser, Progress};
 use crate::template::Template;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     Closed,
     Opening,
     Open,
@@ -17,7 +17,7 @@ pub enum State {
 
 /// One request from its start to its class; stamps are CLOCK_MONOTONIC nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Flight {
+pub(crate) struct Flight {
     /// When the connection took the request on: connecting counts where it is part of it.
     pub begun_ns: u64,
     pub sent_ns: u64,
@@ -28,7 +28,7 @@ pub struct Flight {
 }
 
 #[derive(Debug)]
-pub struct Connection {
+pub(crate) struct Connection {
     pub state: State,
     /// When `state` was entered.
     pub since_ns: u64,
@@ -49,7 +49,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub fn new(next_url: u32) -> Self {
+    pub(crate) fn new(next_url: u32) -> Self {
         Self {
             state: State::Closed,
             since_ns: 0,
@@ -65,7 +65,7 @@ impl Connection {
         }
     }
 
-    pub fn enter(&mut self, state: State, now_ns: u64) {
+    pub(crate) fn enter(&mut self, state: State, now_ns: u64) {
         self.state = state;
         self.since_ns = now_ns;
         if state == State::Opening {
@@ -76,29 +76,29 @@ impl Connection {
         }
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.state == State::Open && self.front.is_none()
     }
 
-    pub fn in_flight(&self) -> usize {
+    pub(crate) fn in_flight(&self) -> usize {
         usize::from(self.front.is_some()) + self.behind.len()
     }
 
-    pub fn front(&self) -> Option<&Flight> {
+    pub(crate) fn front(&self) -> Option<&Flight> {
         self.front.as_ref()
     }
 
     /// Requests assigned and not yet sent.
-    pub fn unsent_mut(&mut self) -> impl Iterator<Item = &mut Flight> {
+    pub(crate) fn unsent_mut(&mut self) -> impl Iterator<Item = &mut Flight> {
         self.front.iter_mut().chain(&mut self.behind).filter(|flight| flight.sent_ns == 0)
     }
 
     /// One request may be assigned ahead of its connection.
-    pub fn unsent(&self) -> usize {
+    pub(crate) fn unsent(&self) -> usize {
         usize::from(self.front.is_some_and(|flight| flight.sent_ns == 0))
     }
 
-    pub fn push(&mut self, flight: Flight) {
+    pub(crate) fn push(&mut self, flight: Flight) {
         self.issued += 1;
         match self.front {
             None => self.front = Some(flight),
@@ -107,7 +107,7 @@ impl Connection {
     }
 
     /// The oldest request in flight, which has just got its class.
-    pub fn pop(&mut self) -> Option<Flight> {
+    pub(crate) fn pop(&mut self) -> Option<Flight> {
         let flight = self.front.take();
         self.front = self.behind.pop_front();
         self.first_byte_ns = 0;
@@ -116,7 +116,12 @@ impl Connection {
 
     /// Feeds bytes to the response of the oldest request in flight.
     #[inline]
-    pub fn take(&mut self, input: &[u8], url: &Expected, template: &mut Template) -> Progress {
+    pub(crate) fn take(
+        &mut self,
+        input: &[u8],
+        url: &Expected,
+        template: &mut Template,
+    ) -> Progress {
         let fresh = self.parser.is_fresh();
         if fresh && let Some((answer, used)) = template.matches(input) {
             return Progress::Done { answer, used };
@@ -132,15 +137,15 @@ impl Connection {
     }
 
     /// The answer that the end of the stream completes, where it does.
-    pub fn end_of_stream(&mut self, url: &Expected) -> Option<Answer> {
+    pub(crate) fn end_of_stream(&mut self, url: &Expected) -> Option<Answer> {
         self.front.as_ref().and_then(|_| self.parser.end_of_stream(url))
     }
 
-    pub fn is_in_body(&self) -> bool {
+    pub(crate) fn is_in_body(&self) -> bool {
         self.parser.is_in_body()
     }
 
-    pub fn is_overdue(&self, now_ns: u64, timeout_ns: u64, linger_ns: u64) -> bool {
+    pub(crate) fn is_overdue(&self, now_ns: u64, timeout_ns: u64, linger_ns: u64) -> bool {
         let (since_ns, limit_ns) = match (self.state, self.front) {
             (State::Opening, _) => (self.since_ns, timeout_ns),
             (State::Open, Some(front)) => (front.sent_ns, timeout_ns),

@@ -1,7 +1,7 @@
 //! File descriptors: how many this process may have.
 
 /// Raises the soft limit to the hard one; the number of descriptors that gives.
-pub fn raise_limit() -> u64 {
+pub(crate) fn raise_limit() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is valid for both calls.
     unsafe {

@@ -9,10 +9,10 @@ use crate::histogram::Summary;
 use crate::limits::Limit;
 use crate::phase::Phase;
 
-pub const SCHEMA: &str = "deadheat-load/1";
+pub(crate) const SCHEMA: &str = "deadheat-load/1";
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Document {
+pub(crate) struct Document {
     pub schema: String,
     pub version: String,
     pub urls: Vec<String>,
@@ -54,7 +54,7 @@ pub struct Document {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct ConfigPart {
+pub(crate) struct ConfigPart {
     pub connections: usize,
     pub threads: usize,
     pub duration_s: f64,
@@ -75,7 +75,7 @@ pub struct ConfigPart {
 
 /// Of the first URL.
 #[derive(Clone, Debug, Serialize)]
-pub struct ExpectedPart {
+pub(crate) struct ExpectedPart {
     pub status: u16,
     pub content_type: String,
     /// `none`, `length`, `chunked` or `until_close`.
@@ -87,7 +87,7 @@ pub struct ExpectedPart {
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct RequestsPart {
+pub(crate) struct RequestsPart {
     pub scheduled: u64,
     pub ok: u64,
     /// Sent before the run, in no class.
@@ -95,7 +95,7 @@ pub struct RequestsPart {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct CalibrationPart {
+pub(crate) struct CalibrationPart {
     /// Rate of the same load on a null server.
     pub null_rate_per_s: f64,
     /// The measured rate over that.
@@ -103,7 +103,7 @@ pub struct CalibrationPart {
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct WarmupPart {
+pub(crate) struct WarmupPart {
     pub scheduled: u64,
     pub classes: BTreeMap<String, u64>,
     pub bytes_in: u64,
@@ -111,7 +111,7 @@ pub struct WarmupPart {
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct ConnectionsPart {
+pub(crate) struct ConnectionsPart {
     pub asked: usize,
     /// Most open at once.
     pub established: u64,
@@ -133,7 +133,7 @@ pub struct ConnectionsPart {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct LatencyPart {
+pub(crate) struct LatencyPart {
     pub connect_us: Summary,
     pub first_byte_us: Summary,
     pub service_us: Summary,
@@ -144,7 +144,7 @@ pub struct LatencyPart {
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct ClientPart {
+pub(crate) struct ClientPart {
     pub cpu_s: f64,
     pub user_s: f64,
     pub system_s: f64,
@@ -157,7 +157,7 @@ pub struct ClientPart {
 
 /// One interval; the last row is what the drain brought.
 #[derive(Clone, Debug, Serialize)]
-pub struct SeriesRow {
+pub(crate) struct SeriesRow {
     /// End of the interval, from the start of measuring.
     pub at_s: f64,
     pub sent: u64,

@@ -6,15 +6,18 @@ use std::sync::{Barrier, OnceLock};
 use crate::backend::Backend;
 use crate::backlog::Backlog;
 use crate::clock;
-use crate::config::{Config, Pace, Team};
-use crate::driver::Driver;
+use crate::config::{Config, Pace};
 use crate::driver::route::Route;
+use crate::driver::{Driver, choice};
+use crate::error::Result;
+use crate::message::Message;
 use crate::plan::Plan;
 use crate::schedule::Arrivals;
 use crate::session::{Session, Window};
+use crate::shard::{Shard, share};
 use crate::sockets::Endpoint;
 use crate::target::Address;
-use crate::worker::{Message, Start, Worker};
+use crate::worker::{Start, Worker};
 
 /// Most connects under way at once, over all threads: what a listen queue takes anywhere.
 const MAX_OPENING: usize = 256;
@@ -24,18 +27,18 @@ const PER_SOURCE: usize = 12_000;
 const START_DELAY_NS: u64 = 5_000_000;
 
 /// When a load that starts as soon as it can may start.
-pub fn soon_ns() -> u64 {
+pub(crate) fn soon_ns() -> u64 {
     clock::now_ns() + START_DELAY_NS
 }
 
 /// Runs this process's threads. `agree` is called once all are connected and says when the load
 /// starts; `each` gets every message, the last ones being the ends of the threads.
-pub fn run(
+pub(crate) fn run(
     config: &Config,
     plan: &Plan,
-    agree: impl FnOnce() -> Result<u64, String>,
+    agree: impl FnOnce() -> Result<u64>,
     mut each: impl FnMut(Message),
-) -> Result<(), String> {
+) -> Result<()> {
     let (sender, receiver) = channel();
     let workers = workers(config, plan, &sender)?;
     drop(sender);
@@ -60,14 +63,14 @@ pub fn run(
 }
 
 /// The threads of this process, ready to be started; they send what they have to say to `rows`.
-pub fn workers<'p>(
+pub(crate) fn workers<'p>(
     config: &Config,
     plan: &'p Plan,
     rows: &Sender<Message>,
-) -> Result<Vec<Worker<'p>>, String> {
-    let team = config.team();
-    let backend = Backend::choose(config)?;
-    (team.first..team.first + team.count)
+) -> Result<Vec<Worker<'p>>> {
+    let shard = config.shard();
+    let backend = choice::choose(config)?;
+    (shard.first..shard.first + shard.count)
         .map(|thread| {
             let (session, driver) = prepare(config, plan, thread, backend)?;
             Ok(Worker { thread, session, backend, driver, rows: rows.clone() })
@@ -76,7 +79,7 @@ pub fn workers<'p>(
 }
 
 /// The measured window of a load that starts then.
-pub fn window(config: &Config, load_ns: u64) -> Window {
+pub(crate) fn window(config: &Config, load_ns: u64) -> Window {
     let measure_ns = load_ns + config.warmup_ns;
     Window { load_ns, measure_ns, end_ns: measure_ns + config.duration_ns }
 }
@@ -87,8 +90,8 @@ fn prepare<'p>(
     plan: &'p Plan,
     thread: usize,
     backend: Backend,
-) -> Result<(Session<'p>, Box<dyn Driver>), String> {
-    let Team { total, .. } = config.team();
+) -> Result<(Session<'p>, Box<dyn Driver>)> {
+    let Shard { total, .. } = config.shard();
     let slots = share(config.connections, total, thread);
     let backlog = match config.pace {
         Pace::Closed => None,
@@ -103,12 +106,7 @@ fn prepare<'p>(
         from: sources(config, thread, slots),
         no_delay: !config.close,
     };
-    Ok((session, backend.driver(route, slots, plan.response_bytes())?))
-}
-
-/// One part's share of `total`.
-pub fn share(total: usize, parts: usize, part: usize) -> usize {
-    total / parts + usize::from(part < total % parts)
+    Ok((session, choice::build(backend, route, slots, plan.response_bytes())?))
 }
 
 /// Where each slot of a thread connects from: the given addresses, or as many of 127.0.0.0/8 as
@@ -126,7 +124,7 @@ fn sources(config: &Config, thread: usize, slots: usize) -> Vec<Endpoint> {
     if addresses.is_empty() {
         return Vec::new();
     }
-    let total = config.team().total;
+    let total = config.shard().total;
     let first: usize = (0..thread).map(|other| share(config.connections, total, other)).sum();
     (first..first + slots)
         .map(|slot| Endpoint::of_source(addresses[slot * addresses.len() / config.connections]))

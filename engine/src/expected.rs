@@ -1,11 +1,11 @@
 //! What every response must be.
 
 use crate::classes::Class;
-use crate::response::Head;
+use crate::head::Head;
 
 /// What every response to one URL must be; `None` accepts anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expected {
+pub(crate) struct Expected {
     pub status: u16,
     pub media_type: Option<Vec<u8>>,
     pub body: Option<Vec<u8>>,
@@ -15,7 +15,7 @@ pub struct Expected {
 
 /// The first difference between a response and what was expected, in order of weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Comparison {
+pub(crate) enum Comparison {
     Same,
     Body,
     Length,
@@ -25,11 +25,11 @@ pub enum Comparison {
 
 impl Comparison {
     /// The weightier of two differences.
-    pub fn or(self, other: Self) -> Self {
+    pub(crate) fn or(self, other: Self) -> Self {
         self.max(other)
     }
 
-    pub fn class(self) -> Class {
+    pub(crate) fn class(self) -> Class {
         match self {
             Self::Same => Class::Ok,
             Self::Body => Class::BodyMismatch,
@@ -41,7 +41,7 @@ impl Comparison {
 }
 
 impl Expected {
-    pub fn compare_head(&self, head: &Head) -> Comparison {
+    pub(crate) fn compare_head(&self, head: &Head) -> Comparison {
         if head.status != self.status {
             return Comparison::Status;
         }
@@ -54,7 +54,7 @@ impl Expected {
     }
 
     /// Compares a piece of body that starts `at` bytes into it.
-    pub fn compare_body(&self, at: u64, data: &[u8]) -> Comparison {
+    pub(crate) fn compare_body(&self, at: u64, data: &[u8]) -> Comparison {
         let Some(body) = &self.body else { return Comparison::Same };
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         match body.get(at..at.saturating_add(data.len())) {
@@ -64,7 +64,7 @@ impl Expected {
         }
     }
 
-    pub fn compare_length(&self, body_bytes: u64) -> Comparison {
+    pub(crate) fn compare_length(&self, body_bytes: u64) -> Comparison {
         match &self.body {
             Some(body) if body.len() as u64 != body_bytes => Comparison::Length,
             _ => Comparison::Same,

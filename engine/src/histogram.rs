@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::error::{Error, Result};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
@@ -14,14 +15,14 @@ const DIGITS: u8 = 3;
 /// A distribution of durations, with their exact sum beside it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "Wire", try_from = "Wire")]
-pub struct Latency {
+pub(crate) struct Latency {
     histogram: Histogram<u64>,
     pub sum_ns: u128,
 }
 
 /// The figures of a distribution, microseconds; a quantile q is absent below 100 / (1 - q) values.
 #[derive(Clone, Debug, Serialize)]
-pub struct Summary {
+pub(crate) struct Summary {
     pub count: u64,
     pub min: Option<u64>,
     pub mean: Option<f64>,
@@ -47,13 +48,13 @@ impl Default for Latency {
 impl Latency {
     /// Records a duration, rounded to the microsecond; more than an hour counts as an hour.
     #[inline]
-    pub fn record(&mut self, duration_ns: u64) {
+    pub(crate) fn record(&mut self, duration_ns: u64) {
         let us = ((duration_ns + 500) / 1000).min(MAX_US);
         self.histogram.record(us).expect("a histogram that grows takes any duration");
         self.sum_ns += u128::from(duration_ns);
     }
 
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         if other.count() == 0 {
             return;
         }
@@ -61,25 +62,25 @@ impl Latency {
         self.sum_ns += other.sum_ns;
     }
 
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    pub fn mean_ns(&self) -> Option<f64> {
+    pub(crate) fn mean_ns(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.sum_ns as f64 / self.count() as f64)
     }
 
     /// The q-quantile in microseconds, where there are enough values to speak of it.
-    pub fn quantile_us(&self, q: f64) -> Option<u64> {
+    pub(crate) fn quantile_us(&self, q: f64) -> Option<u64> {
         let enough = self.count() as f64 * (1.0 - q) >= 100.0 - 1e-6;
         enough.then(|| self.histogram.value_at_quantile(q))
     }
 
-    pub fn max_us(&self) -> Option<u64> {
+    pub(crate) fn max_us(&self) -> Option<u64> {
         (self.count() > 0).then(|| self.histogram.max())
     }
 
-    pub fn summary(&self) -> Summary {
+    pub(crate) fn summary(&self) -> Summary {
         let any = self.count() > 0;
         Summary {
             count: self.count(),
@@ -129,16 +130,20 @@ impl From<Latency> for Wire {
 }
 
 impl TryFrom<Wire> for Latency {
-    type Error = String;
+    type Error = Error;
 
-    fn try_from(wire: Wire) -> Result<Self, String> {
-        let bytes = STANDARD.decode(&wire.hdr_v2_base64).map_err(|error| error.to_string())?;
+    fn try_from(wire: Wire) -> Result<Self> {
+        let bytes = STANDARD.decode(&wire.hdr_v2_base64).map_err(unreadable)?;
         let read: Histogram<u64> =
-            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| e.to_string())?;
+            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(unreadable)?;
         let mut latency = Self { sum_ns: wire.sum_ns, ..Self::default() };
-        latency.histogram.add(&read).map_err(|error| error.to_string())?;
+        latency.histogram.add(&read).map_err(unreadable)?;
         Ok(latency)
     }
+}
+
+fn unreadable(error: impl std::fmt::Display) -> Error {
+    Error::Process(format!("a process of the run sent a histogram that cannot be read: {error}"))
 }
 
 #[cfg(test)]
@@ -146,6 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes under Miri")]
     fn a_quantile_needs_a_hundred_values_beyond_it() {
         let mut latency = Latency::default();
         (1..=9_999).for_each(|us| latency.record(us * 1000));
@@ -165,6 +171,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes under Miri")]
     fn a_summary_is_that_of_its_values() {
         const COUNT: u64 = 200_000;
         let mut latency = Latency::default();

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// One sign, with what was read, what is allowed, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Limit {
+pub(crate) struct Limit {
     pub code: String,
     pub reading: f64,
     pub threshold: f64,
@@ -13,7 +13,7 @@ pub struct Limit {
 
 /// The readings that limits are found in; an absent one is not judged.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Readings {
+pub(crate) struct Readings {
     pub busiest_thread_share: f64,
     pub run_wait_share: f64,
     pub steal_share: f64,
@@ -26,7 +26,7 @@ pub struct Readings {
 
 impl Readings {
     /// The limits that were reached.
-    pub fn limits(&self) -> Vec<Limit> {
+    pub(crate) fn limits(&self) -> Vec<Limit> {
         let lag_us = (self.response_us_p50.unwrap_or(0.0) * 0.05).max(100.0);
         let checks = [
             ("client_cpu", Some(self.busiest_thread_share), 0.85, "use more threads (-t) or cores"),
@@ -83,7 +83,7 @@ impl Limit {
     }
 
     /// The limit that a rate of this share of the null server's is.
-    pub fn of_calibration(share: f64) -> Option<Self> {
+    pub(crate) fn of_calibration(share: f64) -> Option<Self> {
         let advice = "the null server is hardly faster: the client is the limit, use more threads";
         Self::above("calibration", share, 1.0 / 1.5, advice)
     }

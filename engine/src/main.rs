@@ -1,5 +1,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    deadheat_load::cli::main(std::env::args_os().skip(1))
+    deadheat_load::main(std::env::args_os().skip(1))
 }

@@ -4,7 +4,7 @@ use crate::session::Window;
 use crate::usage::ThreadUsage;
 
 /// Reads the thread's usage as the bounds of the measured window pass.
-pub struct Meter {
+pub(crate) struct Meter {
     usage: [Option<ThreadUsage>; 2],
     next_ns: u64,
     /// Time in which the thread only looked whether a request is due.
@@ -12,12 +12,12 @@ pub struct Meter {
 }
 
 impl Meter {
-    pub fn new(window: Window) -> Self {
+    pub(crate) fn new(window: Window) -> Self {
         Self { usage: [None, None], next_ns: window.measure_ns, polled_ns: 0 }
     }
 
     #[inline]
-    pub fn pass(&mut self, now_ns: u64, window: Window) {
+    pub(crate) fn pass(&mut self, now_ns: u64, window: Window) {
         if now_ns < self.next_ns.min(window.end_ns) {
             return;
         }
@@ -34,7 +34,7 @@ impl Meter {
         };
     }
 
-    pub fn finish(self) -> [ThreadUsage; 3] {
+    pub(crate) fn finish(self) -> [ThreadUsage; 3] {
         let last = ThreadUsage::read(self.polled_ns);
         let first = self.usage[0].unwrap_or(last);
         [first, self.usage[1].unwrap_or(last), last]

@@ -4,20 +4,18 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::chunked::Chunked;
+use crate::head::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::sockets;
 
-const MAX_HEAD_BYTES: usize = 64 * 1024;
-const MAX_HEADERS: usize = 128;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub(crate) enum Reply {
     Answer,
     /// The request was not HTTP/1.x.
     Refusal,
 }
 
 /// The replies, written once, and the last request that was parsed.
-pub struct Replies {
+pub(crate) struct Replies {
     keep: Vec<u8>,
     keep_old: Vec<u8>,
     close: Vec<u8>,
@@ -28,7 +26,7 @@ pub struct Replies {
 }
 
 impl Replies {
-    pub fn new(body: &str) -> Self {
+    pub(crate) fn new(body: &str) -> Self {
         let reply = |connection: &str| {
             let length = body.len();
             format!(
@@ -73,7 +71,7 @@ enum Body {
     Chunked(Chunked),
 }
 
-pub struct Client {
+pub(crate) struct Client {
     fd: OwnedFd,
     /// Input of a request that is not all there.
     input: Vec<u8>,
@@ -84,16 +82,21 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn new(fd: OwnedFd) -> Self {
+    pub(crate) fn new(fd: OwnedFd) -> Self {
         Self { fd, input: Vec::new(), body: Body::Length(0), output: Vec::new(), closing: false }
     }
 
-    pub fn wants_write(&self) -> bool {
+    pub(crate) fn wants_write(&self) -> bool {
         !self.output.is_empty()
     }
 
     /// Takes input and replies to the requests in it; false when the connection is over.
-    pub fn take(&mut self, new: &[u8], replies: &mut Replies, mut each: impl FnMut(Reply)) -> bool {
+    pub(crate) fn take(
+        &mut self,
+        new: &[u8],
+        replies: &mut Replies,
+        mut each: impl FnMut(Reply),
+    ) -> bool {
         if new == replies.learned && self.is_between_requests() {
             each(Reply::Answer);
             return self.send(&replies.keep);
@@ -129,7 +132,7 @@ impl Client {
     }
 
     /// Writes what the socket takes; false when the connection is over.
-    pub fn flush(&mut self) -> bool {
+    pub(crate) fn flush(&mut self) -> bool {
         let output = std::mem::take(&mut self.output);
         self.send(&output)
     }

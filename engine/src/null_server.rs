@@ -7,12 +7,13 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use serde::Serialize;
 
 use crate::clock;
+use crate::error::{Error, Result};
 use crate::null_client::{Client, Replies, Reply};
 use crate::poll::Poll;
 use crate::sockets::{self, Endpoint, check};
 
 #[derive(Clone, Debug)]
-pub struct NullServerConfig {
+pub(crate) struct NullServerConfig {
     pub address: SocketAddr,
     /// Units of busy work per request: one multiplication and addition each.
     pub work: u64,
@@ -21,12 +22,12 @@ pub struct NullServerConfig {
 
 /// What a null server did, by its own count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub(crate) struct Counts {
     pub answered: u64,
     pub connections: u64,
 }
 
-pub struct NullServer {
+pub(crate) struct NullServer {
     poll: Poll,
     listener: OwnedFd,
     accepting: bool,
@@ -45,10 +46,10 @@ const STOP_POLL_NS: u64 = 100_000_000;
 
 impl NullServer {
     /// Listens, shared with other listeners on the port (SO_REUSEPORT).
-    pub fn bind(config: &NullServerConfig) -> Result<Self, String> {
+    pub(crate) fn bind(config: &NullServerConfig) -> Result<Self> {
         let listener = listen(config.address)
-            .map_err(|errno| std::io::Error::from_raw_os_error(errno).to_string())
-            .map_err(|error| format!("--null-server: {}: {error}", config.address))?;
+            .map_err(std::io::Error::from_raw_os_error)
+            .map_err(|error| Error::usage(format!("--null-server: {}: {error}", config.address)))?;
         let poll = Poll::new(512)?;
         poll.add(listener.as_raw_fd(), LISTENER, READ)?;
         Ok(Self {
@@ -64,13 +65,13 @@ impl NullServer {
         })
     }
 
-    pub fn local_address(&self) -> Result<SocketAddr, String> {
-        let listener = self.listener.try_clone().map_err(|error| error.to_string())?;
-        std::net::TcpListener::from(listener).local_addr().map_err(|error| error.to_string())
+    pub(crate) fn local_address(&self) -> Result<SocketAddr> {
+        let listener = self.listener.try_clone().map_err(Error::system("dup"))?;
+        std::net::TcpListener::from(listener).local_addr().map_err(Error::system("getsockname"))
     }
 
     /// Serves until `stopped`, which is asked at least ten times a second.
-    pub fn run(mut self, stopped: impl Fn() -> bool) -> Result<Counts, String> {
+    pub(crate) fn run(mut self, stopped: impl Fn() -> bool) -> Result<Counts> {
         while !stopped() {
             let ready = self.poll.wait(clock::now_ns() + STOP_POLL_NS)?;
             for at in 0..ready {
@@ -83,7 +84,7 @@ impl NullServer {
         Ok(self.counts)
     }
 
-    fn accept(&mut self) -> Result<(), String> {
+    fn accept(&mut self) -> Result<()> {
         loop {
             let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
             let null = std::ptr::null_mut();
@@ -105,7 +106,7 @@ impl NullServer {
         }
     }
 
-    fn add_client(&mut self, fd: OwnedFd) -> Result<(), String> {
+    fn add_client(&mut self, fd: OwnedFd) -> Result<()> {
         let at = fd.as_raw_fd() as usize;
         self.poll.add(fd.as_raw_fd(), at, READ)?;
         if self.clients.len() <= at {
@@ -116,7 +117,7 @@ impl NullServer {
         Ok(())
     }
 
-    fn serve(&mut self, fd: RawFd, flags: u32) -> Result<(), String> {
+    fn serve(&mut self, fd: RawFd, flags: u32) -> Result<()> {
         let Some(client) = self.clients[fd as usize].as_mut() else { return Ok(()) };
         let open = match flags & WRITE {
             0 => match sockets::receive(fd, &mut self.buffer) {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// One part of a run, CLOCK_MONOTONIC nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Phase {
+pub(crate) struct Phase {
     /// `preflight`, `connect`, `warmup`, `measure`, `drain` or `close`.
     pub name: &'static str,
     pub start_ns: u64,

@@ -5,7 +5,7 @@ use crate::expected::Expected;
 use crate::request::RequestBook;
 
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub book: RequestBook,
     /// One a URL, in the order of the book.
     pub expected: Vec<Expected>,
@@ -21,7 +21,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(config: &Config, expected: Vec<Expected>, closes_unannounced: bool) -> Self {
+    pub(crate) fn new(config: &Config, expected: Vec<Expected>, closes_unannounced: bool) -> Self {
         Self {
             book: RequestBook::new(config),
             expected,
@@ -38,18 +38,14 @@ impl Plan {
         }
     }
 
-    pub fn is_open_loop(&self) -> bool {
-        matches!(self.pace, Pace::Open { .. })
-    }
-
     /// About as long as the longest response: its body is known, its head is not.
-    pub fn response_bytes(&self) -> usize {
+    pub(crate) fn response_bytes(&self) -> usize {
         let bodies = self.expected.iter().filter_map(|expected| expected.body.as_ref());
         1024 + bodies.map(Vec::len).max().unwrap_or(0)
     }
 
     /// How long a request may wait before it is shed, or be late.
-    pub fn deadline_ns(&self) -> Option<u64> {
+    pub(crate) fn deadline_ns(&self) -> Option<u64> {
         match self.pace {
             Pace::Open { deadline_ns, .. } => deadline_ns,
             Pace::Closed => None,

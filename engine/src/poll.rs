@@ -3,9 +3,10 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use crate::clock;
+use crate::error::{Error, Result};
 use crate::sockets::check;
 
-pub struct Poll {
+pub(crate) struct Poll {
     fd: OwnedFd,
     events: Vec<libc::epoll_event>,
     /// False where the kernel has no epoll_pwait2 (before Linux 5.11).
@@ -14,35 +15,35 @@ pub struct Poll {
 
 impl Poll {
     /// Waits return at most `capacity` events.
-    pub fn new(capacity: usize) -> Result<Self, String> {
+    pub(crate) fn new(capacity: usize) -> Result<Self> {
         // SAFETY: no pointers are passed.
         let fd = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })
-            .map_err(|errno| failed("epoll_create1", errno))?;
+            .map_err(|errno| Error::of_errno("epoll_create1", errno))?;
         // SAFETY: `fd` is new, and nothing else owns it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let event = libc::epoll_event { events: 0, u64: 0 };
         Ok(Self { fd, events: vec![event; capacity], to_the_nanosecond: true })
     }
 
-    pub fn add(&self, fd: RawFd, token: usize, interest: u32) -> Result<(), String> {
+    pub(crate) fn add(&self, fd: RawFd, token: usize, interest: u32) -> Result<()> {
         self.control(libc::EPOLL_CTL_ADD, fd, token, interest)
     }
 
-    pub fn modify(&self, fd: RawFd, token: usize, interest: u32) -> Result<(), String> {
+    pub(crate) fn modify(&self, fd: RawFd, token: usize, interest: u32) -> Result<()> {
         self.control(libc::EPOLL_CTL_MOD, fd, token, interest)
     }
 
-    fn control(&self, what: i32, fd: RawFd, token: usize, interest: u32) -> Result<(), String> {
+    fn control(&self, what: i32, fd: RawFd, token: usize, interest: u32) -> Result<()> {
         let mut event = libc::epoll_event { events: interest, u64: token as u64 };
         // SAFETY: `event` is valid for the call.
         check(unsafe { libc::epoll_ctl(self.fd.as_raw_fd(), what, fd, &mut event) })
             .map(drop)
-            .map_err(|errno| failed("epoll_ctl", errno))
+            .map_err(|errno| Error::of_errno("epoll_ctl", errno))
     }
 
     /// Waits for events until `wake_ns` (CLOCK_MONOTONIC); the number of them.
     #[inline]
-    pub fn wait(&mut self, wake_ns: u64) -> Result<usize, String> {
+    pub(crate) fn wait(&mut self, wake_ns: u64) -> Result<usize> {
         let left_ns = wake_ns.saturating_sub(clock::now_ns());
         let ready = match self.to_the_nanosecond {
             true => self.wait_precisely(left_ns),
@@ -55,13 +56,13 @@ impl Poll {
                 self.to_the_nanosecond = false;
                 Ok(0)
             }
-            Err(errno) => Err(failed("epoll_wait", errno)),
+            Err(errno) => Err(Error::of_errno("epoll_wait", errno)),
         }
     }
 
     /// Token and flags of one event of the last wait.
     #[inline]
-    pub fn event(&self, at: usize) -> (usize, u32) {
+    pub(crate) fn event(&self, at: usize) -> (usize, u32) {
         let event = self.events[at];
         (event.u64 as usize, event.events)
     }
@@ -95,8 +96,4 @@ impl Poll {
             libc::epoll_wait(self.fd.as_raw_fd(), self.events.as_mut_ptr(), capacity, timeout_ms)
         }
     }
-}
-
-fn failed(call: &str, errno: i32) -> String {
-    format!("{call} failed: {}", std::io::Error::from_raw_os_error(errno))
 }

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use crate::chunked::Chunked;
 use crate::config::Config;
+use crate::error::{Error, Result};
 use crate::expected::Expected;
+use crate::head::{Framing, Head, media_type, parse_head};
+use crate::preflight_problem::PreflightProblem as Problem;
 use crate::request::RequestBook;
-use crate::response::{Framing, Head, media_type, parse_head};
 use crate::signals;
 use crate::target::Address;
 
@@ -20,7 +22,7 @@ const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
 
 /// What the preflight saw.
 #[derive(Clone, Debug)]
-pub struct Preflight {
+pub(crate) struct Preflight {
     /// One a URL.
     pub expected: Vec<Expected>,
     /// Of the first URL's response.
@@ -31,7 +33,7 @@ pub struct Preflight {
 }
 
 /// Sends one request to each URL; the error names the URL and what was wrong.
-pub fn run(config: &Config) -> Result<Preflight, String> {
+pub(crate) fn run(config: &Config) -> Result<Preflight> {
     let book = RequestBook::new(config);
     let mut seen = Preflight {
         expected: Vec::new(),
@@ -40,10 +42,10 @@ pub fn run(config: &Config) -> Result<Preflight, String> {
         closes_unannounced: false,
     };
     for (url, target) in config.targets.iter().enumerate() {
-        let about = |error: String| format!("preflight of {}: {error}", target.url);
+        let about = |problem| Error::Preflight { url: target.url.clone(), problem };
         let request = book.bytes(book.range(url, 1));
         let mut stream = Stream::connect(&target.address, config).map_err(about)?;
-        stream.write_all(request).map_err(|error| about(error.to_string()))?;
+        stream.write_all(request).map_err(|error| about(Problem::Broken(error)))?;
         let answer = Answer::read(&mut stream, config).map_err(about)?;
         seen.expected.push(answer.expected(config).map_err(about)?);
         seen.closes_unannounced |= !answer.closes && stream.is_closed();
@@ -61,14 +63,14 @@ enum Stream {
 }
 
 impl Stream {
-    fn connect(address: &Address, config: &Config) -> Result<Self, String> {
+    fn connect(address: &Address, config: &Config) -> Result<Self, Problem> {
         let limit = Duration::from_nanos(config.timeout_ns);
         let stream = match address {
             Address::Tcp(address) => TcpStream::connect_timeout(address, limit).map(Self::Tcp),
             Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
         };
-        let stream = stream.map_err(|error| format!("no connection: {error}"))?;
-        stream.limit_reads(limit).map_err(|error| error.to_string())?;
+        let stream = stream.map_err(Problem::Connect)?;
+        stream.limit_reads(limit).map_err(Problem::Broken)?;
         Ok(stream)
     }
 
@@ -119,13 +121,12 @@ struct Answer {
 }
 
 impl Answer {
-    fn read(stream: &mut Stream, config: &Config) -> Result<Self, String> {
+    fn read(stream: &mut Stream, config: &Config) -> Result<Self, Problem> {
         let deadline = Instant::now() + Duration::from_nanos(config.timeout_ns);
         let mut input = Input { bytes: Vec::new(), deadline };
         let to_head = config.method == "HEAD";
         loop {
-            let parsed = parse_head(&input.bytes, to_head)
-                .map_err(|kind| format!("the response is malformed ({})", kind.name()))?;
+            let parsed = parse_head(&input.bytes, to_head).map_err(Problem::Malformed)?;
             let Some(head) = parsed else {
                 input.more(stream)?;
                 continue;
@@ -143,7 +144,7 @@ impl Answer {
     }
 
     /// What this answer makes all others match, unless the command line says something else.
-    fn expected(&self, config: &Config) -> Result<Expected, String> {
+    fn expected(&self, config: &Config) -> Result<Expected, Problem> {
         let expect = &config.expect;
         let accepts = |status: u16| match expect.status {
             Some(asked) => status == asked,
@@ -151,25 +152,18 @@ impl Answer {
         };
         if !accepts(self.status) {
             let wanted = expect.status.map_or("2xx or 3xx".to_owned(), |status| status.to_string());
-            return Err(format!(
-                "status {}, expected {wanted}; --expect-status sets another",
-                self.status
-            ));
+            return Err(Problem::Status { status: self.status, wanted });
         }
         if let Some(asked) = &expect.media_type
             && !media_type(asked.as_bytes()).eq_ignore_ascii_case(&self.media_type)
         {
-            let got = String::from_utf8_lossy(&self.media_type);
-            return Err(format!("media type {got:?}, expected {asked:?} (--expect-type)"));
+            let media_type = String::from_utf8_lossy(&self.media_type).into_owned();
+            return Err(Problem::MediaType { media_type, wanted: asked.clone() });
         }
         if let Some(asked) = &expect.body
             && *asked != self.body
         {
-            return Err(format!(
-                "a body of {} bytes that differs from the {} bytes of --expect-body",
-                self.body.len(),
-                asked.len()
-            ));
+            return Err(Problem::Body { bytes: self.body.len(), wanted: asked.len() });
         }
         Ok(Expected {
             status: self.status,
@@ -192,33 +186,32 @@ struct Input {
 
 impl Input {
     /// Waits for more; an error at the end of the stream.
-    fn more(&mut self, stream: &mut Stream) -> Result<(), String> {
+    fn more(&mut self, stream: &mut Stream) -> Result<(), Problem> {
         let mut buffer = [0; 16 * 1024];
         if Instant::now() >= self.deadline {
-            return Err("no whole response before the timeout".to_owned());
+            return Err(Problem::Timeout);
         }
         match stream.read(&mut buffer) {
-            Ok(0) if self.bytes.is_empty() => Err("closed without a response".to_owned()),
-            Ok(0) => Err("closed inside the response".to_owned()),
+            Ok(0) if self.bytes.is_empty() => Err(Problem::NoResponse),
+            Ok(0) => Err(Problem::Truncated),
             Ok(got) => {
                 self.bytes.extend_from_slice(&buffer[..got]);
                 match self.bytes.len() > MAX_BODY_BYTES {
-                    true => Err(format!("a response of more than {MAX_BODY_BYTES} bytes")),
+                    true => Err(Problem::TooLong(MAX_BODY_BYTES)),
                     false => Ok(()),
                 }
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                Err("no whole response before the timeout".to_owned())
-            }
-            Err(error) => Err(error.to_string()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Problem::Timeout),
+            Err(error) => Err(Problem::Broken(error)),
         }
     }
 
-    fn body(&mut self, stream: &mut Stream, framing: Framing) -> Result<Vec<u8>, String> {
+    fn body(&mut self, stream: &mut Stream, framing: Framing) -> Result<Vec<u8>, Problem> {
         match framing {
             Framing::None => Ok(Vec::new()),
             Framing::Length(length) => {
-                let length = usize::try_from(length).map_err(|error| error.to_string())?;
+                let length =
+                    usize::try_from(length).map_err(|_| Problem::TooLong(MAX_BODY_BYTES))?;
                 while self.bytes.len() < length {
                     self.more(stream)?;
                 }
@@ -228,19 +221,22 @@ impl Input {
             Framing::UntilClose => {
                 let mut buffer = [0; 16 * 1024];
                 loop {
-                    match stream.read(&mut buffer).map_err(|error| error.to_string())? {
+                    match stream.read(&mut buffer).map_err(Problem::Broken)? {
                         0 => return Ok(std::mem::take(&mut self.bytes)),
                         got => self.bytes.extend_from_slice(&buffer[..got]),
                     }
-                    if self.bytes.len() > MAX_BODY_BYTES || Instant::now() >= self.deadline {
-                        return Err("a body without an end".to_owned());
+                    if self.bytes.len() > MAX_BODY_BYTES {
+                        return Err(Problem::TooLong(MAX_BODY_BYTES));
+                    }
+                    if Instant::now() >= self.deadline {
+                        return Err(Problem::Timeout);
                     }
                 }
             }
         }
     }
 
-    fn chunked_body(&mut self, stream: &mut Stream) -> Result<Vec<u8>, String> {
+    fn chunked_body(&mut self, stream: &mut Stream) -> Result<Vec<u8>, Problem> {
         let mut chunked = Chunked::default();
         let mut body = Vec::new();
         let mut taken = 0;
@@ -250,7 +246,7 @@ impl Input {
             match fed {
                 Ok(Some(_)) => return Ok(body),
                 Ok(None) => self.more(stream)?,
-                Err(kind) => return Err(format!("the body is malformed ({})", kind.name())),
+                Err(kind) => return Err(Problem::Malformed(kind)),
             }
         }
     }

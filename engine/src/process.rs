@@ -8,15 +8,18 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Config, Team};
-use crate::engine::{self, share};
+use crate::config::Config;
+use crate::engine;
+use crate::error::{Error, Result};
+use crate::message::{Message, Outcome};
 use crate::plan::Plan;
 use crate::series::Row;
-use crate::worker::{Message, Outcome};
+use crate::shard::{Shard, share};
 use crate::{descriptors, signals};
 
 /// Descriptors for everything but connections.
 const SPARE_DESCRIPTORS: usize = 32;
+const PROCESS: &str = "a process of the run";
 const SIGNAL_POLL: Duration = Duration::from_millis(50);
 
 /// What a child writes to its standard output, a line each.
@@ -28,13 +31,13 @@ enum Line {
 }
 
 /// Connections that one process can have.
-pub fn room(config: &Config) -> usize {
+pub(crate) fn room(config: &Config) -> usize {
     let limit = usize::try_from(descriptors::raise_limit()).unwrap_or(usize::MAX);
     limit.saturating_sub(SPARE_DESCRIPTORS + config.threads).max(1)
 }
 
 /// How the threads of a run are spread over processes: as few as descriptors allow.
-pub fn teams(config: &Config) -> Vec<Team> {
+pub(crate) fn shards(config: &Config) -> Vec<Shard> {
     let processes = config.connections.div_ceil(room(config));
     let total = config.threads.max(processes);
     let mut first = 0;
@@ -42,25 +45,31 @@ pub fn teams(config: &Config) -> Vec<Team> {
         .map(|process| {
             let count = share(total, processes, process);
             first += count;
-            Team { first: first - count, count, total }
+            Shard { first: first - count, count, total }
         })
         .collect()
 }
 
-/// Runs a team as the child that it is: its parent says when to start and reads the lines.
-pub fn run_as_child(config: &Config, plan: &Plan) -> Result<(), String> {
+/// Runs the shard of a child process: the parent says when to start and reads the lines.
+pub(crate) fn run_as_child(config: &Config, plan: &Plan) -> Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes plain numbers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM as usize, 0usize, 0usize, 0usize) };
     let agree = || {
         print_line(&Line::Connected);
         let mut answer = String::new();
-        std::io::stdin().read_line(&mut answer).map_err(|error| error.to_string())?;
-        answer.trim().parse().map_err(|_| format!("{answer:?} is no start time"))
+        std::io::stdin().read_line(&mut answer).map_err(Error::system("stdin"))?;
+        answer
+            .trim()
+            .parse()
+            .map_err(|_| Error::Process(format!("expected a start time, not {answer:?}")))
     };
     engine::run(config, plan, agree, |message| {
         print_line(&match message {
             Message::Row { thread, tick, row } => Line::Row { thread, tick, row },
-            Message::End { thread, outcome } => Line::End { thread, outcome },
+            Message::End { thread, outcome } => {
+                let outcome = outcome.map_err(|error| error.to_string());
+                Line::End { thread, outcome: Box::new(outcome) }
+            }
         });
     })
 }
@@ -69,21 +78,21 @@ fn print_line(line: &Line) {
     println!("{}", serde_json::to_string(line).expect("lines are plain data"));
 }
 
-/// Runs each team in a process of its own; `agree` is asked for the start when all are connected.
-pub fn run(
-    teams: &[Team],
+/// Runs each shard in a process of its own; `agree` is asked for the start when all are connected.
+pub(crate) fn run(
+    shards: &[Shard],
     agree: impl FnOnce() -> u64,
     mut each: impl FnMut(Message),
-) -> Result<(), String> {
+) -> Result<()> {
     let (sender, receiver) = channel();
     let mut children = Children::default();
-    for team in teams {
-        children.start(team, sender.clone())?;
+    for shard in shards {
+        children.start(shard, sender.clone())?;
     }
     drop(sender);
     let mut agree = Some(agree);
-    let mut waiting = teams.len();
-    let mut threads: usize = teams.iter().map(|team| team.count).sum();
+    let mut waiting = shards.len();
+    let mut threads: usize = shards.iter().map(|shard| shard.count).sum();
     while threads > 0 {
         match children.next(&receiver)? {
             Line::Connected => {
@@ -97,6 +106,7 @@ pub fn run(
             Line::Row { thread, tick, row } => each(Message::Row { thread, tick, row }),
             Line::End { thread, outcome } => {
                 threads -= 1;
+                let outcome = Box::new(outcome.map_err(Error::Process));
                 each(Message::End { thread, outcome });
             }
         }
@@ -112,20 +122,20 @@ struct Children {
 }
 
 impl Children {
-    /// Runs this program again, with the same arguments, for one team.
-    fn start(&mut self, team: &Team, lines: Sender<String>) -> Result<(), String> {
-        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    /// Runs this program again, with the same arguments, for one shard.
+    fn start(&mut self, shard: &Shard, lines: Sender<String>) -> Result<()> {
+        let program = std::env::current_exe().map_err(Error::system(PROCESS))?;
         let mut child = Command::new(program)
-            .arg(format!("--team={}/{}/{}", team.first, team.count, team.total))
+            .arg(format!("--shard={}/{}/{}", shard.first, shard.count, shard.total))
             .args(std::env::args_os().skip(1))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             // Signals from a terminal come through this process, once.
             .process_group(0)
             .spawn()
-            .map_err(|error| format!("no further process: {error}"))?;
+            .map_err(Error::system(PROCESS))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("a process without its pipes".to_owned());
+            return Err(Error::Process("a process of the run has no pipes".to_owned()));
         };
         self.running.push((child, input));
         std::thread::spawn(move || {
@@ -139,7 +149,7 @@ impl Children {
     }
 
     /// The next line of any child; passes signals on while it waits.
-    fn next(&mut self, lines: &Receiver<String>) -> Result<Line, String> {
+    fn next(&mut self, lines: &Receiver<String>) -> Result<Line> {
         loop {
             let received = signals::received();
             while self.signals_passed_on < received {
@@ -151,30 +161,31 @@ impl Children {
             }
             match lines.recv_timeout(SIGNAL_POLL) {
                 Ok(line) => {
-                    return serde_json::from_str(&line)
-                        .map_err(|error| format!("a process of the run wrote {line:?}: {error}"));
+                    return serde_json::from_str(&line).map_err(|error| {
+                        Error::Process(format!("a process of the run wrote {line:?}: {error}"))
+                    });
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err("a process of the run ended before its threads".to_owned());
+                    return Err(Error::Process("a process of the run ended early".to_owned()));
                 }
             }
         }
     }
 
-    fn say(&mut self, text: &str) -> Result<(), String> {
+    fn say(&mut self, text: &str) -> Result<()> {
         for (_, input) in &mut self.running {
-            input.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
+            input.write_all(text.as_bytes()).map_err(Error::system(PROCESS))?;
         }
         Ok(())
     }
 
-    fn wait(mut self) -> Result<(), String> {
+    fn wait(mut self) -> Result<()> {
         for (mut child, input) in self.running.drain(..) {
             drop(input);
-            let status = child.wait().map_err(|error| error.to_string())?;
+            let status = child.wait().map_err(Error::system(PROCESS))?;
             if !status.success() {
-                return Err(format!("a process of the run ended with {status}"));
+                return Err(Error::Process(format!("a process of the run ended with {status}")));
             }
         }
         Ok(())

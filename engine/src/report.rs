@@ -21,7 +21,7 @@ use crate::usage::{ThreadUsage, time_wait_sockets};
 
 /// The document of a finished run, or of a slice, which has no preflight of its own;
 /// `preflight_phase` is when the preflight was.
-pub fn of_run(
+pub(crate) fn of_run(
     config: &Config,
     preflight: &Preflight,
     preflight_phase: Option<Phase>,
@@ -71,14 +71,14 @@ pub fn of_run(
 }
 
 /// Adds what the same load on a null server gave.
-pub fn add_calibration(document: &mut Document, null_rate_per_s: f64) {
+pub(crate) fn add_calibration(document: &mut Document, null_rate_per_s: f64) {
     let share = document.rate_per_s / null_rate_per_s.max(1e-9);
     document.calibration = Some(CalibrationPart { null_rate_per_s, share });
     document.limits.extend(Limit::of_calibration(share));
 }
 
 /// The document of a run that its preflight prevented.
-pub fn of_preflight_error(config: &Config, error: String) -> Document {
+pub(crate) fn of_preflight_error(config: &Config, error: String) -> Document {
     Document { preflight_error: Some(error), ..empty(config) }
 }
 
@@ -157,7 +157,7 @@ fn config_part(config: &Config) -> ConfigPart {
     }
 }
 
-pub fn expected_part(preflight: &Preflight) -> ExpectedPart {
+pub(crate) fn expected_part(preflight: &Preflight) -> ExpectedPart {
     let first = &preflight.expected[0];
     let media_type = first.media_type.as_deref().unwrap_or_default();
     ExpectedPart {
@@ -176,7 +176,7 @@ fn preflights(processes: usize) -> usize {
 }
 
 /// Every class by name, also those that did not occur.
-pub fn classes(tally: &Tally) -> BTreeMap<String, u64> {
+pub(crate) fn classes(tally: &Tally) -> BTreeMap<String, u64> {
     Class::ALL.iter().map(|class| (class.name().to_owned(), tally.count(*class))).collect()
 }
 
@@ -195,17 +195,17 @@ fn connections_part(config: &Config, run: &Run) -> ConnectionsPart {
     let squares: f64 = responses.iter().map(|count| (*count as f64).powi(2)).sum();
     ConnectionsPart {
         asked: config.connections,
-        established: run.links.established,
+        established: run.stats.established,
         served: responses.iter().filter(|count| **count > 0).count() as u64,
-        opened: run.links.opened,
+        opened: run.stats.opened,
         responses_min: responses.iter().copied().min().unwrap_or(0),
         responses_max: responses.iter().copied().max().unwrap_or(0),
         jain_fairness: (sum > 0.0).then(|| sum * sum / (responses.len() as f64 * squares)),
-        closed_by_server: run.links.closed_by_server,
-        closed_by_client: run.links.closed_by_client,
-        failed_without_request: run.links.failed_without_request,
-        unsolicited_idle: run.links.unsolicited_idle,
-        stale_reuse: run.links.stale_reuse,
+        closed_by_server: run.stats.closed_by_server,
+        closed_by_client: run.stats.closed_by_client,
+        failed_without_request: run.stats.failed_without_request,
+        unsolicited_idle: run.stats.unsolicited_idle,
+        stale_reuse: run.stats.stale_reuse,
         time_wait: time_wait_sockets(),
     }
 }
@@ -280,7 +280,7 @@ fn readings(config: &Config, run: &Run, document: &Document) -> Readings {
     }
 }
 
-pub fn series_row(row: &Row) -> SeriesRow {
+pub(crate) fn series_row(row: &Row) -> SeriesRow {
     SeriesRow {
         at_s: row.at_ns as f64 / 1e9,
         sent: row.sent,
@@ -293,7 +293,7 @@ pub fn series_row(row: &Row) -> SeriesRow {
     }
 }
 
-pub fn seconds(ns: u64) -> f64 {
+pub(crate) fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 

@@ -7,7 +7,7 @@ use crate::target::Target;
 
 /// Requests to every URL in rotation, laid out so that any run of them is one slice.
 #[derive(Clone, Debug)]
-pub struct RequestBook {
+pub(crate) struct RequestBook {
     bytes: Vec<u8>,
     /// Where each request starts, and where the last one ends.
     starts: Vec<usize>,
@@ -15,7 +15,7 @@ pub struct RequestBook {
 }
 
 impl RequestBook {
-    pub fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         let urls = config.targets.len();
         let mut book = Self { bytes: Vec::new(), starts: vec![0], urls };
         for n in 0..urls + config.pipeline - 1 {
@@ -25,16 +25,16 @@ impl RequestBook {
         book
     }
 
-    pub fn urls(&self) -> usize {
+    pub(crate) fn urls(&self) -> usize {
         self.urls
     }
 
     /// Where `count` requests lie that begin with the one to `url`.
-    pub fn range(&self, url: usize, count: usize) -> Range<usize> {
+    pub(crate) fn range(&self, url: usize, count: usize) -> Range<usize> {
         self.starts[url]..self.starts[url + count]
     }
 
-    pub fn bytes(&self, range: Range<usize>) -> &[u8] {
+    pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.bytes[range]
     }
 }

@@ -1,52 +1,13 @@
 //! The general response parser: any split of the bytes, no syscall, nothing remembered but state.
 
-use std::mem::MaybeUninit;
-
 use crate::chunked::Chunked;
 use crate::classes::MalformedKind;
 use crate::expected::{Comparison, Expected};
-
-/// A head longer than this is malformed.
-pub const MAX_HEAD_BYTES: usize = 64 * 1024;
-/// A head with more header lines than this is malformed.
-pub const MAX_HEADERS: usize = 256;
-
-/// How the end of a body is found (RFC 9112, section 6.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
-    None,
-    Length(u64),
-    Chunked,
-    UntilClose,
-}
-
-impl Framing {
-    /// As the outputs name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Length(_) => "length",
-            Self::Chunked => "chunked",
-            Self::UntilClose => "until_close",
-        }
-    }
-}
-
-/// What a response head says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head<'b> {
-    pub status: u16,
-    pub framing: Framing,
-    /// The connection ends with this response.
-    pub closes: bool,
-    /// Media type without its parameters; empty when absent.
-    pub media_type: &'b [u8],
-    pub bytes: usize,
-}
+use crate::head::{Framing, Head, MAX_HEAD_BYTES, parse_head};
 
 /// One whole response, compared with what was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     pub status: u16,
     pub closes: bool,
     pub comparison: Comparison,
@@ -54,7 +15,7 @@ pub struct Answer {
 
 /// What feeding bytes led to; `used` counts the bytes that belong to this response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub(crate) enum Progress {
     More,
     Done { answer: Answer, used: usize },
     Malformed(MalformedKind),
@@ -70,7 +31,7 @@ enum State {
 
 /// Parser of one response after another on one connection.
 #[derive(Debug)]
-pub struct Parser {
+pub(crate) struct Parser {
     state: State,
     /// Bytes of a head that came in pieces.
     head: Vec<u8>,
@@ -95,22 +56,22 @@ impl Default for Parser {
 
 impl Parser {
     /// True when no byte of a response is held.
-    pub fn is_fresh(&self) -> bool {
+    pub(crate) fn is_fresh(&self) -> bool {
         matches!(self.state, State::Head) && self.head.is_empty()
     }
 
-    pub fn is_in_body(&self) -> bool {
+    pub(crate) fn is_in_body(&self) -> bool {
         !matches!(self.state, State::Head)
     }
 
     /// Forgets everything, for a new connection.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.state = State::Head;
         self.head.clear();
     }
 
     /// Takes `input`, which may hold less or more than one response.
-    pub fn feed(&mut self, input: &[u8], expected: &Expected) -> Progress {
+    pub(crate) fn feed(&mut self, input: &[u8], expected: &Expected) -> Progress {
         let mut at = 0;
         while matches!(self.state, State::Head) {
             match self.feed_head(&input[at..], expected) {
@@ -123,7 +84,7 @@ impl Parser {
     }
 
     /// The connection ended: the whole answer where the body lasts until then.
-    pub fn end_of_stream(&mut self, expected: &Expected) -> Option<Answer> {
+    pub(crate) fn end_of_stream(&mut self, expected: &Expected) -> Option<Answer> {
         matches!(self.state, State::UntilClose).then(|| self.finish(expected))
     }
 
@@ -215,140 +176,4 @@ impl Parser {
         let comparison = self.comparison.or(length);
         Answer { status: self.status, closes: self.closes, comparison }
     }
-}
-
-/// Parses a head from the start of `input`: `None` when it is not all there yet.
-pub fn parse_head(input: &[u8], to_head_request: bool) -> Result<Option<Head<'_>>, MalformedKind> {
-    let input = &input[..input.len().min(MAX_HEAD_BYTES)];
-    let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
-    let mut response = httparse::Response::new(&mut []);
-    let mut config = httparse::ParserConfig::default();
-    config.allow_obsolete_multiline_headers_in_responses(true);
-    let parsed = config.parse_response_with_uninit_headers(&mut response, input, &mut headers);
-    let bytes = match parsed {
-        Ok(httparse::Status::Complete(bytes)) => bytes,
-        Ok(httparse::Status::Partial) if input.len() == MAX_HEAD_BYTES => {
-            return Err(MalformedKind::HeadTooLong);
-        }
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(error) => return Err(kind_of(error)),
-    };
-    let status = response.code.unwrap_or(0);
-    if !(100..1000).contains(&status) {
-        return Err(MalformedKind::StatusLine);
-    }
-    let fields = Fields::read(response.headers)?;
-    let old = response.version == Some(0);
-    let framing = fields.framing(status, old, to_head_request)?;
-    let closes = framing == Framing::UntilClose
-        || fields.close
-        || (old && !fields.keep_alive)
-        || status == 101;
-    Ok(Some(Head { status, framing, closes, media_type: fields.media_type, bytes }))
-}
-
-fn kind_of(error: httparse::Error) -> MalformedKind {
-    match error {
-        httparse::Error::HeaderName => MalformedKind::HeaderName,
-        httparse::Error::HeaderValue => MalformedKind::HeaderValue,
-        httparse::Error::NewLine => MalformedKind::LineEnd,
-        httparse::Error::TooManyHeaders => MalformedKind::TooManyHeaders,
-        _ => MalformedKind::StatusLine,
-    }
-}
-
-/// The header fields that decide the framing and the comparison.
-#[derive(Default)]
-struct Fields<'b> {
-    length: Option<u64>,
-    encoding: Option<Encoding>,
-    close: bool,
-    keep_alive: bool,
-    media_type: &'b [u8],
-}
-
-#[derive(PartialEq)]
-enum Encoding {
-    Chunked,
-    Other,
-}
-
-impl<'b> Fields<'b> {
-    fn read(headers: &[httparse::Header<'b>]) -> Result<Self, MalformedKind> {
-        let mut fields = Self::default();
-        for header in headers {
-            if header.name.eq_ignore_ascii_case("content-length") {
-                fields.add_length(header.value)?;
-            } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
-                fields.add_encoding(header.value)?;
-            } else if header.name.eq_ignore_ascii_case("connection") {
-                fields.close |= has_token(header.value, b"close");
-                fields.keep_alive |= has_token(header.value, b"keep-alive");
-            } else if header.name.eq_ignore_ascii_case("content-type") {
-                fields.media_type = media_type(header.value);
-            }
-        }
-        Ok(fields)
-    }
-
-    /// Equal values may be repeated, in one line or several (RFC 9110, section 8.6).
-    fn add_length(&mut self, value: &[u8]) -> Result<(), MalformedKind> {
-        for part in value.split(|&byte| byte == b',') {
-            let digits = part.trim_ascii();
-            if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-                return Err(MalformedKind::BadLength);
-            }
-            let text = std::str::from_utf8(digits).map_err(|_| MalformedKind::BadLength)?;
-            let length = text.parse().map_err(|_| MalformedKind::BadLength)?;
-            if self.length.replace(length).is_some_and(|other| other != length) {
-                return Err(MalformedKind::LengthConflict);
-            }
-        }
-        Ok(())
-    }
-
-    fn add_encoding(&mut self, value: &[u8]) -> Result<(), MalformedKind> {
-        for part in value.split(|&byte| byte == b',') {
-            if self.encoding == Some(Encoding::Chunked) {
-                return Err(MalformedKind::BadEncoding);
-            }
-            self.encoding = Some(match part.trim_ascii().eq_ignore_ascii_case(b"chunked") {
-                true => Encoding::Chunked,
-                false => Encoding::Other,
-            });
-        }
-        Ok(())
-    }
-
-    fn framing(
-        &self,
-        status: u16,
-        old: bool,
-        to_head_request: bool,
-    ) -> Result<Framing, MalformedKind> {
-        if self.encoding.is_some() && self.length.is_some() {
-            return Err(MalformedKind::LengthAndEncoding);
-        }
-        if self.encoding.is_some() && old {
-            return Err(MalformedKind::BadEncoding);
-        }
-        if to_head_request || status < 200 || status == 204 || status == 304 {
-            return Ok(Framing::None);
-        }
-        Ok(match (&self.encoding, self.length) {
-            (Some(Encoding::Chunked), _) => Framing::Chunked,
-            (Some(Encoding::Other), _) => Framing::UntilClose,
-            (None, Some(length)) => Framing::Length(length),
-            (None, None) => Framing::UntilClose,
-        })
-    }
-}
-
-fn has_token(value: &[u8], token: &[u8]) -> bool {
-    value.split(|&byte| byte == b',').any(|part| part.trim_ascii().eq_ignore_ascii_case(token))
-}
-
-/// The media type of a Content-Type value, without its parameters.
-pub fn media_type(value: &[u8]) -> &[u8] {
-    value.split(|&byte| byte == b';').next().unwrap_or_default().trim_ascii()
 }

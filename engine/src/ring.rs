@@ -8,10 +8,11 @@ use io_uring::squeue::{self, Flags};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 
+use crate::batching::Batching;
 use crate::buffers::Buffers;
-use crate::driver::patience::Patience;
+use crate::error::{Error, Result};
 
-pub struct Ring {
+pub(crate) struct Ring {
     // Dropped before the buffers that it uses.
     ring: IoUring,
     buffers: Buffers,
@@ -23,7 +24,7 @@ pub struct Ring {
 
 /// What an operation was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tag {
+pub(crate) struct Tag {
     pub slot: u32,
     /// Tells the connections apart that use a slot one after another.
     pub generation: u32,
@@ -31,14 +32,14 @@ pub struct Tag {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub(crate) enum What {
     Receive,
     Send,
     Writable,
 }
 
 /// Generations count modulo this.
-pub const GENERATIONS: u32 = 1 << 30;
+pub(crate) const GENERATIONS: u32 = 1 << 30;
 
 impl Tag {
     fn to_bits(self) -> u64 {
@@ -53,7 +54,7 @@ impl Tag {
 
 /// An operation that completed, or went on.
 #[derive(Clone, Copy, Debug)]
-pub struct Completion {
+pub(crate) struct Completion {
     pub tag: Tag,
     /// What the call would have returned; an error number where it failed.
     pub result: Result<u32, i32>,
@@ -67,57 +68,58 @@ pub struct Completion {
 impl Ring {
     /// A ring with room for `entries` operations a turn, and `count` buffers, both powers of two.
     /// An error where the kernel does not allow it, or is older than Linux 6.1.
-    pub fn new(entries: u32, count: u16, bytes_each: usize) -> io::Result<Self> {
+    pub(crate) fn new(entries: u32, count: u16, bytes_each: usize) -> io::Result<Self> {
         let ring = IoUring::builder()
             .setup_r_disabled()
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_submit_all()
             .build(entries)?;
-        let buffers = Buffers::register(&ring, count, bytes_each)?;
+        // SAFETY: both move into one struct, which drops the ring first.
+        let buffers = unsafe { Buffers::register(&ring, count, bytes_each) }?;
         let gathers = ring.params().is_feature_min_timeout();
         Ok(Self { ring, buffers, turn: 1, gathers })
     }
 
     /// From now on the ring is for the calling thread alone.
-    pub fn enable(&self) -> Result<(), String> {
-        self.ring.submitter().register_enable_rings().map_err(failed)
+    pub(crate) fn enable(&self) -> Result<()> {
+        self.ring.submitter().register_enable_rings().map_err(Error::system("io_uring"))
     }
 
-    pub fn turn(&self) -> u64 {
+    pub(crate) fn turn(&self) -> u64 {
         self.turn
     }
 
-    /// What the operation points to must stay there until it is complete.
+    /// Queues an operation, for the next [`Ring::submit`] to hand over.
+    ///
+    /// # Safety
+    ///
+    /// What the operation points to must stay there, unchanged, until the operation is complete or
+    /// the ring is dropped.
     #[inline]
-    pub fn queue(&mut self, tag: Tag, entry: squeue::Entry) -> Result<(), String> {
+    pub(crate) unsafe fn queue(&mut self, tag: Tag, entry: squeue::Entry) -> Result<()> {
         let entry = entry.user_data(tag.to_bits());
         // SAFETY: the caller keeps what the operation points to.
         while unsafe { self.ring.submission().push(&entry) }.is_err() {
-            self.ring.submit().map_err(failed)?;
+            self.ring.submit().map_err(Error::system("io_uring"))?;
         }
         Ok(())
     }
 
-    /// Hands the queued operations over and waits for completions, with `patience` where the
+    /// Hands the queued operations over and waits for completions, with `batching` where the
     /// kernel has it (Linux 6.12), from `now_ns` until `wake_ns`; true when all were taken, which
     /// is a new turn.
     #[inline]
-    pub fn submit(
-        &mut self,
-        now_ns: u64,
-        wake_ns: u64,
-        patience: Patience,
-    ) -> Result<bool, String> {
-        let patience = if self.gathers { patience } else { Patience::NONE };
+    pub(crate) fn submit(&mut self, now_ns: u64, wake_ns: u64, batching: Batching) -> Result<bool> {
+        let batching = if self.gathers { batching } else { Batching::NONE };
         let left_ns = wake_ns.saturating_sub(now_ns);
         let (seconds, rest_ns) = (left_ns / 1_000_000_000, left_ns % 1_000_000_000);
         let left = Timespec::new().sec(seconds).nsec(rest_ns as u32);
-        let args = SubmitArgs::new().timespec(&left).min_wait_usec(patience.gather_us);
-        if let Err(error) = self.ring.submitter().submit_with_args(patience.completions, &args) {
+        let args = SubmitArgs::new().timespec(&left).min_wait_usec(batching.gather_us);
+        if let Err(error) = self.ring.submitter().submit_with_args(batching.completions, &args) {
             match error.raw_os_error() {
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {}
-                _ => return Err(failed(error)),
+                _ => return Err(Error::System { what: "io_uring", source: error }),
             }
         }
         let all = self.ring.submission().is_empty();
@@ -127,7 +129,7 @@ impl Ring {
 
     /// Moves what has completed to `completed`.
     #[inline]
-    pub fn take(&mut self, completed: &mut Vec<Completion>) {
+    pub(crate) fn take(&mut self, completed: &mut Vec<Completion>) {
         completed.extend(self.ring.completion().map(|entry| Completion {
             tag: Tag::of_bits(entry.user_data()),
             result: u32::try_from(entry.result()).map_err(|_| -entry.result()),
@@ -139,7 +141,7 @@ impl Ring {
 
     /// What was received; nothing at the end of the stream.
     #[inline]
-    pub fn received(&self, completion: &Completion) -> &[u8] {
+    pub(crate) fn received(&self, completion: &Completion) -> &[u8] {
         match (completion.result, completion.buffer) {
             (Ok(bytes), Some(buffer)) => self.buffers.filled(buffer, bytes as usize),
             _ => &[],
@@ -148,7 +150,7 @@ impl Ring {
 
     /// Lets what was received go.
     #[inline]
-    pub fn give_back(&mut self, completion: &Completion) {
+    pub(crate) fn give_back(&mut self, completion: &Completion) {
         if let Some(buffer) = completion.buffer {
             self.buffers.give_back(buffer);
         }
@@ -156,25 +158,21 @@ impl Ring {
 }
 
 /// Receives into the ring's buffers until it fails, the stream ends or the buffers are out.
-pub fn receive(fd: RawFd) -> squeue::Entry {
+pub(crate) fn receive(fd: RawFd) -> squeue::Entry {
     opcode::RecvMulti::new(Fd(fd), 0).build()
 }
 
 /// Sends what the socket takes at once; completes without a word where that is everything.
 #[inline]
-pub fn send(fd: RawFd, bytes: &[u8]) -> squeue::Entry {
+pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> squeue::Entry {
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL;
     let send = opcode::Send::new(Fd(fd), bytes.as_ptr(), bytes.len() as u32).flags(flags);
     send.build().flags(Flags::SKIP_SUCCESS)
 }
 
 /// Completes when the socket takes bytes, or failed.
-pub fn writable(fd: RawFd) -> squeue::Entry {
+pub(crate) fn writable(fd: RawFd) -> squeue::Entry {
     opcode::PollAdd::new(Fd(fd), libc::POLLOUT as u32).build()
-}
-
-fn failed(error: io::Error) -> String {
-    format!("io_uring failed: {error}")
 }
 
 #[cfg(test)]

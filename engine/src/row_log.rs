@@ -3,12 +3,13 @@
 use std::sync::mpsc::Sender;
 
 use crate::clock;
+use crate::error::{Error, Result};
+use crate::message::Message;
 use crate::series::Row;
 use crate::session::{Session, Window};
-use crate::worker::Message;
 
 /// Sends a row when an interval is over.
-pub struct RowLog {
+pub(crate) struct RowLog {
     window: Window,
     interval_ns: u64,
     tick: i64,
@@ -19,7 +20,7 @@ pub struct RowLog {
 }
 
 impl RowLog {
-    pub fn new(window: Window, interval_ns: u64) -> Self {
+    pub(crate) fn new(window: Window, interval_ns: u64) -> Self {
         let warmup_ns = window.measure_ns - window.load_ns;
         let rows = warmup_ns.div_ceil(interval_ns);
         let before = Row { cpu_ns: clock::thread_cpu_ns(), ..Row::default() };
@@ -40,13 +41,13 @@ impl RowLog {
         self.window.measure_ns.saturating_add_signed(tick * self.interval_ns as i64)
     }
 
-    pub fn send(
+    pub(crate) fn send(
         &mut self,
         session: &Session,
         thread: usize,
         rows: &Sender<Message>,
         now_ns: u64,
-    ) -> Result<(), String> {
+    ) -> Result<()> {
         let cpu_ns = clock::thread_cpu_ns();
         if self.tick > 0 && !self.measured {
             self.measured = true;
@@ -57,7 +58,7 @@ impl RowLog {
         let row = totals.since(&self.before, end_ns as i64 - self.window.measure_ns as i64);
         self.before = totals;
         let message = Message::Row { thread, tick: self.tick, row: Box::new(row) };
-        rows.send(message).map_err(|_| "the collector is gone".to_owned())?;
+        rows.send(message).map_err(|_| Error::Thread)?;
         self.tick += 1;
         while self.end_of(self.tick) <= now_ns {
             self.tick += 1;

@@ -1,25 +1,21 @@
-//! A whole run: the threads of this process, or of several, added up.
+//! What a run or a slice gave, over all of its threads.
 
 use crate::backend::Backend;
-use crate::clock;
-use crate::config::Config;
-use crate::engine::{self, soon_ns};
-use crate::gathering::Gathering;
-use crate::links::Links;
+use crate::connection_stats::ConnectionStats;
+use crate::message::Outcome;
 use crate::phase::Phase;
-use crate::plan::Plan;
-use crate::process;
 use crate::series::Row;
+use crate::session::Window;
 use crate::tally::Tally;
-use crate::usage::{MachineTicks, ThreadUsage};
+use crate::usage::ThreadUsage;
 
 /// What a run gave, over all threads.
-pub struct Run {
+pub(crate) struct Run {
     pub backend: Option<Backend>,
     pub processes: usize,
     /// Before the measured window, and inside it.
     pub tallies: [Tally; 2],
-    pub links: Links,
+    pub stats: ConnectionStats,
     /// Measured responses of each connection slot.
     pub responses: Vec<u64>,
     pub backlog_peak: Option<u64>,
@@ -31,29 +27,100 @@ pub struct Run {
     pub phases: Vec<Phase>,
 }
 
-/// Loads as the plan says; `each_row` sees every interval as soon as it is whole.
-pub fn run(config: &Config, plan: &Plan, each_row: impl FnMut(&Row)) -> Result<Run, String> {
-    let teams = process::teams(config);
-    let total = teams.iter().map(|team| team.count).sum();
-    let mut gathering = Gathering::new(total, each_row);
-    let mut ticks = MachineTicks::default();
-    let mut load_ns = 0;
-    let connect_ns = clock::now_ns();
-    let mut agree = || {
-        ticks = MachineTicks::read();
-        load_ns = soon_ns();
-        load_ns
-    };
-    match &teams[..] {
-        [_] => engine::run(config, plan, || Ok(agree()), |message| gathering.take(message))?,
-        teams => process::run(teams, agree, |message| gathering.take(message))?,
+impl Run {
+    /// The sum of the threads; the first phase began at `connect_ns`.
+    pub(crate) fn add_up(outcomes: Vec<Outcome>, connect_ns: u64, window: Window) -> Self {
+        let latest =
+            |of: fn(&Outcome) -> u64| outcomes.iter().map(of).max().unwrap_or(window.end_ns);
+        let ended_ns = latest(|outcome| outcome.ended_ns);
+        // A signal may have ended the load before its time.
+        let stopped_ns = latest(|outcome| outcome.stopped_ns);
+        let load_ns = window.load_ns.min(stopped_ns);
+        let measure_ns = window.measure_ns.min(stopped_ns);
+        let phase = |name, start_ns, end_ns| Phase { name, start_ns, end_ns };
+        let mut run = Self {
+            backend: outcomes.first().map(|outcome| outcome.backend),
+            processes: 1,
+            tallies: Default::default(),
+            stats: ConnectionStats::default(),
+            responses: Vec::new(),
+            backlog_peak: None,
+            usage: Vec::new(),
+            steal_share: 0.0,
+            elapsed_ns: stopped_ns - measure_ns,
+            rows: Vec::new(),
+            phases: vec![
+                phase("connect", connect_ns, load_ns),
+                phase("warmup", load_ns, measure_ns),
+                phase("measure", measure_ns, stopped_ns),
+                phase("drain", stopped_ns, ended_ns),
+            ],
+        };
+        for outcome in outcomes {
+            for (sum, part) in run.tallies.iter_mut().zip(&outcome.tallies) {
+                sum.merge(part);
+            }
+            run.stats.merge(&outcome.stats);
+            run.responses.extend(outcome.responses);
+            run.backlog_peak = match (run.backlog_peak, outcome.backlog_peak) {
+                (Some(sum), Some(part)) => Some(sum + part),
+                (sum, part) => sum.or(part),
+            };
+            let [first, end, last] = outcome.usage;
+            run.usage.push([end.since(&first), last.since(&first)]);
+        }
+        run
     }
-    let steal_share = MachineTicks::read().steal_share_since(&ticks);
-    let window = engine::window(config, load_ns);
-    let mut run = gathering.add_up(connect_ns, window)?;
-    run.processes = teams.len();
-    run.steal_share = steal_share;
-    let ended_ns = run.phases.last().map_or(connect_ns, |phase| phase.end_ns);
-    run.phases.push(Phase { name: "close", start_ns: ended_ns, end_ns: clock::now_ns() });
-    Ok(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Window = Window { load_ns: 100, measure_ns: 200, end_ns: 1000 };
+
+    fn outcome(stopped_ns: u64, ended_ns: u64, peak: u64) -> Outcome {
+        Outcome {
+            backend: Backend::Epoll,
+            tallies: Default::default(),
+            stats: ConnectionStats { opened: 2, ..ConnectionStats::default() },
+            responses: vec![3, 4],
+            backlog_peak: Some(peak),
+            usage: [200, 1000, 1100].map(|at_ns| ThreadUsage { at_ns, ..Default::default() }),
+            stopped_ns,
+            ended_ns,
+        }
+    }
+
+    fn phases(run: &Run) -> Vec<(&str, u64, u64)> {
+        run.phases.iter().map(|phase| (phase.name, phase.start_ns, phase.end_ns)).collect()
+    }
+
+    #[test]
+    fn threads_add_up_and_the_last_of_them_ends_the_phases() {
+        let run = Run::add_up(vec![outcome(1000, 1100, 5), outcome(1000, 1300, 7)], 50, WINDOW);
+        assert_eq!((run.stats.opened, run.responses.clone()), (4, vec![3, 4, 3, 4]));
+        assert_eq!((run.backlog_peak, run.elapsed_ns), (Some(12), 800));
+        let wanted = [
+            ("connect", 50, 100),
+            ("warmup", 100, 200),
+            ("measure", 200, 1000),
+            ("drain", 1000, 1300),
+        ];
+        assert_eq!(phases(&run), wanted);
+        assert_eq!(run.usage[0].map(|usage| usage.at_ns), [800, 900], "window, and with the drain");
+    }
+
+    #[test]
+    fn a_signal_in_the_warm_up_leaves_no_time_measured() {
+        let run = Run::add_up(vec![outcome(150, 160, 0)], 50, WINDOW);
+        assert_eq!(run.elapsed_ns, 0);
+        let wanted = [
+            ("connect", 50, 100),
+            ("warmup", 100, 150),
+            ("measure", 150, 150),
+            ("drain", 150, 160),
+        ];
+        assert_eq!(phases(&run), wanted);
+    }
 }

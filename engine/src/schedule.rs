@@ -4,7 +4,7 @@ use serde::Serialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Arrival {
+pub(crate) enum Arrival {
     Constant,
     Poisson,
 }
@@ -15,7 +15,7 @@ pub enum Arrival {
 /// T-th. Poisson: each thread has its own seeded process of rate / T, and independent Poisson
 /// processes add up to one of the summed rate.
 #[derive(Clone, Debug)]
-pub struct Arrivals {
+pub(crate) struct Arrivals {
     start_ns: u64,
     arrival: Arrival,
     /// Arrivals in 1000 s over all threads.
@@ -28,7 +28,13 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    pub fn new(arrival: Arrival, rate_per_s: f64, seed: u64, thread: u64, threads: u64) -> Self {
+    pub(crate) fn new(
+        arrival: Arrival,
+        rate_per_s: f64,
+        seed: u64,
+        thread: u64,
+        threads: u64,
+    ) -> Self {
         let mut random = SplitMix64(seed);
         for _ in 0..=thread {
             random = SplitMix64(random.next());
@@ -47,29 +53,29 @@ impl Arrivals {
         arrivals
     }
 
-    pub fn start(&mut self, start_ns: u64) {
+    pub(crate) fn start(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
     }
 
     /// Begins anew, with other random numbers than so far.
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.count = 0;
         self.elapsed_ns = 0.0;
         self.draw();
     }
 
     /// When the next request is wanted.
-    pub fn next_ns(&self) -> u64 {
+    pub(crate) fn next_ns(&self) -> u64 {
         self.start_ns + self.offset_ns()
     }
 
     /// Arrivals passed so far.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
     /// Goes on to the arrival after this one.
-    pub fn pass(&mut self) {
+    pub(crate) fn pass(&mut self) {
         self.count += 1;
         self.draw();
     }
@@ -134,6 +140,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes under Miri")]
     fn poisson_arrivals_have_exponential_gaps() {
         let mut arrivals = Arrivals::new(Arrival::Poisson, 1000.0, 7, 0, 1);
         let times = times(&mut arrivals, 100_000);

@@ -10,7 +10,7 @@ use crate::tally::Tally;
 
 /// What happened in one interval; counts are of the interval, `open_connections` of its end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Row {
+pub(crate) struct Row {
     /// End of the interval, nanoseconds from the start of measuring; negative in the warm-up.
     pub at_ns: i64,
     pub sent: u64,
@@ -27,7 +27,7 @@ pub struct Row {
 
 impl Row {
     /// Totals of a session so far, in its warm-up or in its measured part.
-    pub fn totals(session: &Session, measured: bool, cpu_ns: u64) -> Self {
+    pub(crate) fn totals(session: &Session, measured: bool, cpu_ns: u64) -> Self {
         let tally: &Tally = &session.tallies[usize::from(measured)];
         Self {
             at_ns: 0,
@@ -45,7 +45,7 @@ impl Row {
     }
 
     /// The interval that ends here and began at the totals `before`.
-    pub fn since(&self, before: &Self, at_ns: i64) -> Self {
+    pub(crate) fn since(&self, before: &Self, at_ns: i64) -> Self {
         let mut row = self.clone();
         row.at_ns = at_ns;
         row.combine(before, u64::wrapping_sub);
@@ -54,7 +54,7 @@ impl Row {
     }
 
     /// Adds another thread's part of the same interval.
-    pub fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.at_ns = self.at_ns.max(other.at_ns);
         self.combine(other, u64::wrapping_add);
     }
@@ -78,20 +78,20 @@ impl Row {
         }
     }
 
-    pub fn count(&self, class: Class) -> u64 {
+    pub(crate) fn count(&self, class: Class) -> u64 {
         self.classes[class as usize]
     }
 
     /// Requests that ended in any class but ok.
-    pub fn errors(&self) -> u64 {
+    pub(crate) fn errors(&self) -> u64 {
         self.classes.iter().sum::<u64>() - self.count(Class::Ok)
     }
 
-    pub fn service_us_mean(&self) -> Option<f64> {
+    pub(crate) fn service_us_mean(&self) -> Option<f64> {
         mean_us(self.service_sum_ns, self.service_count)
     }
 
-    pub fn lag_us_mean(&self) -> Option<f64> {
+    pub(crate) fn lag_us_mean(&self) -> Option<f64> {
         mean_us(self.lag_sum_ns, self.lag_count)
     }
 }
@@ -102,30 +102,30 @@ fn mean_us(sum_ns: u64, count: u64) -> Option<f64> {
 
 /// Adds the rows of several threads up, and gives each interval out once all have sent theirs.
 #[derive(Debug)]
-pub struct Collector {
+pub(crate) struct Collector {
     pending: BTreeMap<i64, Row>,
     /// The last interval of each thread.
     latest: Vec<i64>,
 }
 
 impl Collector {
-    pub fn new(threads: usize) -> Self {
+    pub(crate) fn new(threads: usize) -> Self {
         Self { pending: BTreeMap::new(), latest: vec![i64::MIN; threads] }
     }
 
     /// Takes one thread's row of interval `tick`.
-    pub fn add(&mut self, thread: usize, tick: i64, row: &Row) {
+    pub(crate) fn add(&mut self, thread: usize, tick: i64, row: &Row) {
         self.pending.entry(tick).or_default().add(row);
         self.latest[thread] = tick;
     }
 
     /// A thread sends no more.
-    pub fn end(&mut self, thread: usize) {
+    pub(crate) fn end(&mut self, thread: usize) {
         self.latest[thread] = i64::MAX;
     }
 
     /// The next interval that is whole.
-    pub fn pop(&mut self) -> Option<Row> {
+    pub(crate) fn pop(&mut self) -> Option<Row> {
         let whole = self.latest.iter().min().copied()?;
         let (tick, _) = self.pending.first_key_value()?;
         if *tick > whole {

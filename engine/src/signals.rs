@@ -1,7 +1,10 @@
 //! SIGINT and SIGTERM end a run early: the first stops the load, the second the wait for answers.
 
+use std::io;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+use crate::error::{Error, Result};
 
 static RECEIVED: AtomicU32 = AtomicU32::new(0);
 /// An eventfd that each signal is written to; -1 where none was asked for.
@@ -23,7 +26,7 @@ extern "C" fn note(_signal: libc::c_int) {
 }
 
 /// Counts the two signals from now on.
-pub fn install() {
+pub(crate) fn install() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         // SAFETY: the handler only adds to an atomic and writes to a descriptor, and zeroes are a
         // valid sigaction.
@@ -36,11 +39,11 @@ pub fn install() {
 }
 
 /// A descriptor that can be read once a signal has come, for as long as the process lives.
-pub fn event() -> Result<RawFd, String> {
+pub(crate) fn event() -> Result<RawFd> {
     // SAFETY: no pointers are passed.
     let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
     if fd < 0 {
-        return Err(format!("eventfd failed: {}", std::io::Error::last_os_error()));
+        return Err(Error::system("eventfd")(io::Error::last_os_error()));
     }
     EVENT.store(fd, Ordering::Relaxed);
     if received() > 0 {
@@ -50,6 +53,6 @@ pub fn event() -> Result<RawFd, String> {
 }
 
 #[inline]
-pub fn received() -> u32 {
+pub(crate) fn received() -> u32 {
     RECEIVED.load(Ordering::Relaxed)
 }

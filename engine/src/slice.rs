@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// How often a thread that waits for others looks for them.
-pub const AGREE_POLL_NS: u64 = 250_000;
+pub(crate) const AGREE_POLL_NS: u64 = 250_000;
 
 /// What the threads are asked to do, and when they do it.
-pub struct Slice {
+pub(crate) struct Slice {
     pub duration_ns: u64,
     /// What is left out before the measured part, at least: a time, and requests of all threads.
     pub discard_ns: u64,
@@ -23,14 +23,14 @@ pub struct Slice {
 
 impl Slice {
     /// Lets the other threads of a slice go on without one that failed.
-    pub fn give_up(&self, now_ns: u64) {
+    pub(crate) fn give_up(&self, now_ns: u64) {
         self.load.set(now_ns);
         self.measure.set(now_ns);
     }
 }
 
 /// A moment that comes once every thread has arrived at it.
-pub struct Moment {
+pub(crate) struct Moment {
     waiting: AtomicUsize,
     /// From the last arrival to the moment, so that all threads see it before.
     lead_ns: u64,
@@ -39,13 +39,13 @@ pub struct Moment {
 }
 
 impl Moment {
-    pub fn new(threads: usize) -> Self {
+    pub(crate) fn new(threads: usize) -> Self {
         let lead_ns = if threads > 1 { 2 * AGREE_POLL_NS } else { 0 };
         Self { waiting: AtomicUsize::new(threads), lead_ns, at_ns: AtomicU64::new(0) }
     }
 
     /// Called once by each thread.
-    pub fn arrive(&self, now_ns: u64) {
+    pub(crate) fn arrive(&self, now_ns: u64) {
         if self.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.set(now_ns + self.lead_ns);
         }
@@ -53,7 +53,7 @@ impl Moment {
 
     /// When it is, once that is known.
     #[inline]
-    pub fn agreed_ns(&self) -> Option<u64> {
+    pub(crate) fn agreed_ns(&self) -> Option<u64> {
         match self.at_ns.load(Ordering::Acquire) {
             0 => None,
             at_ns => Some(at_ns),

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
+use crate::error::{Error, Result};
 use crate::target::Address;
 
 /// Every kernel has it, and it does least: a request fits a first window, and a control that paces
@@ -17,13 +18,13 @@ const TCP_CLOSE: u8 = 7;
 
 /// A socket address as the kernel reads it.
 #[derive(Clone, Copy)]
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     storage: libc::sockaddr_storage,
     length: libc::socklen_t,
 }
 
 impl Endpoint {
-    pub fn new(address: &Address) -> Result<Self, String> {
+    pub(crate) fn new(address: &Address) -> Result<Self> {
         match address {
             Address::Tcp(address) => Ok(Self::of_tcp(*address)),
             Address::Unix(path) => Self::of_unix(path.as_os_str().as_bytes()),
@@ -31,11 +32,11 @@ impl Endpoint {
     }
 
     /// A local address with a port of the kernel's choice.
-    pub fn of_source(source: IpAddr) -> Self {
+    pub(crate) fn of_source(source: IpAddr) -> Self {
         Self::of_tcp(SocketAddr::new(source, 0))
     }
 
-    pub fn of_tcp(address: SocketAddr) -> Self {
+    pub(crate) fn of_tcp(address: SocketAddr) -> Self {
         match address {
             SocketAddr::V4(v4) => Self::of(libc::sockaddr_in {
                 sin_family: libc::AF_INET as libc::sa_family_t,
@@ -53,13 +54,14 @@ impl Endpoint {
         }
     }
 
-    fn of_unix(path: &[u8]) -> Result<Self, String> {
+    fn of_unix(path: &[u8]) -> Result<Self> {
         let mut address = libc::sockaddr_un {
             sun_family: libc::AF_UNIX as libc::sa_family_t,
             sun_path: [0; 108],
         };
         if path.len() >= address.sun_path.len() {
-            return Err(format!("a unix socket path has at most {} bytes", 107));
+            let most = address.sun_path.len() - 1;
+            return Err(Error::usage(format!("a unix socket path has at most {most} bytes")));
         }
         for (to, from) in address.sun_path.iter_mut().zip(path) {
             *to = *from as libc::c_char;
@@ -69,23 +71,24 @@ impl Endpoint {
 
     fn of<T>(address: T) -> Self {
         const { assert!(size_of::<T>() <= size_of::<libc::sockaddr_storage>()) };
-        // SAFETY: all-zero bytes are a sockaddr_storage, and T, a sockaddr, fits into it.
+        // SAFETY: all-zero bytes are a sockaddr_storage.
         let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+        // SAFETY: T, a sockaddr, is no longer than a sockaddr_storage, which is aligned for any.
         unsafe { std::ptr::from_mut(&mut storage).cast::<T>().write(address) };
         Self { storage, length: size_of::<T>() as libc::socklen_t }
     }
 
-    pub fn is_tcp(&self) -> bool {
+    pub(crate) fn is_tcp(&self) -> bool {
         self.storage.ss_family != libc::AF_UNIX as libc::sa_family_t
     }
 
-    pub fn as_ptr(&self) -> (*const libc::sockaddr, libc::socklen_t) {
+    pub(crate) fn as_ptr(&self) -> (*const libc::sockaddr, libc::socklen_t) {
         (std::ptr::from_ref(&self.storage).cast(), self.length)
     }
 }
 
 /// A new socket for connections to `to`.
-pub fn open(to: &Endpoint, from: Option<&Endpoint>, no_delay: bool) -> Result<OwnedFd, i32> {
+pub(crate) fn open(to: &Endpoint, from: Option<&Endpoint>, no_delay: bool) -> Result<OwnedFd, i32> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: no pointers are passed, and the new descriptor has no other owner.
     let socket = unsafe {
@@ -114,7 +117,7 @@ pub fn open(to: &Endpoint, from: Option<&Endpoint>, no_delay: bool) -> Result<Ow
 
 /// Starts a connect. A client that `speaks_first` has its request carry the last acknowledgement
 /// of the handshake.
-pub fn connect(fd: RawFd, to: &Endpoint, speaks_first: bool) -> Result<(), i32> {
+pub(crate) fn connect(fd: RawFd, to: &Endpoint, speaks_first: bool) -> Result<(), i32> {
     if to.is_tcp() && speaks_first {
         set_option(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 0)?;
     }
@@ -128,7 +131,7 @@ pub fn connect(fd: RawFd, to: &Endpoint, speaks_first: bool) -> Result<(), i32> 
 
 /// Ends a TCP connection as close() does, with a FIN, and frees its socket for another. False
 /// where that has to wait: the server has not closed first, or has not acknowledged yet.
-pub fn recycle(fd: RawFd) -> bool {
+pub(crate) fn recycle(fd: RawFd) -> bool {
     let unspecified: libc::sa_family_t = libc::AF_UNSPEC as libc::sa_family_t;
     let family_bytes = size_of_val(&unspecified) as libc::socklen_t;
     // SAFETY: no pointers are passed, and then one to a family alone, which is all that is read
@@ -152,7 +155,7 @@ fn is_closed(fd: RawFd) -> bool {
     got.is_ok() && state == TCP_CLOSE
 }
 
-pub fn set_option(fd: RawFd, level: i32, option: i32, value: i32) -> Result<(), i32> {
+pub(crate) fn set_option(fd: RawFd, level: i32, option: i32, value: i32) -> Result<(), i32> {
     let pointer = std::ptr::from_ref(&value).cast();
     let length = size_of::<i32>() as libc::socklen_t;
     // SAFETY: `pointer` points to `length` valid bytes.
@@ -160,7 +163,7 @@ pub fn set_option(fd: RawFd, level: i32, option: i32, value: i32) -> Result<(), 
 }
 
 /// The pending error of a socket: how a connect ended.
-pub fn take_error(fd: RawFd) -> i32 {
+pub(crate) fn take_error(fd: RawFd) -> i32 {
     let mut value = 0i32;
     let mut length = size_of::<i32>() as libc::socklen_t;
     let pointer = std::ptr::from_mut(&mut value).cast();
@@ -175,7 +178,7 @@ pub fn take_error(fd: RawFd) -> i32 {
 
 /// Writes what the socket takes; zero bytes where it takes none now.
 #[inline]
-pub fn send(fd: RawFd, bytes: &[u8]) -> Result<usize, i32> {
+pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> Result<usize, i32> {
     // SAFETY: the pointer and length are those of `bytes`.
     let sent = unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
     not_now(sent, 0)
@@ -183,7 +186,7 @@ pub fn send(fd: RawFd, bytes: &[u8]) -> Result<usize, i32> {
 
 /// Reads what is there: `None` where nothing is yet, zero bytes at the end of the stream.
 #[inline]
-pub fn receive(fd: RawFd, buffer: &mut [u8]) -> Result<Option<usize>, i32> {
+pub(crate) fn receive(fd: RawFd, buffer: &mut [u8]) -> Result<Option<usize>, i32> {
     // SAFETY: the pointer and length are those of `buffer`.
     let got = unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
     not_now(got, usize::MAX).map(|got| (got != usize::MAX).then_some(got))
@@ -201,28 +204,23 @@ fn not_now(result: isize, none: usize) -> Result<usize, i32> {
 }
 
 /// True when the peer has sent its last byte, read or not, or the connection is gone.
-pub fn is_hung_up(fd: RawFd) -> bool {
+pub(crate) fn is_hung_up(fd: RawFd) -> bool {
     let mut poll = libc::pollfd { fd, events: libc::POLLRDHUP, revents: 0 };
     // SAFETY: `poll` is one valid pollfd.
     unsafe { libc::poll(&mut poll, 1, 0) > 0 }
 }
 
 /// Ends a connection, and what waits for it.
-pub fn shut_down(fd: RawFd) {
+pub(crate) fn shut_down(fd: RawFd) {
     // SAFETY: no pointers are passed. It fails where the peer was first, which is as well.
     unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
 }
 
-pub fn close(fd: RawFd) {
-    // SAFETY: the caller owns `fd` and does not use it again.
-    unsafe { libc::close(fd) };
-}
-
-pub fn errno() -> i32 {
+pub(crate) fn errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
 /// The error number of a failed call.
-pub fn check(result: i32) -> Result<i32, i32> {
+pub(crate) fn check(result: i32) -> Result<i32, i32> {
     if result < 0 { Err(errno()) } else { Ok(result) }
 }

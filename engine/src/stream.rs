@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::classes::Class;
 use crate::config::Config;
 use crate::document::{Document, SCHEMA};
+use crate::output::to_json;
 use crate::report::seconds;
 use crate::series::Row;
 
@@ -43,8 +44,8 @@ struct RowLine {
 }
 
 /// The first line.
-pub fn start(config: &Config) -> String {
-    line(&Line::Start {
+pub(crate) fn start(config: &Config) -> String {
+    to_json(&Line::Start {
         schema: SCHEMA,
         urls: config.targets.iter().map(|target| target.url.as_str()).collect(),
         connections: config.connections,
@@ -53,9 +54,9 @@ pub fn start(config: &Config) -> String {
     })
 }
 
-pub fn row(row: &Row) -> String {
+pub(crate) fn row(row: &Row) -> String {
     let classes = Class::ALL.iter().map(|class| (class.name(), row.count(*class))).collect();
-    line(&Line::Row(Box::new(RowLine {
+    to_json(&Line::Row(Box::new(RowLine {
         at_s: row.at_ns as f64 / 1e9,
         sent: row.sent,
         ok: row.count(Class::Ok),
@@ -71,10 +72,6 @@ pub fn row(row: &Row) -> String {
 }
 
 /// The last line.
-pub fn end(document: &Document) -> String {
-    line(&Line::End { document })
-}
-
-fn line(line: &Line) -> String {
-    serde_json::to_string(line).expect("lines are plain data")
+pub(crate) fn end(document: &Document) -> String {
+    to_json(&Line::End { document })
 }

@@ -6,7 +6,7 @@ use crate::document::{ConfigPart, Document};
 use crate::histogram::Summary;
 
 /// The whole text, ending in a newline.
-pub fn of(document: &Document) -> String {
+pub(crate) fn of(document: &Document) -> String {
     let mut text = String::new();
     write_into(&mut text, document).expect("a string takes all text");
     text

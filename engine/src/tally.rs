@@ -9,7 +9,7 @@ use crate::connection::Flight;
 use crate::histogram::Latency;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Tally {
+pub(crate) struct Tally {
     pub scheduled: u64,
     pub classes: [u64; Class::COUNT],
     pub status_codes: BTreeMap<u16, u64>,
@@ -56,35 +56,28 @@ impl Default for Tally {
 }
 
 impl Tally {
-    pub fn count(&self, class: Class) -> u64 {
+    pub(crate) fn count(&self, class: Class) -> u64 {
         self.classes[class as usize]
     }
 
-    pub fn classed(&self) -> u64 {
+    pub(crate) fn classed(&self) -> u64 {
         self.classes.iter().sum()
     }
 
-    /// Requests that ended in a class of the server's fault.
-    pub fn server_errors(&self) -> u64 {
-        self.sum_of(Class::is_server_error)
-    }
-
-    pub fn client_limits(&self) -> u64 {
-        self.sum_of(Class::is_client_limit)
+    /// Requests that failed because the client ran out of something.
+    pub(crate) fn client_limits(&self) -> u64 {
+        let limits = Class::ALL.iter().filter(|class| class.is_client_limit());
+        limits.map(|class| self.count(*class)).sum()
     }
 
     /// Requests that ended in any class but ok.
-    pub fn not_ok(&self) -> u64 {
+    pub(crate) fn not_ok(&self) -> u64 {
         self.classed() - self.count(Class::Ok)
-    }
-
-    fn sum_of(&self, of: fn(Class) -> bool) -> u64 {
-        Class::ALL.iter().filter(|class| of(**class)).map(|class| self.count(*class)).sum()
     }
 
     /// Gives a request its class.
     #[inline]
-    pub fn end(&mut self, flight: &Flight, class: Class, first_byte_ns: u64, now_ns: u64) {
+    pub(crate) fn end(&mut self, flight: &Flight, class: Class, first_byte_ns: u64, now_ns: u64) {
         self.classes[class as usize] += 1;
         self.busy_ns += u128::from(now_ns - flight.begun_ns);
         if first_byte_ns > 0 {
@@ -105,7 +98,7 @@ impl Tally {
         }
     }
 
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.scheduled += other.scheduled;
         add(&mut self.classes, &other.classes);
         add(&mut self.malformed_kinds, &other.malformed_kinds);

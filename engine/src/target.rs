@@ -1,21 +1,24 @@
 //! Where the load goes: `http://host:port/path` or `unix:/socket:/path`.
 
+use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::error::{Error, Result};
 
 /// How long one of several addresses of a host has to take a connection.
 const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
+pub(crate) enum Address {
     Tcp(SocketAddr),
     Unix(PathBuf),
 }
 
 /// One URL, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub(crate) struct Target {
     pub url: String,
     pub address: Address,
     /// Value of the Host header.
@@ -25,15 +28,17 @@ pub struct Target {
 }
 
 impl Target {
-    pub fn parse(url: &str) -> Result<Self, String> {
-        let wrong = |what: &str| format!("URL {url:?}: {what}; expected http://HOST[:PORT]/PATH");
+    pub(crate) fn parse(url: &str) -> Result<Self> {
+        let wrong = |what: &str| {
+            Error::usage(format!("URL {url:?}: {what}; expected http://HOST[:PORT]/PATH"))
+        };
         if url.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
-            return Err(wrong("it has blanks or control characters"));
+            return Err(wrong("blank or control character"));
         }
         if let Some(rest) = url.strip_prefix("unix:") {
             let (socket, path) = rest.split_once(':').unwrap_or((rest, "/"));
             if !socket.starts_with('/') || !path.starts_with('/') {
-                return Err(format!("URL {url:?}: expected unix:/SOCKET[:/PATH]"));
+                return Err(Error::usage(format!("URL {url:?}: expected unix:/SOCKET[:/PATH]")));
             }
             return Ok(Self {
                 url: url.to_owned(),
@@ -43,27 +48,27 @@ impl Target {
             });
         }
         if url.starts_with("https://") {
-            return Err(wrong("TLS is not spoken here"));
+            return Err(wrong("https is not supported"));
         }
-        let rest = url.strip_prefix("http://").ok_or_else(|| wrong("it has no http:// scheme"))?;
+        let rest = url.strip_prefix("http://").ok_or_else(|| wrong("missing http://"))?;
         let rest = rest.split('#').next().unwrap_or_default();
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (host, path) = rest.split_at(cut);
         if host.is_empty() || host.contains('@') {
-            return Err(wrong("it has no plain host"));
+            return Err(wrong("missing host, or user name in it"));
         }
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        let address = resolve(host).map_err(|error| wrong(&error))?;
+        let address = resolve(host).map_err(|error| wrong(&error.to_string()))?;
         Ok(Self { url: url.to_owned(), address, host: host.to_owned(), path })
     }
 }
 
-fn resolve(host: &str) -> Result<Address, String> {
+fn resolve(host: &str) -> io::Result<Address> {
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
     let full = if has_port { host.to_owned() } else { format!("{host}:80") };
-    let found = full.to_socket_addrs().map_err(|error| error.to_string())?;
+    let found = full.to_socket_addrs()?;
     let address = choose(&found.collect::<Vec<_>>());
-    address.map(Address::Tcp).ok_or_else(|| "the host has no address".to_owned())
+    address.map(Address::Tcp).ok_or_else(|| io::Error::other("the host has no address"))
 }
 
 /// Of several addresses of a host the first that takes a connection, as `localhost` is `::1` and
@@ -96,6 +101,7 @@ mod tests {
     /// Once, only the first address of a host was tried: `localhost` was refused where it is `::1`
     /// first and the server listens on 127.0.0.1.
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no sockets")]
     fn a_host_of_several_addresses_is_the_one_that_listens() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let listens = listener.local_addr().unwrap();
@@ -109,7 +115,7 @@ mod tests {
     #[test]
     fn wrong_urls_say_what_was_expected() {
         for url in ["127.0.0.1:80", "https://127.0.0.1/", "http://", "http://a b/", "unix:x"] {
-            let error = Target::parse(url).unwrap_err();
+            let error = Target::parse(url).unwrap_err().to_string();
             assert!(error.contains("expected"), "{error}");
         }
     }

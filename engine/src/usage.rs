@@ -9,7 +9,7 @@ use crate::clock;
 
 /// CPU time and run-queue wait of one thread up to a moment; nanoseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct ThreadUsage {
+pub(crate) struct ThreadUsage {
     pub at_ns: u64,
     pub user_ns: u64,
     pub system_ns: u64,
@@ -21,7 +21,7 @@ pub struct ThreadUsage {
 
 impl ThreadUsage {
     /// Of the calling thread, which has polled for so long.
-    pub fn read(polled_ns: u64) -> Self {
+    pub(crate) fn read(polled_ns: u64) -> Self {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: getrusage fills the struct it is given; zeroes are a valid one too.
         let usage = unsafe {
@@ -39,7 +39,7 @@ impl ThreadUsage {
         }
     }
 
-    pub fn since(&self, earlier: &Self) -> Self {
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             at_ns: self.at_ns - earlier.at_ns,
             user_ns: self.user_ns - earlier.user_ns,
@@ -49,12 +49,12 @@ impl ThreadUsage {
         }
     }
 
-    pub fn cpu_ns(&self) -> u64 {
+    pub(crate) fn cpu_ns(&self) -> u64 {
         self.user_ns + self.system_ns
     }
 
     /// CPU time that was work: a thread that only polls could send more.
-    pub fn busy_ns(&self) -> u64 {
+    pub(crate) fn busy_ns(&self) -> u64 {
         self.cpu_ns().saturating_sub(self.polled_ns)
     }
 }
@@ -65,13 +65,13 @@ fn of_timeval(time: libc::timeval) -> u64 {
 
 /// Ticks of the whole machine, from the first line of /proc/stat.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MachineTicks {
+pub(crate) struct MachineTicks {
     total: u64,
     steal: u64,
 }
 
 impl MachineTicks {
-    pub fn read() -> Self {
+    pub(crate) fn read() -> Self {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         let line = stat.lines().next().unwrap_or_default();
         let ticks: Vec<u64> =
@@ -80,14 +80,14 @@ impl MachineTicks {
     }
 
     /// Share of CPU time that the hypervisor gave to others since then.
-    pub fn steal_share_since(&self, earlier: &Self) -> f64 {
+    pub(crate) fn steal_share_since(&self, earlier: &Self) -> f64 {
         let total = self.total.saturating_sub(earlier.total).max(1);
         self.steal.saturating_sub(earlier.steal) as f64 / total as f64
     }
 }
 
 /// TCP sockets of this network namespace in TIME_WAIT, from /proc/net/sockstat.
-pub fn time_wait_sockets() -> Option<u64> {
+pub(crate) fn time_wait_sockets() -> Option<u64> {
     let text = fs::read_to_string("/proc/net/sockstat").ok()?;
     let line = text.lines().find(|line| line.starts_with("TCP:"))?;
     let mut fields = line.split_whitespace();

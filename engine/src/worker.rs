@@ -3,21 +3,17 @@
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Barrier, OnceLock};
 
-use serde::{Deserialize, Serialize};
-
 use crate::backend::Backend;
 use crate::clock;
 use crate::driver::Driver;
-use crate::engine::share;
-use crate::links::Links;
+use crate::error::{Error, Result};
+use crate::message::{Message, Outcome};
 use crate::meter::Meter;
 use crate::row_log::RowLog;
-use crate::series::Row;
 use crate::session::{Counts, Session, Window};
+use crate::shard::share;
 use crate::signals;
 use crate::slice::{AGREE_POLL_NS, Moment, Slice};
-use crate::tally::Tally;
-use crate::usage::ThreadUsage;
 
 /// Longest drain after a signal.
 const SIGNAL_DRAIN_NS: u64 = 500_000_000;
@@ -26,7 +22,7 @@ const CONNECT_POLL_NS: u64 = 50_000_000;
 const MIN_EVENTS: usize = 1024;
 
 /// What the threads of a run meet at.
-pub struct Start {
+pub(crate) struct Start {
     pub barrier: Barrier,
     /// Set between the two waits at the barrier.
     pub window: OnceLock<Window>,
@@ -35,28 +31,7 @@ pub struct Start {
     pub drain_ns: u64,
 }
 
-/// What a thread tells the collector.
-pub enum Message {
-    Row { thread: usize, tick: i64, row: Box<Row> },
-    End { thread: usize, outcome: Box<Result<Outcome, String>> },
-}
-
-/// What a thread leaves behind.
-#[derive(Serialize, Deserialize)]
-pub struct Outcome {
-    pub backend: Backend,
-    pub tallies: [Tally; 2],
-    pub links: Links,
-    pub responses: Vec<u64>,
-    pub backlog_peak: Option<u64>,
-    /// At the start and the end of measuring, and at the end of the drain.
-    pub usage: [ThreadUsage; 3],
-    /// When nothing new was sent any more, and when the last answer was in or given up.
-    pub stopped_ns: u64,
-    pub ended_ns: u64,
-}
-
-pub struct Worker<'p> {
+pub(crate) struct Worker<'p> {
     pub thread: usize,
     pub session: Session<'p>,
     pub backend: Backend,
@@ -66,7 +41,7 @@ pub struct Worker<'p> {
 
 impl Worker<'_> {
     /// Sends rows while it runs, and the outcome last.
-    pub fn run(mut self, start: &Start) {
+    pub(crate) fn run(mut self, start: &Start) {
         set_timer_slack();
         let connected = self.driver.begin().and_then(|()| {
             let end_ns = start.connect_end_ns;
@@ -78,15 +53,15 @@ impl Worker<'_> {
         start.barrier.wait();
         let outcome = match start.window.get() {
             Some(window) => connected.and_then(|()| self.load(*window, start.drain_ns)),
-            None => Err("the run has no window".to_owned()),
+            None => Err(Error::Thread),
         };
         self.end(outcome);
     }
 
     /// Keeps its connections and loads slice after slice, until there are no more to come.
-    pub fn serve(
+    pub(crate) fn serve(
         mut self,
-        connected: &Sender<Result<Counts, String>>,
+        connected: &Sender<Result<Counts>>,
         slices: Receiver<Arc<Slice>>,
     ) {
         set_timer_slack();
@@ -107,13 +82,13 @@ impl Worker<'_> {
         }
     }
 
-    fn end(&self, outcome: Result<Outcome, String>) {
+    fn end(&self, outcome: Result<Outcome>) {
         let end = Message::End { thread: self.thread, outcome: Box::new(outcome) };
         // Without a collector there is nobody left to tell.
         let _ = self.rows.send(end);
     }
 
-    fn slice(&mut self, slice: &Slice) -> Result<Outcome, String> {
+    fn slice(&mut self, slice: &Slice) -> Result<Outcome> {
         self.session.prepare(slice.timeout_ns);
         if slice.renew {
             self.driver.renew(&mut self.session, clock::now_ns())?;
@@ -128,7 +103,7 @@ impl Worker<'_> {
     }
 
     /// Closes and bytes of the time between slices, with no request out: none is an error.
-    fn take_what_came_meanwhile(&mut self) -> Result<(), String> {
+    fn take_what_came_meanwhile(&mut self) -> Result<()> {
         // A server that closes all that is opened would go on forever.
         for _ in 0..=self.session.slots() / MIN_EVENTS {
             if !self.driver.turn(&mut self.session, clock::now_ns())? {
@@ -139,12 +114,12 @@ impl Worker<'_> {
     }
 
     /// Opens what is to be open ahead of the load.
-    fn connect(&mut self, end_ns: u64) -> Result<(), String> {
+    fn connect(&mut self, end_ns: u64) -> Result<()> {
         self.drive(AGREE_POLL_NS, |session, now_ns| session.is_connected() || now_ns >= end_ns)
     }
 
     /// Loads without measuring until each slot had its answer; the window that is measured then.
-    fn discard(&mut self, slice: &Slice, load_ns: u64) -> Result<Window, String> {
+    fn discard(&mut self, slice: &Slice, load_ns: u64) -> Result<Window> {
         self.session.begin(Window { load_ns, measure_ns: u64::MAX, end_ns: u64::MAX });
         let wanted = share(slice.discard_requests, slice.threads, self.thread) as u64;
         let (least_ns, most_ns) = (load_ns + slice.discard_ns, load_ns + slice.timeout_ns);
@@ -157,11 +132,7 @@ impl Worker<'_> {
 
     /// Goes on until this thread is ready and all others are; the moment from which that holds,
     /// or now where a signal came first.
-    fn agree(
-        &mut self,
-        moment: &Moment,
-        is_ready: impl Fn(&Session, u64) -> bool,
-    ) -> Result<u64, String> {
+    fn agree(&mut self, moment: &Moment, is_ready: impl Fn(&Session, u64) -> bool) -> Result<u64> {
         let mut arrived = false;
         self.drive(AGREE_POLL_NS, |session, now_ns| {
             if !arrived && is_ready(session, now_ns) {
@@ -174,11 +145,7 @@ impl Worker<'_> {
     }
 
     /// Goes on until it is `done` or a signal comes, which is looked for every `poll_ns`.
-    fn drive(
-        &mut self,
-        poll_ns: u64,
-        mut done: impl FnMut(&Session, u64) -> bool,
-    ) -> Result<(), String> {
+    fn drive(&mut self, poll_ns: u64, mut done: impl FnMut(&Session, u64) -> bool) -> Result<()> {
         loop {
             let now_ns = clock::now_ns();
             self.driver.launch(&mut self.session, now_ns)?;
@@ -191,7 +158,7 @@ impl Worker<'_> {
         }
     }
 
-    fn load(&mut self, window: Window, drain_ns: u64) -> Result<Outcome, String> {
+    fn load(&mut self, window: Window, drain_ns: u64) -> Result<Outcome> {
         self.session.begin(window);
         let mut meter = Meter::new(window);
         let mut log = RowLog::new(window, self.session.plan().interval_ns);
@@ -229,7 +196,7 @@ impl Worker<'_> {
         Ok(Outcome {
             backend: self.backend,
             tallies: counts.tallies,
-            links: counts.links,
+            stats: counts.stats,
             responses: counts.responses,
             backlog_peak: counts.backlog_peak,
             usage: meter.finish(),

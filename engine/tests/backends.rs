@@ -8,13 +8,12 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use common::{GOOD, Reply, Server, Then, assert_all_in, load};
-use deadheat_load::driver::probe;
+use common::{GOOD, Reply, Server, Then, allows_io_uring, assert_all_in, load};
 use serde_json::Value;
 
 /// Those that this machine allows.
 fn backends() -> Vec<&'static str> {
-    let io_uring = probe::io_uring().ok().map(|()| "io_uring");
+    let io_uring = allows_io_uring().then_some("io_uring");
     ["epoll"].into_iter().chain(io_uring).collect()
 }
 
@@ -51,7 +50,7 @@ fn refuse_io_uring() -> std::io::Result<()> {
 
 #[test]
 fn io_uring_is_used_where_it_pays_and_is_allowed() {
-    let allowed = if probe::io_uring().is_ok() { "io_uring" } else { "epoll" };
+    let allowed = if allows_io_uring() { "io_uring" } else { "epoll" };
     let server = good_server();
     for (args, backend) in [
         (&["-c", "8"][..], allowed),

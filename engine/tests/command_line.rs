@@ -1,48 +1,6 @@
-//! The command line and its help say the same.
+//! The program itself.
 
-use std::ffi::OsString;
 use std::process::Command;
-
-use deadheat_load::args;
-
-const HELP: &str = include_str!("../src/help.txt");
-
-#[test]
-fn every_option_is_in_the_help_and_every_option_of_the_help_is_one() {
-    let code = include_str!("../src/args.rs");
-    let mut known: Vec<&str> = code.split('"').filter(|word| is_option(word)).collect();
-    // How a process of several is told its part; not for people to type.
-    known.retain(|option| *option != "--team");
-    known.sort_unstable();
-    known.dedup();
-    let (options, _) = HELP.split_once("Exit code").unwrap();
-    let words = options.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
-    let mut told: Vec<&str> = words.filter(|word| is_option(word)).collect();
-    told.sort_unstable();
-    told.dedup();
-    assert_eq!(told, known);
-}
-
-fn is_option(word: &str) -> bool {
-    let name = word.trim_start_matches('-');
-    let dashes = word.len() - name.len();
-    (dashes == 1 && name.len() == 1 || dashes == 2 && name.len() > 1)
-        && name.bytes().all(|byte| byte.is_ascii_lowercase() || b"-XHV".contains(&byte))
-}
-
-#[test]
-fn the_examples_of_the_help_are_taken() {
-    let (_, examples) = HELP.split_once("Examples:\n").unwrap();
-    assert!(examples.lines().count() >= 3);
-    for line in examples.lines() {
-        let arguments = line.trim().strip_prefix("deadheat-load ").unwrap();
-        let split = format!("printf '%s\\n' {arguments}");
-        let output = Command::new("sh").args(["-c", &split]).output().unwrap().stdout;
-        let words = String::from_utf8(output).unwrap();
-        let parsed = args::parse(words.lines().map(OsString::from));
-        assert!(parsed.is_ok(), "{line}: {}", parsed.err().unwrap_or_default());
-    }
-}
 
 #[test]
 fn a_reader_who_has_seen_enough_of_the_help_is_no_error() {

@@ -99,7 +99,8 @@ fn no_byte_within_the_timeout() {
     let document = all_are("timeout_first_byte", "", Then::Hang);
     let service = &document["latency"]["service_us"];
     assert_eq!(service["count"], document["requests"]["scheduled"], "the tail is not cut off");
-    assert!(service["min"].as_u64().unwrap() >= 1_000_000);
+    // Of 3 digits, as everything in a histogram.
+    assert!(service["min"].as_u64().unwrap() >= 999_000);
 }
 
 #[test]
@@ -250,7 +251,7 @@ fn a_server_that_is_gone() {
 fn a_preflight_that_fails_is_no_run() {
     let server = Server::start(|_| Reply::new("", Then::Close, "fault"));
     let (document, exit) = load(&server.url(), &[]);
-    assert!(document["preflight_error"].as_str().unwrap().contains("closed without a response"));
+    assert!(document["preflight_error"].as_str().unwrap().contains("without a response"));
     assert_eq!(document["requests"]["scheduled"], 0);
     assert_eq!(exit, 3);
 }

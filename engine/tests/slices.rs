@@ -207,7 +207,7 @@ fn phases_follow_each_other() {
     assert_eq!(names, ["connect", "warmup", "measure", "drain"]);
     let length = |phase: &Value| number(phase, "/end_ns") - number(phase, "/start_ns");
     assert!(length(&phases[1]) >= 20_000_000, "{slice}");
-    assert_eq!(length(&phases[2]), 30_000_000);
+    assert_eq!(length(&phases[2]), 100_000_000);
     for pair in phases.windows(2) {
         assert_eq!(pair[0]["end_ns"], pair[1]["start_ns"]);
     }
@@ -216,7 +216,7 @@ fn phases_follow_each_other() {
 #[test]
 fn series_has_a_row_for_each_interval_and_one_for_the_drain() {
     let server = good_server();
-    for (interval, rows) in [(&[][..], 3), (&["--interval", "5ms"], 6)] {
+    for (interval, rows) in [(&[][..], 10), (&["--interval", "5ms"], 20)] {
         let mut resident = Resident::start(&server.url(), interval);
         let slice = resident.slice("");
         let series = slice["series"].as_array().unwrap();
@@ -327,7 +327,7 @@ fn open_loop_keeps_to_its_schedule_in_every_slice() {
         let rate = ["--rate", "1000"];
         let mut resident = Resident::start(&server.url, &[&rate, args].concat());
         for _ in 0..3 {
-            let slice = resident.ask(r#"{"id": 1, "duration_s": 0.1}"#);
+            let slice = resident.slice("");
             assert_all_ok(&slice);
             let scheduled = number(&slice, "/requests/scheduled");
             assert!(scheduled.abs_diff(100) <= 2, "{scheduled} in 0.1 s at 1000 a second");
@@ -340,9 +340,8 @@ fn open_loop_keeps_to_its_schedule_in_every_slice() {
 fn poisson_arrivals_differ_from_slice_to_slice() {
     let server = NullServer::start();
     let mut resident = Resident::start(&server.url, &["--rate", "3000", "--arrival", "poisson"]);
-    let counts: Vec<u64> = (0..6)
-        .map(|_| number(&resident.ask(r#"{"id": 1, "duration_s": 0.1}"#), "/requests/scheduled"))
-        .collect();
+    let counts: Vec<u64> =
+        (0..6).map(|_| number(&resident.slice(""), "/requests/scheduled")).collect();
     assert!(counts.iter().any(|count| *count != counts[0]), "{counts:?}");
 }
 
@@ -355,7 +354,7 @@ fn two_threads_share_the_connections_and_one_window() {
         let slice = resident.slice("");
         assert_all_ok(&slice);
         assert_eq!(number(&slice, "/connections/served"), 7);
-        assert_eq!(slice["elapsed_s"], 0.03);
+        assert_eq!(slice["elapsed_s"], 0.1);
         requests += sent(&slice);
     }
     assert_eq!(resident.end(), Some(0));
@@ -569,7 +568,7 @@ fn slices_have_the_rate_of_a_separate_run() {
     while ratios.len() < 5 {
         let rate = |document: &Value| document["rate_per_s"].as_f64().unwrap();
         let slices: Vec<f64> = (0..5).map(|_| rate(&resident.slice(""))).collect();
-        let (separate, _) = load(&server.url, &["-c", "20", "-d", "150ms"]);
+        let (separate, _) = load(&server.url, &["-c", "20", "-d", "300ms"]);
         ratios.push(slices.iter().sum::<f64>() / 5.0 / rate(&separate));
         if ratios.iter().any(|ratio| *ratio > 0.5) && ratios.iter().any(|ratio| *ratio < 2.0) {
             return;

@@ -1,4 +1,4 @@
-"""What a campaign tells while it goes on."""
+"""The progress and events that a campaign reports while it runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What goes on right now: the live line."""
+    """The current step, for the live line. `what` is text for the user."""
 
     what: str
     done: int = 0
-    of: int | None = None  # None: not known beforehand
-    left_s: float | None = None  # at the most, or as far as can be told
+    of: int | None = None  # None: not known in advance
+    left_s: float | None = None  # upper bound or estimate
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something worth a line of its own."""
+    """An event that gets its own line. `what` is text for the user."""
 
     what: str
     trouble: bool = False
@@ -26,4 +26,4 @@ Listener = Callable[[Progress | Event], None]
 
 
 def silent(_: Progress | Event) -> None:
-    """A listener that does not care."""
+    """A listener that ignores everything."""

@@ -1,4 +1,4 @@
-"""Replays and figures made for a test: pure values, no store."""
+"""Replays and figures for tests: pure values, no store."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -94,8 +94,8 @@ def figure(row: str, rate: float | None, connections: int = 100, **values: Any) 
     return Figure(row, connections, rate, 1.0, "a page", **values)
 
 
-def figures(*ones: Figure) -> Figures:
-    return Figures("paper", ones)
+def figures(*items: Figure) -> Figures:
+    return Figures("paper", items)
 
 
 def case(

@@ -1,4 +1,4 @@
-"""A catalog's server, made for a test."""
+"""A server for tests."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ backlog = "system"
 
 
 def made_server(root: Path, name: str = "made", manifest: str = MANIFEST) -> Server:
-    """A folder with a manifest, a source file and what a developer leaves lying about."""
+    """A folder with a manifest, a source file and a file that no build uses."""
     folder = root / "servers" / name
     (folder / "node_modules").mkdir(parents=True)
     (folder / "server.toml").write_text(manifest.format(name=name))

@@ -26,14 +26,14 @@ def servers(tmp_path: Path) -> list[Server]:
 
 @pytest.fixture
 def sigint() -> Iterator[None]:
-    """SIGINT as at a terminal, also where this run has inherited it ignored."""
+    """Default handling of SIGINT, even if this test run inherited it ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def host_where(first_step: Callable[[str], Completed]) -> FakeHost:
-    """A machine where the first step of a build does this, given the server's name."""
+    """A host on which the first build step calls `first_step` with the server's name."""
 
     def run(_: FakeHost, spec: ProcessSpec) -> Completed:
         if spec.command[1] == "first":
@@ -50,27 +50,27 @@ def built(
     tmp_path: Path,
     host: FakeHost,
     jobs: int,
-    told: list[Progress | Event] | None = None,
+    events: list[Progress | Event] | None = None,
 ) -> list[Candidate]:
-    listen = silent if told is None else told.append
+    listen = silent if events is None else events.append
     return build_ahead(servers, host, Builder(host, tmp_path / "builds"), listen, jobs)
 
 
-def test_as_many_builds_go_on_at_once_as_there_are_jobs(
-    servers: list[Server], tmp_path: Path
-) -> None:
-    both = threading.Barrier(2, timeout=30)  # broken where a build waits for another's end
+def test_builds_run_in_parallel(servers: list[Server], tmp_path: Path) -> None:
+    both = threading.Barrier(2, timeout=30)  # breaks if builds run one after the other
 
     def meet(_: str) -> Completed:
         both.wait()
         return FINE
 
-    told: list[Progress | Event] = []
-    assert all(one.built for one in built(servers, tmp_path, host_where(meet), 2, told))
-    assert {1, 2} == {len(event.what.split(",")) for event in told if isinstance(event, Progress)}
+    events: list[Progress | Event] = []
+    assert all(
+        candidate.built for candidate in built(servers, tmp_path, host_where(meet), 2, events)
+    )
+    assert {1, 2} == {len(event.what.split(",")) for event in events if isinstance(event, Progress)}
 
 
-def test_the_answer_is_in_the_order_asked_for(servers: list[Server], tmp_path: Path) -> None:
+def test_candidates_keep_the_order_of_servers(servers: list[Server], tmp_path: Path) -> None:
     last_is_done = threading.Event()
 
     def finish_backwards(name: str) -> Completed:
@@ -81,31 +81,31 @@ def test_the_answer_is_in_the_order_asked_for(servers: list[Server], tmp_path: P
         return FINE
 
     candidates = built(servers, tmp_path, host_where(finish_backwards), 4)
-    assert [one.selection.name for one in candidates] == list(NAMES)
-    assert all(one.built for one in candidates)
+    assert [candidate.selection.name for candidate in candidates] == list(NAMES)
+    assert all(candidate.built for candidate in candidates)
 
 
-def test_each_failure_is_told_and_holds_up_no_other(servers: list[Server], tmp_path: Path) -> None:
+def test_reports_failure_and_builds_the_others(servers: list[Server], tmp_path: Path) -> None:
     def fail_two(name: str) -> Completed:
         return Completed(1, "", f"no {name}\n", 1, 1) if name in "ac" else FINE
 
-    told: list[Progress | Event] = []
-    candidates = built(servers, tmp_path, host_where(fail_two), 2, told)
-    assert [one.built is not None for one in candidates] == [False, True, False, True]
-    troubles = [event.what for event in told if isinstance(event, Event) and event.trouble]
+    events: list[Progress | Event] = []
+    candidates = built(servers, tmp_path, host_where(fail_two), 2, events)
+    assert [candidate.built is not None for candidate in candidates] == [False, True, False, True]
+    troubles = [event.what for event in events if isinstance(event, Event) and event.trouble]
     assert sorted(what.split(":")[0] for what in troubles) == ["a", "c"]
 
 
-def test_progress_names_what_is_being_built(servers: list[Server], tmp_path: Path) -> None:
-    told: list[Progress | Event] = []
-    built(servers, tmp_path, host_where(lambda _: FINE), 1, told)
-    assert [event for event in told if isinstance(event, Progress)] == [
+def test_progress_names_the_servers_being_built(servers: list[Server], tmp_path: Path) -> None:
+    events: list[Progress | Event] = []
+    built(servers, tmp_path, host_where(lambda _: FINE), 1, events)
+    assert [event for event in events if isinstance(event, Progress)] == [
         Progress(f"building {name}", done, 4) for done, name in enumerate(NAMES)
     ]
 
 
 @pytest.mark.usefixtures("sigint")
-def test_an_interrupt_begins_no_further_build_and_tells_no_failure(
+def test_interrupt_starts_no_further_build_and_reports_no_failure(
     servers: list[Server], tmp_path: Path
 ) -> None:
     main_thread = threading.get_ident()
@@ -120,21 +120,21 @@ def test_an_interrupt_begins_no_further_build_and_tells_no_failure(
         assert gone.wait(30)
         return Completed(1, "", "the agent is gone\n", 1, 1)
 
-    told: list[Progress | Event] = []
+    events: list[Progress | Event] = []
     before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
-        built(servers, tmp_path, host_where(go_with_the_host), 2, told)
+        built(servers, tmp_path, host_where(go_with_the_host), 2, events)
     gone.set()
     for thread in set(threading.enumerate()) - before:
         thread.join()
     assert sorted(begun) == ["a", "b"]
-    assert not any(isinstance(event, Event) for event in told)
+    assert not any(isinstance(event, Event) for event in events)
 
 
 @pytest.mark.parametrize(
     ("cpus", "available_gib", "jobs"), [(2, 8, 2), (8, 8, 4), (8, 1, 1), (1, 64, 1)]
 )
-def test_as_many_jobs_as_cpus_and_memory_allow(
+def test_jobs_are_limited_by_cpus_and_memory(
     monkeypatch: pytest.MonkeyPatch, cpus: int, available_gib: int, jobs: int
 ) -> None:
     host = FakeHost()

@@ -49,7 +49,7 @@ def test_steps_run_in_a_copy_of_the_folder(server: Server, tmp_path: Path) -> No
     assert built.path.with_suffix(".log").read_text() == built.log
 
 
-def test_what_is_built_is_not_built_again(server: Server, tmp_path: Path) -> None:
+def test_finished_build_is_reused(server: Server, tmp_path: Path) -> None:
     host = making()
     builder = Builder(host, tmp_path / "builds")
     assert builder.find(server, probes(server)) is None
@@ -61,14 +61,14 @@ def test_what_is_built_is_not_built_again(server: Server, tmp_path: Path) -> Non
 
 
 def rebuilt(server: Server, tmp_path: Path, change: Callable[[], list[Probe]]) -> bool:
-    """Whether a change after a first build leads to a second."""
+    """Whether a change after the first build leads to a second one."""
     builder = Builder(making(), tmp_path / "builds")
     builder.build(server, probes(server))
     after = change()
     return not builder.build(load_server(server.folder, tmp_path / "recipes"), after).cached
 
 
-def test_another_source_is_another_build(server: Server, tmp_path: Path) -> None:
+def test_changed_source_is_rebuilt(server: Server, tmp_path: Path) -> None:
     def change() -> list[Probe]:
         (server.folder / "main.c").write_text("int main = 1;\n")
         return probes(server)
@@ -76,11 +76,11 @@ def test_another_source_is_another_build(server: Server, tmp_path: Path) -> None
     assert rebuilt(server, tmp_path, change)
 
 
-def test_another_toolchain_is_another_build(server: Server, tmp_path: Path) -> None:
+def test_changed_toolchain_is_rebuilt(server: Server, tmp_path: Path) -> None:
     assert rebuilt(server, tmp_path, lambda: probes(server, "1.1"))
 
 
-def test_another_build_step_is_another_build(server: Server, tmp_path: Path) -> None:
+def test_changed_build_step_is_rebuilt(server: Server, tmp_path: Path) -> None:
     def change() -> list[Probe]:
         path = server.folder / "server.toml"
         path.write_text(path.read_text().replace('"second"', '"third"'))
@@ -89,7 +89,7 @@ def test_another_build_step_is_another_build(server: Server, tmp_path: Path) -> 
     assert rebuilt(server, tmp_path, change)
 
 
-def test_how_it_is_started_is_no_part_of_a_build(server: Server, tmp_path: Path) -> None:
+def test_changed_start_is_not_rebuilt(server: Server, tmp_path: Path) -> None:
     def change() -> list[Probe]:
         path = server.folder / "server.toml"
         path.write_text(path.read_text().replace("ready_s = 5", "ready_s = 6"))
@@ -99,8 +99,8 @@ def test_how_it_is_started_is_no_part_of_a_build(server: Server, tmp_path: Path)
     assert not rebuilt(server, tmp_path, change)
 
 
-def test_a_build_that_was_cleared_away_is_built_again(server: Server, tmp_path: Path) -> None:
-    """Regression: its account alone was taken for the build."""
+def test_deleted_build_is_rebuilt(server: Server, tmp_path: Path) -> None:
+    """Regression: the record of a build was enough to reuse it."""
     builder = Builder(making(), tmp_path / "builds")
     shutil.rmtree(builder.build(server, probes(server)).path)
     assert builder.find(server, probes(server)) is None
@@ -115,11 +115,9 @@ def failure(server: Server, host: FakeHost | LocalHost, folder: Path) -> BuildFa
     return caught.value
 
 
-def test_a_failing_step_shows_its_last_lines_and_where_the_rest_is(
-    server: Server, tmp_path: Path
-) -> None:
-    told = "".join(f"line {number}\n" for number in range(40))
-    host = making(lambda *_: Completed(2, told, "undefined: gin\n", 1, 1))
+def test_failed_step_shows_its_last_lines_and_the_log(server: Server, tmp_path: Path) -> None:
+    output = "".join(f"line {number}\n" for number in range(40))
+    host = making(lambda *_: Completed(2, output, "undefined: gin\n", 1, 1))
     failed = failure(server, host, tmp_path / "builds")
     assert len(steps_run(host)) == 1
     head, *tail = str(failed).splitlines()
@@ -127,38 +125,36 @@ def test_a_failing_step_shows_its_last_lines_and_where_the_rest_is(
     assert head.endswith("` ended with 2")
     assert tail == [*(f"  | line {number}" for number in range(26, 40)), "  | undefined: gin"]
     assert failed.hint is not None
-    log = Path(failed.hint.removeprefix("the whole log: "))
+    log = Path(failed.hint.removeprefix("the complete log is in "))
     assert "line 0\n" in log.read_text()
 
 
-def test_a_step_without_end_is_stopped(server: Server, tmp_path: Path) -> None:
+def test_endless_step_is_stopped(server: Server, tmp_path: Path) -> None:
     host = making(lambda *_: Completed(0, "resolving\n", "", 10**6, 1))
     failed = failure(server, host, tmp_path / "builds")
     assert "was stopped after 900 s\n  | $ maker first" in str(failed)
     assert host.now_s() == 900
 
 
-def test_a_step_whose_program_is_missing(server: Server, tmp_path: Path) -> None:
+def test_reports_missing_program_of_a_step(server: Server, tmp_path: Path) -> None:
     failed = failure(server, FakeHost(), tmp_path / "builds")
     assert str(failed) == "made: build step cannot run: no such program: maker"
 
 
-def test_a_full_disk_is_told(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Regression: it was a traceback."""
+def test_reports_full_disk(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: this was a traceback."""
 
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(shutil, "copytree", full)
     failed = failure(server, making(), tmp_path / "builds")
-    assert "made: cannot be built in" in str(failed)
+    assert "made: cannot build in" in str(failed)
     assert "No space left on device" in str(failed)
-    assert failed.hint == "make room there, or name another place with DEADHEAT_HOME"
+    assert failed.hint == "free space there, or set DEADHEAT_HOME to another folder"
 
 
-def test_a_real_build_that_fails(tmp_path: Path) -> None:
+def test_real_build_failure_shows_its_output(tmp_path: Path) -> None:
     manifest = (
         'name = "{name}"\nlanguage = "None"\nframework = "made"\nkind = "server"\n'
         'homepage = "https://example.org"\n[version]\ncommand = ["true"]\n'
@@ -174,7 +170,7 @@ def test_a_real_build_that_fails(tmp_path: Path) -> None:
     assert str(failed).endswith("  | compiling\n  | broken")
 
 
-def test_a_host_that_is_gone(server: Server, tmp_path: Path) -> None:
+def test_lost_host_fails_the_build(server: Server, tmp_path: Path) -> None:
     def gone(*_: object) -> Completed:
         raise HostError("the agent is gone")
 

@@ -12,7 +12,7 @@ from tests.build.made import made_server
 
 
 def answering(**stdout: str) -> FakeHost:
-    """A machine with these programs: what each prints."""
+    """A host with these programs and their output."""
     host = FakeHost()
     host.on_run(
         lambda command: command[0] in stdout,
@@ -27,59 +27,59 @@ def servers(tmp_path: Path) -> list[Server]:
 
 
 @pytest.fixture
-def told() -> list[Progress | Event]:
+def events() -> list[Progress | Event]:
     return []
 
 
 def prepared(
-    host: FakeHost, servers: list[Server], folder: Path, told: list[Progress | Event]
+    host: FakeHost, servers: list[Server], folder: Path, events: list[Progress | Event]
 ) -> list[Candidate]:
     selections = [selection(server, workers=workers) for server in servers for workers in (1, 2)]
-    return prepare(selections, host, Builder(host, folder), told.append)
+    return prepare(selections, host, Builder(host, folder), events.append)
 
 
-def troubles(told: list[Progress | Event]) -> list[str]:
-    return [event.what for event in told if isinstance(event, Event) and event.trouble]
+def troubles(events: list[Progress | Event]) -> list[str]:
+    return [event.what for event in events if isinstance(event, Event) and event.trouble]
 
 
-def test_every_server_is_built_once_and_asked_for_its_version(
-    servers: list[Server], tmp_path: Path, told: list[Progress | Event]
+def test_builds_each_server_once_and_reads_its_version(
+    servers: list[Server], tmp_path: Path, events: list[Progress | Event]
 ) -> None:
     host = answering(maker="maker 1.0\n", made="made 2.3.4-rc1 of today\n")
-    candidates = prepared(host, servers, tmp_path / "builds", told)
+    candidates = prepared(host, servers, tmp_path / "builds", events)
     assert [c.selection.name for c in candidates] == ["one", "one:w2", "two", "two:w2"]
     assert {candidate.version for candidate in candidates} == {"2.3.4-rc1"}
     assert [c.built is not None and c.built.cached for c in candidates] == [False, True] * 2
     assert [candidate.fault for candidate in candidates] == [None] * 4
-    assert troubles(told) == []
+    assert troubles(events) == []
 
 
-def test_what_is_missing_is_told_once_with_how_to_get_it(
-    servers: list[Server], tmp_path: Path, told: list[Progress | Event]
+def test_reports_missing_tools_once_with_install_command(
+    servers: list[Server], tmp_path: Path, events: list[Progress | Event]
 ) -> None:
-    candidates = prepared(FakeHost(), servers, tmp_path / "builds", told)
+    candidates = prepared(FakeHost(), servers, tmp_path / "builds", events)
     assert {candidate.fault for candidate in candidates} == {
         "one is left out: maker is not installed",
         "two is left out: maker is not installed",
     }
-    assert troubles(told) == [
+    assert troubles(events) == [
         "one is left out: maker is not installed\n  install it: get maker",
         "two is left out: maker is not installed\n  install it: get maker",
     ]
 
 
-def test_a_build_that_fails_leaves_the_others_in(
-    servers: list[Server], tmp_path: Path, told: list[Progress | Event]
+def test_failed_build_leaves_out_only_its_server(
+    servers: list[Server], tmp_path: Path, events: list[Progress | Event]
 ) -> None:
     host = answering(maker="maker 1.0\n", made="2.3\n")
     host.on_run(
         lambda command: "one" in "".join(command), lambda *_: Completed(1, "", "no\n", 1, 1)
     )
-    candidates = prepared(host, servers, tmp_path / "builds", told)
+    candidates = prepared(host, servers, tmp_path / "builds", events)
     assert [candidate.built is not None for candidate in candidates] == [False, False, True, True]
-    (trouble,) = troubles(told)
+    (trouble,) = troubles(events)
     assert "ended with 1" in trouble
-    assert "the whole log: " in trouble
+    assert "the complete log is in " in trouble
 
 
 @pytest.mark.parametrize(
@@ -92,26 +92,24 @@ def test_a_build_that_fails_leaves_the_others_in(
         (Completed(0, "made 1.2\n", "", 10**6, 0.1), None),
     ],
 )
-def test_a_version_is_what_a_built_server_tells(
+def test_reads_version_from_the_built_server(
     servers: list[Server], tmp_path: Path, completed: Completed, version: str | None
 ) -> None:
-    """Regression: the path in an error message was taken for a version."""
+    """Regression: a path in an error message was taken for a version."""
     host = answering(maker="maker 1.0\n")
     (built, *_) = [c.built for c in prepared(host, servers, tmp_path / "builds", [])]
     assert built is not None
-    asked: list[ProcessSpec] = []
+    calls: list[ProcessSpec] = []
 
     def made(_: FakeHost, spec: ProcessSpec) -> Completed:
-        asked.append(spec)
+        calls.append(spec)
         return completed
 
     host.on_run(lambda command: command[0] == "made", made)
     assert ask_version(host, built) == version
-    assert asked[0].command == ("made", "--version", str(built.path))
+    assert calls[0].command == ("made", "--version", str(built.path))
 
 
-def test_a_server_that_cannot_be_asked_has_no_version(
-    servers: list[Server], tmp_path: Path
-) -> None:
+def test_version_is_none_if_it_cannot_be_read(servers: list[Server], tmp_path: Path) -> None:
     host = answering(maker="maker 1.0\n")
     assert prepared(host, servers, tmp_path / "builds", [])[0].version is None

@@ -40,6 +40,9 @@ class FakeWorld:
         self.host = FakeHost()
         self.host.on_run(lambda _: True, lambda *_: Completed(0, "made 1.0\n", "", 0.1, 0.1))
         self.host.on_run(lambda command: command[0] == "deadheat-load", self._load)
+        self.host.on_ask(lambda command: command[0] == "deadheat-load", self._ask)
+        self.before_slice: Callable[[str, dict[str, Any]], None] = lambda _, __: None
+        self.slices: list[tuple[str, dict[str, Any]]] = []  # whom, and what was asked for
         self.host.on_start(lambda _: True, lambda _, spec: self.servers[name_of(spec)])
         self._random = random.Random(7)
         self._folder = folder
@@ -104,6 +107,27 @@ class FakeWorld:
         processes = self.host.processes.values()
         return [name_of(fake.spec) for fake in processes if fake.exited is None]
 
+    def _ask(self, host: FakeHost, spec: ProcessSpec, line: str | None) -> str:
+        """One slice of the only server that runs."""
+        if line is None:
+            return READY
+        request = json.loads(line)
+        address = spec.command[1].removeprefix("http://").rstrip("/")
+        servers = [
+            fake
+            for fake in host.processes.values()
+            if fake.exited is None and "--slices" not in fake.spec.command
+        ]
+        self.running.append([name_of(fake.spec) for fake in servers if not fake.frozen])
+        (loaded,) = [fake for fake in servers if listens(fake, address)]
+        name = name_of(loaded.spec)
+        self.before_slice(name, request)
+        self.slices.append((name, request))
+        host.sleep(request["duration_s"] + request["discard_s"])
+        return slice_answer(
+            request, spec, self.rates[name] * self._random.lognormvariate(0, self.noise)
+        )
+
     def _load(self, host: FakeHost, spec: ProcessSpec) -> Completed:
         self.before_load(len(self.loads))
         address = spec.command[1].removeprefix("http://").rstrip("/")
@@ -114,6 +138,20 @@ class FakeWorld:
         self.loads.append((name, spec))
         rate = self.rates[name] * self._random.lognormvariate(0, self.noise)
         return document(spec, rate)
+
+
+READY = json.dumps({"type": "ready", "schema": "deadheat-load/1"})
+
+
+def slice_answer(request: dict[str, Any], spec: ProcessSpec, rate_per_s: float) -> str:
+    """What the resident load process answers after a clean slice at this rate."""
+    times = ["-d", f"{1000 * request['duration_s']}ms", "--warmup", "0ms"]
+    done = document(ProcessSpec((*spec.command, *times)), rate_per_s)
+    told = json.loads(done.stdout)
+    ok = told["classes"]["ok"]
+    rows = max(1, round(request["duration_s"] / 0.01))
+    told["series"] = [{"at_s": 0.01 * (n + 1), "ok": ok / rows, "errors": 0} for n in range(rows)]
+    return json.dumps(told | {"type": "slice", "id": request["id"], "interrupted": False})
 
 
 def greet(request: bytes) -> bytes:

@@ -195,7 +195,7 @@ def test_a_server_that_dies_while_it_is_warmed(fake: FakeWorld) -> None:
     fake.servers["slow"] = replace(fake.servers["slow"], dies_after_s=0.5, log="bye\n")
     fake.conduct(protocol(warmup={"kind": "fixed", "duration_s": 1.0}))
     assert {name for name, _ in order(fake)} == {"fast", "middle"}
-    fault = "slow died while it was warmed (exit 0)"
+    fault = "slow died during its warm-up (exit 0)"
     assert fake.troubles() == [f"{fault}\n  | bye"]
     assert fake.rows("SELECT fault, log_tail FROM instance WHERE fault IS NOT NULL") == [
         {"fault": fault, "log_tail": "bye\n"}
@@ -239,7 +239,7 @@ def test_a_server_whose_answers_vary_is_told_unless_that_is_meant(fake: FakeWorl
     own = Contender("own", "contender", ("own", "{port}"), any_body=True)
     fake.conduct(protocol(), extra=(own,))
     assert "own" not in {name for name, _ in order(fake)}
-    assert fake.troubles()[0].endswith("if they are meant to vary: --any-body")
+    assert fake.troubles()[0].endswith("if they are meant to: --any-body")
     fake.conduct(protocol(), extra=(replace(own, body_varies=True),))
     assert "own" in {name for name, _ in order(fake)}
     assert {("--any-body" in spec.command) for name, spec in fake.loads if name == "own"} == {True}
@@ -444,7 +444,7 @@ def test_without_a_valid_rate_latency_is_not_passed_over_silently(fake: FakeWorl
     )
     measured = {trial["name"] for trial in fake.trials() if trial["kind"] == "latency"}
     assert measured == {"middle", "slow"}
-    told = "fast: no valid rate, and so no latency at shares of it"
+    told = "fast: no latency, because it has no valid rate to take shares of"
     assert fake.troubles().count(told) == 1
 
 

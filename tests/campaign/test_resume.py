@@ -134,13 +134,13 @@ def test_a_contender_whose_build_changed_is_refused(fake: FakeWorld, tmp_path: P
     assert {name for name, *_ in places(fake)} == {"a", "b"}
     (fault,) = fake.rows("SELECT fault FROM contender WHERE name = 'c'")
     assert fault["fault"].startswith("its build has changed since this run began: it was ")
-    assert any("c does not go on" in told for told in fake.troubles())
+    assert any("c is not resumed" in told for told in fake.troubles())
 
 
 def test_where_no_contender_can_go_on_the_run_says_so(fake: FakeWorld, tmp_path: Path) -> None:
     run_id = cut(fake, 9)
     (tmp_path / "servers" / "c" / "main.c").write_text("int other;\n")
-    with pytest.raises(DeadheatError, match=r"no contender of run \S+ can go on"):
+    with pytest.raises(DeadheatError, match=r"no contender of run \S+ can be resumed"):
         fake.resume(run_id)
     assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
 
@@ -157,7 +157,7 @@ def test_a_run_that_another_process_took_is_not_taken_twice(fake: FakeWorld) -> 
     run_id = cut(fake, 5)
     (before,) = fake.rows("SELECT writer FROM run")
     with Store(fake.path) as store:
-        with pytest.raises(StoreError, match="just been taken over"):
+        with pytest.raises(StoreError, match="just been resumed"):
             store.reopen_run(run_id, "another's", {})
         store.reopen_run(run_id, before["writer"], {"resumed": []})
     assert fake.rows("SELECT state, ended_at FROM run") == [{"state": "running", "ended_at": None}]
@@ -222,8 +222,8 @@ def test_a_race_to_settle_spends_what_is_left_of_its_budget(fake: FakeWorld) -> 
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (["deadheat", "run"], "was left before its contenders were entered"),
-        (["deadheat", "calibrate"], "only what `deadheat run` has measured here goes on"),
+        (["deadheat", "run"], "ended before all its contenders were stored"),
+        (["deadheat", "calibrate"], "only a run that `deadheat run` measured here can be resumed"),
     ],
 )
 def test_what_cannot_go_on_is_told(fake: FakeWorld, command: list[str], told: str) -> None:

@@ -4,8 +4,10 @@ from deadheat.cli.progress_view import progress_view
 from deadheat.events import Event, Progress
 
 
-def test_plain_lines_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
-    """A line a stage, not one a trial; and what happened as it is, brackets too."""
+def test_without_a_terminal_progress_is_one_plain_line_per_stage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Not one line per trial; brackets in an event are not markup."""
     with progress_view() as listen:
         listen(Progress("building a", 0, 2))
         listen(Progress("building b", 1, 2))

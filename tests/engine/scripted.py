@@ -1,4 +1,4 @@
-"""A server that says what it is told to, a thread a connection, and counts each reply."""
+"""A server with scripted replies, one thread for each connection, that counts each reply."""
 
 import socket
 import struct
@@ -21,7 +21,7 @@ class Reply:
 
 
 class Scripted:
-    """Answers with `reply`, but the first request with `first` where that is given."""
+    """Answers every request with `reply`, except the first with `first` if given."""
 
     def __init__(self, reply: Reply, first: Reply | None, backlog: int) -> None:
         self._reply, self._first = reply, first

@@ -27,7 +27,7 @@ def test_engine_counts_what_the_server_counts(keep_alive: bool, backend: str) ->
 
 @BACKENDS
 @pytest.mark.parametrize("body_bytes", [100, 100_000], ids=["short", "longer-than-a-read"])
-def test_pipelined_answers_are_counted_each(body_bytes: int, backend: str) -> None:
+def test_engine_counts_each_pipelined_answer(body_bytes: int, backend: str) -> None:
     options = ["--pipeline", "16", "-d", "300ms", "--warmup", "50ms", "--backend", backend]
     with null_server("--null-body", "x" * body_bytes) as server:
         document, _ = run_engine(server.url, "-c", "3", *options)
@@ -36,7 +36,7 @@ def test_pipelined_answers_are_counted_each(body_bytes: int, backend: str) -> No
 
 
 @BACKENDS
-def test_an_open_loop_counts_what_the_server_counts(backend: str) -> None:
+def test_open_loop_counts_what_the_server_counts(backend: str) -> None:
     options = ["--rate", "1000", "--arrival", "poisson", "-d", "300ms", "--warmup", "100ms"]
     with null_server() as server:
         document, _ = run_engine(server.url, "-c", "8", *options, "--backend", backend)
@@ -44,13 +44,13 @@ def test_an_open_loop_counts_what_the_server_counts(backend: str) -> None:
     assert answers_accounted_for(document) == server.counts["answered"]
 
 
-def test_wrk_counts_what_the_server_counts_but_for_what_it_leaves_in_flight() -> None:
+def test_wrk_counts_what_the_server_counts_except_requests_in_flight() -> None:
     with null_server() as server:
         counted = run_other(Wrk, LoadSpec(server.url, CONNECTIONS, 1.0)).requests_ok
     assert 0 <= server.counts["answered"] - counted <= CONNECTIONS
 
 
-def test_ab_counts_what_the_server_counts_but_for_what_it_leaves_in_flight() -> None:
+def test_ab_counts_what_the_server_counts_except_requests_in_flight() -> None:
     with null_server() as server:
         counted = run_other(Ab, LoadSpec(server.url, CONNECTIONS, 1.0)).requests_ok
     assert 0 <= server.counts["answered"] - counted <= CONNECTIONS
@@ -58,7 +58,7 @@ def test_ab_counts_what_the_server_counts_but_for_what_it_leaves_in_flight() -> 
 
 @pytest.mark.parametrize("tool", [Wrk, Ab], ids=["wrk", "ab"])
 def test_rates_of_a_busy_server_agree(tool: type[Wrk] | type[Ab]) -> None:
-    """Taken in turns; what else runs may slow either down, but not one of them every time."""
+    """Measured in turns, so that other processes do not always slow down the same tool."""
     ratios: list[float] = []
     with null_server(*BUSY) as server:
         while len(ratios) < 3 and not agree(ratios):

@@ -13,7 +13,7 @@ SHORT = ("-d", "300ms", "--warmup", "0s")
 PORTS = 8
 
 
-def test_few_descriptors_make_several_processes_of_one_run() -> None:
+def test_few_descriptors_split_a_run_into_processes() -> None:
     def lower() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))
 
@@ -26,7 +26,7 @@ def test_few_descriptors_make_several_processes_of_one_run() -> None:
     assert answers_accounted_for(document) == server.counts["answered"]
 
 
-def test_running_out_of_descriptors_is_the_clients_own_limit() -> None:
+def test_exhausted_descriptors_are_a_limit_of_the_client() -> None:
     """Descriptors that the engine cannot know of take what it counts on."""
     inherited = [os.open(os.devnull, os.O_RDONLY) for _ in range(60)]
     limit = max(inherited) + 60
@@ -84,7 +84,7 @@ def namespace() -> Iterator[list[str]]:
 
 
 @BACKENDS
-def test_running_out_of_ports_is_the_clients_own_limit(namespace: list[str], backend: str) -> None:
+def test_exhausted_ports_are_a_limit_of_the_client(namespace: list[str], backend: str) -> None:
     options = [*SHORT, "--backend", backend]
     with null_server(before=namespace) as server:
         document, exit_code = run_engine(server.url, "-c", "20", *options, before=namespace)

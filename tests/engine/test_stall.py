@@ -1,5 +1,8 @@
-"""A server that is frozen for a known time: an open loop charges it for each request that it made
-wait, a closed loop for one a connection (coordinated omission)."""
+"""A server frozen for a known time.
+
+An open loop counts the stall for each waiting request, a closed loop only once per connection
+(coordinated omission).
+"""
 
 import functools
 import json
@@ -36,7 +39,7 @@ class Stall:
         return self.before_resume_s - self.after_stop_s
 
 
-@functools.cache  # what it tells is read from several sides
+@functools.cache  # several tests read the result
 def run_with_stall(*pace: str, backend: str) -> tuple[dict[str, Any], Stall]:
     """The engine's document of a run in which the server was frozen."""
     with null_server() as server:
@@ -91,7 +94,7 @@ def caught_up_s(document: dict[str, Any], stall: Stall) -> float:
 
 
 @BACKENDS
-def test_an_open_loop_charges_a_stall_for_all_who_waited(backend: str) -> None:
+def test_open_loop_counts_a_stall_for_all_waiting_requests(backend: str) -> None:
     """A request due t after the server froze for D waits D - t: with R due a second, R (D - x)
     wait longer than x, so that the (1 - p)-quantile of T seconds is D - p T."""
     document, stall = run_with_stall("--rate", f"{RATE_PER_S}", backend=backend)
@@ -104,7 +107,7 @@ def test_an_open_loop_charges_a_stall_for_all_who_waited(backend: str) -> None:
 
 
 @BACKENDS
-def test_response_times_are_send_lags_and_service_times(backend: str) -> None:
+def test_response_time_is_send_lag_plus_service_time(backend: str) -> None:
     """Each response time is the lag of its send plus its service time, so it is longer than x
     wherever the lag is, and nowhere where the lag is at most x - s and the service time s."""
     document, _ = run_with_stall("--rate", f"{RATE_PER_S}", backend=backend)
@@ -119,7 +122,7 @@ def test_response_times_are_send_lags_and_service_times(backend: str) -> None:
 
 @BACKENDS
 @pytest.mark.parametrize("pace", [[], ["--rate", f"{RATE_PER_S}"]], ids=["closed", "open"])
-def test_service_times_show_a_stall_once_a_connection(pace: list[str], backend: str) -> None:
+def test_service_times_show_a_stall_once_per_connection(pace: list[str], backend: str) -> None:
     """What a closed loop does not ask it does not see."""
     document, _ = run_with_stall(*pace, backend=backend)
     assert above(document, "service_us", STALL_S / 2) == CONNECTIONS

@@ -1,4 +1,4 @@
-"""Conversations: a process that stays, and answers each line with a line."""
+"""Conversations with a process that answers each line with a line."""
 
 from pathlib import Path
 
@@ -14,13 +14,13 @@ def shell(host: LocalHost, script: str, tmp_path: Path) -> str:
     return host.converse(ProcessSpec(("sh", "-c", script)), str(tmp_path / "log"))
 
 
-def test_answers_each_line(host: LocalHost, tmp_path: Path) -> None:
+def test_returns_one_answer_per_line(host: LocalHost, tmp_path: Path) -> None:
     process = shell(host, "echo ready;" + ECHO, tmp_path)
     answers = [host.ask(process, line, 5.0) for line in (None, "one", "two")]
     assert answers == ["ready", "got one", "got two"]
 
 
-def test_is_frozen_and_stopped_like_any_process(host: LocalHost, tmp_path: Path) -> None:
+def test_a_conversation_can_be_frozen_and_stopped(host: LocalHost, tmp_path: Path) -> None:
     process = shell(host, ECHO, tmp_path)
     host.freeze(process)
     host.thaw(process)
@@ -37,9 +37,9 @@ def test_a_missed_deadline_ends_the_conversation(host: LocalHost, tmp_path: Path
             host.ask(process, "question", 0.1)
 
 
-def test_reports_the_exit_and_the_last_words(host: LocalHost, tmp_path: Path) -> None:
+def test_reports_the_exit_code_and_the_last_output(host: LocalHost, tmp_path: Path) -> None:
     process = shell(host, "read line; echo no such option >&2; exit 2", tmp_path)
-    with pytest.raises(HostError, match="ended with 2 before it answered") as caught:
+    with pytest.raises(HostError, match="ended with exit code 2 before it answered") as caught:
         host.ask(process, "question", 5.0)
     assert caught.value.hint == "no such option"
 

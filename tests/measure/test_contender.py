@@ -7,7 +7,7 @@ from deadheat.measure.contender import NULL_SERVER, contender_from, controls
 from tests.build.made import MANIFEST, made_server
 
 
-def test_a_contender_is_filled_but_for_its_port(tmp_path: Path) -> None:
+def test_fills_all_placeholders_except_the_port(tmp_path: Path) -> None:
     manifest = MANIFEST.replace('"{{host}}:{{port}}"', '"{{build}}/app", "{{port}}", "{{workers}}"')
     manifest += 'env = {{ THREADS = "{{threads}}", LISTEN = "{{host}}:{{port}}" }}\nthreads = 3\n'
     manifest += 'stop_signal = "SIGINT"\nstop_s = 2\n'
@@ -23,7 +23,7 @@ def test_a_contender_is_filled_but_for_its_port(tmp_path: Path) -> None:
     assert (contender.stop_signal, contender.stop_s) == ("SIGINT", 2)
 
 
-def test_the_canaries_are_our_own_and_one_does_nothing() -> None:
+def test_controls_are_a_null_server_and_a_reference() -> None:
     null, reference = controls(Engine("deadheat-load"))
     assert null.name == NULL_SERVER
     assert null.command_at(80)[-4:] == ("--null-server", "80", "--null-work", "0")

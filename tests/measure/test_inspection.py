@@ -1,4 +1,4 @@
-"""What an inspection says of real servers, most of which misbehave on purpose."""
+"""Inspections of real servers, most of which misbehave on purpose."""
 
 from dataclasses import replace
 
@@ -24,25 +24,25 @@ def candidate(name: str) -> Candidate:
 
 @pytest.fixture(autouse=True)
 def served_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where that is too short for a busy machine, it is served patiently."""
+    """Load briefly; on a busy machine the longer retry follows."""
     monkeypatch.setattr(inspection, "SERVE_S", 0.2)
 
 
-def test_a_good_server_is_served_to_every_connection(world: World) -> None:
-    found = inspect(world, candidate("hello"), [5, 20])
-    assert found.state == "works"
-    assert found.served == {"5": 5, "20": 20}
-    assert found.behavior is not None
-    assert found.behavior["status"] == 200
-    assert found.stop is not None
-    assert Inspection.from_json(found.to_json()) == found
+def test_good_server_serves_every_connection(world: World) -> None:
+    inspected = inspect(world, candidate("hello"), [5, 20])
+    assert inspected.state == "works"
+    assert inspected.served == {"5": 5, "20": 20}
+    assert inspected.behavior is not None
+    assert inspected.behavior["status"] == 200
+    assert inspected.stop is not None
+    assert Inspection.from_json(inspected.to_json()) == inspected
 
 
-def test_what_went_wrong_in_a_short_load_is_asked_again_patiently(
+def test_failed_short_load_is_retried_for_longer(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Regression: an answer later than a second, on a busy machine, was held against a server."""
-    monkeypatch.setattr(inspection, "SERVE_PATIENTLY_S", 0.4)
+    """Regression: on a busy machine, an answer later than a second failed a server."""
+    monkeypatch.setattr(inspection, "RETRY_S", 0.4)
     load, loads_s = inspection._load, []
 
     def late_at_first(
@@ -57,31 +57,31 @@ def test_what_went_wrong_in_a_short_load_is_asked_again_patiently(
     assert loads_s == [0.2, 0.4]
 
 
-def test_without_levels_nothing_is_loaded(world: World) -> None:
+def test_no_levels_means_no_load(world: World) -> None:
     assert inspect(world, candidate("hello")).served == {}
 
 
-def test_a_server_that_outlives_its_stop_signal_works_with_a_note(world: World) -> None:
-    found = inspect(world, candidate("outlives-sigterm"))
-    assert found.state == "works, with a note"
-    assert found.cautions == ("not ended 0.2 s after SIGTERM, and killed",)
+def test_server_that_ignores_its_stop_signal_works_with_a_note(world: World) -> None:
+    inspected = inspect(world, candidate("outlives-sigterm"))
+    assert inspected.state == "works, with a note"
+    assert inspected.cautions == ("killed, because it had not ended 0.2 s after SIGTERM",)
 
 
-def test_a_server_that_dies_under_load_is_told(world: World) -> None:
-    found = inspect(world, candidate("dies-mid-trial"), [5])
-    assert found.state == "works, with a note"
-    assert found.served == {"5": 0}
+def test_reports_a_server_that_dies_under_load(world: World) -> None:
+    inspected = inspect(world, candidate("dies-mid-trial"), [5])
+    assert inspected.state == "works, with a note"
+    assert inspected.served == {"5": 0}
 
 
-def test_a_server_that_does_not_start_fails_with_its_reason(world: World) -> None:
-    found = inspect(world, candidate("exits-at-start"), [5])
-    assert found.state == "fails"
-    assert "ended before it was ready" in (found.fault or "")
+def test_server_that_does_not_start_fails_with_its_reason(world: World) -> None:
+    inspected = inspect(world, candidate("exits-at-start"), [5])
+    assert inspected.state == "fails"
+    assert "ended before it was ready" in (inspected.fault or "")
 
 
-def test_what_could_not_be_built_is_missing_or_fails(world: World) -> None:
-    one = candidate("hello").selection
-    lacking = inspect(world, Candidate(one, None, None, "no maker", ("get maker",)))
+def test_unbuilt_server_is_missing_or_fails(world: World) -> None:
+    hello = candidate("hello").selection
+    lacking = inspect(world, Candidate(hello, None, None, "no maker", ("get maker",)))
     assert lacking.state == "missing here"
     assert lacking.lacks == ("get maker",)
-    assert inspect(world, Candidate(one, None, None, "step failed")).state == "fails"
+    assert inspect(world, Candidate(hello, None, None, "step failed")).state == "fails"

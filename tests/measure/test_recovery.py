@@ -1,4 +1,4 @@
-"""Decay studies: in a world without processes, and on a server that tires on purpose."""
+"""Decay studies: in a fake world, and on a real server that slows down on purpose."""
 
 import json
 from dataclasses import replace
@@ -51,7 +51,7 @@ def results(fake: FakeWorld, name: str) -> list[dict[str, Any]]:
     return [json.loads(row["result"]) for row in of_kind(fake, name, "recovery")]
 
 
-def test_a_server_that_idles_at_once_recovers_at_once(fake: FakeWorld) -> None:
+def test_idle_server_recovers_immediately(fake: FakeWorld) -> None:
     fake.noise = 0
     fake.conduct(decay())
     assert len(of_kind(fake, "steady", "measure")) == 4
@@ -60,8 +60,8 @@ def test_a_server_that_idles_at_once_recovers_at_once(fake: FakeWorld) -> None:
     assert fake.rows("SELECT count(*) AS n FROM instance") == [{"n": 2}]  # one process each
 
 
-def test_one_that_never_recovers_ends_its_series_and_not_the_run(fake: FakeWorld) -> None:
-    """Landshark's page: 3674, 3203, 477, 5 and 0 requests/s, without a restart."""
+def test_missing_recovery_ends_the_series_but_not_the_run(fake: FakeWorld) -> None:
+    """As on Landshark's page: 3674, 3203, 477, 5 and 0 requests/s without a restart."""
     fake.noise = 0
 
     def fade(_: int) -> None:
@@ -76,13 +76,13 @@ def test_one_that_never_recovers_ends_its_series_and_not_the_run(fake: FakeWorld
     assert len(of_kind(fake, "steady", "measure")) == 4
     assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
     assert any(
-        "weak ends its series after trial 2: it did not serve 90%" in told
-        for told in fake.troubles()
+        "weak ends its series after trial 2: it did not reach 90 %" in trouble
+        for trouble in fake.troubles()
     )
     assert fake.left_running() == []
 
 
-def test_what_it_burns_is_watched_until_it_idles(
+def test_watches_cpu_time_until_the_server_is_idle(
     fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def usage(host: FakeHost, process: str) -> Usage:
@@ -99,7 +99,7 @@ def test_what_it_burns_is_watched_until_it_idles(
     assert first["idle"]
 
 
-def test_a_watch_is_bounded(fake: FakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watch_has_a_time_limit(fake: FakeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     always = lambda host, process: Usage(host.now_s(), 1 << 20, 1 << 20, 1, 1)  # noqa: E731
     monkeypatch.setattr(FakeHost, "usage", always)
     fake.noise = 0
@@ -108,10 +108,10 @@ def test_a_watch_is_bounded(fake: FakeWorld, monkeypatch: pytest.MonkeyPatch) ->
     assert results(fake, "steady")[0]["burnt_for_s"] == pytest.approx(20)
 
 
-def test_one_that_burns_past_the_limit_is_probed_once(
+def test_busy_server_is_probed_once_after_the_limit(
     fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Regression: a watch as long as the limit left no time to ask whether it had recovered."""
+    """Regression: a watch as long as the limit left no time for a probe."""
     always = lambda host, process: Usage(host.now_s(), 1 << 20, 1 << 20, 1, 1)  # noqa: E731
     monkeypatch.setattr(FakeHost, "usage", always)
     fake.noise = 0
@@ -120,15 +120,15 @@ def test_one_that_burns_past_the_limit_is_probed_once(
     assert len(of_kind(fake, "steady", "measure")) == 4
 
 
-def test_the_dead_do_not_recover(fake: FakeWorld) -> None:
+def test_dead_server_does_not_recover(fake: FakeWorld) -> None:
     fake.servers["weak"] = FakeServer(answer=greet, dies_after_s=0.9, exit_code=3)
     fake.conduct(decay())
     (row,) = of_kind(fake, "weak", "recovery")
     assert (row["state"], row["reason"]) == ("failed", "it died (exit 3)")
 
 
-def test_a_series_that_the_run_cut_is_not_told_as_one_without_a_recovery(fake: FakeWorld) -> None:
-    """Regression: after an interrupt the last trial's recovery, never watched, read `never`."""
+def test_interrupted_series_is_not_reported_as_without_recovery(fake: FakeWorld) -> None:
+    """Regression: after an interrupt, the recovery of the last trial was reported as `never`."""
 
     def interrupt(loads: int) -> None:
         if loads == 1:  # the first probe
@@ -146,9 +146,9 @@ def test_a_series_that_the_run_cut_is_not_told_as_one_without_a_recovery(fake: F
 
 @pytest.mark.parametrize(
     ("setting", "trials", "limit_s"),
-    [("default", 1, 2.0), ("burns", 2, 60.0)],  # the one never recovers, the other ends its limit
+    [("default", 1, 2.0), ("burns", 2, 60.0)],  # the first never recovers, the second does
 )
-def test_a_real_server_that_tires(
+def test_real_server_that_slows_down(
     world: World, tmp_path: Path, setting: str, trials: int, limit_s: float
 ) -> None:
     protocol = decay(rate_share=0.2, limit_s=limit_s, watch_s=4.0, idle_cpus=0.02)

@@ -7,7 +7,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nHe\r\n3\r\
 TO_THE_END = b"HTTP/1.0 200 OK\r\nServer: old\r\n\r\nHello"
 
 
-def test_a_response_with_a_length() -> None:
+def test_reads_response_with_content_length() -> None:
     (response,) = read_responses(PLAIN)
     assert (response.version, response.status, response.body) == (11, 200, b"Hello")
     assert response.framing == "content-length"
@@ -15,34 +15,34 @@ def test_a_response_with_a_length() -> None:
     assert response.head_bytes == len(PLAIN) - len(b"Hello")
 
 
-def test_a_chunked_response() -> None:
+def test_reads_chunked_response() -> None:
     (response,) = read_responses(CHUNKED)
     assert (response.framing, response.body) == ("chunked", b"Hello")
     assert response.head_bytes == CHUNKED.index(b"2\r\n")
 
 
-def test_a_response_that_ends_with_its_connection() -> None:
+def test_reads_response_that_ends_with_its_connection() -> None:
     (response,) = read_responses(TO_THE_END)
     assert (response.version, response.framing, response.body) == (10, "close", b"Hello")
 
 
-def test_pipelined_responses_come_in_order() -> None:
+def test_reads_pipelined_responses_in_order() -> None:
     responses = read_responses(CHUNKED + PLAIN + PLAIN.replace(b"Hello", b"Again"))
     assert [response.body for response in responses] == [b"Hello", b"Hello", b"Again"]
 
 
-def test_an_interim_response_is_not_the_answer() -> None:
+def test_skips_interim_responses() -> None:
     (response,) = read_responses(b"HTTP/1.1 100 Continue\r\n\r\n" + PLAIN)
     assert response.status == 200
 
 
-def test_an_answer_to_head_has_no_body() -> None:
+def test_response_to_head_has_no_body() -> None:
     empty = PLAIN.removesuffix(b"Hello")
     (response,) = read_responses(empty, "HEAD")
     assert (response.body, response.head_bytes) == (b"", len(empty))
 
 
-def test_a_body_after_head_is_no_second_response() -> None:
+def test_body_after_head_is_not_a_second_response() -> None:
     (response,) = read_responses(PLAIN, "HEAD")
     assert response.head_bytes < len(PLAIN)
 
@@ -64,9 +64,9 @@ def test_a_body_after_head_is_no_second_response() -> None:
         b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n",
     ],
 )
-def test_what_is_garbled_or_cut_off_is_no_response(received: bytes) -> None:
+def test_rejects_malformed_or_incomplete_responses(received: bytes) -> None:
     assert read_responses(received) == []
 
 
-def test_what_comes_after_garbage_is_not_believed() -> None:
+def test_stops_at_malformed_data() -> None:
     assert len(read_responses(PLAIN + b"garbage\r\n\r\n" + PLAIN)) == 1

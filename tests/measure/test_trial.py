@@ -138,8 +138,8 @@ def test_server_and_client_get_disjoint_cpus() -> None:
 @pytest.mark.parametrize(
     ("name", "changes", "duration_s"),
     [
-        ("settle", {}, 1.25),
-        ("settle", {"generator": "wrk"}, 0.2),
+        ("settle-trials", {}, 1.25),
+        ("settle-trials", {"generator": "wrk"}, 0.2),
         ("quick", {}, 1.0),
     ],
 )

@@ -16,8 +16,8 @@ GREETING = (
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 
-class Asked(FakeHost):
-    """Something answers, whatever is asked."""
+class AnsweringHost(FakeHost):
+    """A host that answers every request."""
 
     def __init__(self, answers: Callable[[bytes], Exchange]) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Asked(FakeHost):
 
 
 def good(request: bytes) -> Exchange:
-    """What a complete server says."""
+    """The answers of a complete server."""
     heads = request.split(b"\r\n\r\n")[:-1]
     first = heads[0]
     if b"GET /deadheat" in first:
@@ -39,12 +39,12 @@ def good(request: bytes) -> Exchange:
     return Exchange(GREETING * len(heads), closed=closes)
 
 
-def card_of(answers: Callable[[bytes], Exchange]) -> Behavior:
-    return verify(Asked(answers), ADDRESS)
+def behavior_of(answers: Callable[[bytes], Exchange]) -> Behavior:
+    return verify(AnsweringHost(answers), ADDRESS)
 
 
-def test_the_card_of_a_complete_server() -> None:
-    assert card_of(good) == Behavior(
+def test_behavior_of_a_complete_server() -> None:
+    assert behavior_of(good) == Behavior(
         status=200,
         media_type="text/plain; charset=utf-8",
         body_bytes=13,
@@ -62,22 +62,22 @@ def test_the_card_of_a_complete_server() -> None:
     )
 
 
-def test_the_card_of_a_careless_server() -> None:
-    """It closes after every response, and answers the same to anything."""
-    behavior = card_of(lambda _: Exchange(GREETING, closed=True))
+def test_behavior_of_a_server_that_closes_every_connection() -> None:
+    """It closes after every response, and answers every request alike."""
+    behavior = behavior_of(lambda _: Exchange(GREETING, closed=True))
     assert behavior.fault is None
     assert (behavior.keep_alive, behavior.pipelined, behavior.head) == (False, 1, "body")
     assert behavior.unknown_path == 200
 
 
-def test_the_card_of_a_stubborn_server() -> None:
-    """It never closes, and refuses what is old."""
+def test_behavior_of_a_server_that_never_closes() -> None:
+    """It never closes, and refuses HTTP/1.0 and HEAD."""
 
     def answers(request: bytes) -> Exchange:
         refused = b"HTTP/1.0" in request or request.startswith(b"HEAD")
         return Exchange(NOT_FOUND if refused else GREETING, closed=False)
 
-    behavior = card_of(answers)
+    behavior = behavior_of(answers)
     assert (behavior.close_honored, behavior.http_1_0, behavior.head) == (
         False,
         "refuses",
@@ -85,40 +85,39 @@ def test_the_card_of_a_stubborn_server() -> None:
     )
 
 
-def test_the_card_of_a_silent_server() -> None:
-    behavior = card_of(lambda _: Exchange(b"", closed=False))
+def test_behavior_of_a_silent_server() -> None:
+    behavior = behavior_of(lambda _: Exchange(b"", closed=False))
     assert behavior.fault == "no readable HTTP response to GET /"
-    told = dataclasses.asdict(behavior)
-    del told["fault"], told["date"]
-    assert set(told.values()) == {None}
+    values = dataclasses.asdict(behavior)
+    del values["fault"], values["date"]
+    assert set(values.values()) == {None}
 
 
-def test_a_busy_machine_is_not_held_against_a_server() -> None:
-    """Regression: one answer later than 0.3 s took a server out of the whole run, or its trait
-    off its card."""
+def test_slow_answer_is_retried() -> None:
+    """Regression: one answer later than 0.3 s excluded a server, or hid its behavior."""
 
     class Slow(FakeHost):
         def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
             return good(payload) if silence_s > 2 else Exchange(b"", closed=False)
 
-    assert verify(Slow(), ADDRESS) == card_of(good)
+    assert verify(Slow(), ADDRESS) == behavior_of(good)
 
 
-def test_only_the_first_three_checks_decide() -> None:
+def test_only_status_media_type_and_body_decide() -> None:
     def answers(request: bytes) -> Exchange:
         if request == b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n":
             return Exchange(GREETING, closed=False)
         raise HostError("reset")
 
-    behavior = card_of(answers)
+    behavior = behavior_of(answers)
     assert behavior.fault is None
     assert (behavior.close_honored, behavior.http_1_0, behavior.head) == (None, None, None)
     assert (behavior.pipelined, behavior.unknown_path) == (None, None)
 
 
 def response(received: bytes) -> Response:
-    (only,) = read_responses(received)
-    return only
+    (parsed,) = read_responses(received)
+    return parsed
 
 
 @pytest.mark.parametrize(
@@ -147,9 +146,9 @@ def response(received: bytes) -> Response:
         ),
     ],
 )
-def test_the_fault_of_an_answer(received: bytes, fault: str | None) -> None:
+def test_fault_of_a_response(received: bytes, fault: str | None) -> None:
     assert fault_of(response(received), "text/plain", BODY) == fault
 
 
-def test_nothing_answers_yet() -> None:
+def test_no_answer_gives_none() -> None:
     assert first_answer(FakeHost(), ADDRESS) is None

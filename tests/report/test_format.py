@@ -21,7 +21,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "percent": format.percent,
     "count": format.count,
     "duration": format.duration,
-    "reading_and_limit": lambda *values: list(format.told_apart(*values)),
+    "reading_and_limit": lambda *values: list(format.reading_and_limit(*values)),
     "shell": shlex.join,
 }
 

@@ -46,14 +46,14 @@ def run(tmp_path: Path) -> MadeRun:
     return run
 
 
-def test_the_schema_in_docs_is_that_of_the_code() -> None:
+def test_the_schema_in_docs_matches_the_code() -> None:
     assert SCHEMA_FILE.read_text(encoding="utf-8") == schema(), (
-        "make it anew: python -c 'from deadheat.report.formats.document import schema; "
+        "regenerate it: python -c 'from deadheat.report.formats.document import schema; "
         'print(schema(), end="")\' > docs/schema-report.json'
     )
 
 
-def test_a_document_holds_every_level_trial_and_verdict(run: MadeRun) -> None:
+def test_a_document_has_every_level_trial_and_verdict(run: MadeRun) -> None:
     read = document(run)
     assert read["schema"] == SCHEMA
     assert (read["run"]["id"], read["run"]["why"]) == (run.run_id, "settled")
@@ -64,7 +64,7 @@ def test_a_document_holds_every_level_trial_and_verdict(run: MadeRun) -> None:
     assert main["standings"][3]["reason"] == "not measured at this level"
     assert len(main["pairs"]) == 3
     assert sum(pair["neighbors"] for pair in main["pairs"]) == 2
-    named = {one["name"]: one for one in read["contenders"]}
+    named = {item["name"]: item for item in read["contenders"]}
     assert named["null-server"]["role"] == "control"
     cell = next(c for c in named["c"]["levels"] if c["connections"] == 100)
     assert len(cell["trials"]) == 14
@@ -87,13 +87,13 @@ def test_a_run_without_intervals_has_no_bounds(tmp_path: Path) -> None:
     assert ratio["low"] is None
 
 
-def test_a_run_before_its_first_trial_is_a_document(tmp_path: Path) -> None:
+def test_a_run_without_trials_gives_a_document(tmp_path: Path) -> None:
     read = document(made_run(tmp_path / "runs.sqlite"))
     assert read["run"]["state"] == "running"
     assert read["contenders"] == []
 
 
-def test_the_document_refuses_what_it_does_not_know(run: MadeRun) -> None:
+def test_the_document_rejects_unknown_keys(run: MadeRun) -> None:
     read = document(run)
     with pytest.raises(ValidationError):
         Document.model_validate({**read, "extra": 1})

@@ -11,7 +11,7 @@ from deadheat.store import Store, StoreError
 from tests.report.made import FINGERPRINT, QUICK, failed, histogram, made_run
 
 
-def test_a_run_is_read_whole(tmp_path: Path) -> None:
+def test_loads_a_whole_run(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("null-server", role="control")
     run.race({"a": 9000, "b": 6000}, invocations=2, blocks=3, levels=(10, 100))
@@ -19,15 +19,15 @@ def test_a_run_is_read_whole(tmp_path: Path) -> None:
     view = load_view(run.store, run.run_id)
     assert (view.state, view.seed, view.aggregate) == ("complete", 7, "median")
     assert view.levels == (100, 10)  # the protocol's first, then what else was measured
-    assert [one.name for one in view.contenders] == ["a", "b"]
-    assert [one.name for one in view.controls] == ["null-server"]
+    assert [contender.name for contender in view.contenders] == ["a", "b"]
+    assert [contender.name for contender in view.controls] == ["null-server"]
     assert [host.role for host in view.hosts] == ["server", "load"]
     assert len(view.contenders[0].cells[10].trials) == 6
     assert len(view.contenders[0].starts) == 2
     assert view.trials == 24
 
 
-def test_figures_are_of_the_valid_trials(tmp_path: Path) -> None:
+def test_figures_come_from_valid_trials(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     run.trial("a", 100.0, server_cpu_us_per_request=10.0, memory_peak_bytes=5)
@@ -53,7 +53,7 @@ def test_figures_are_of_the_valid_trials(tmp_path: Path) -> None:
     assert not cell.doubtful
 
 
-def test_without_a_valid_trial_the_measured_ones_are_shown_as_doubtful(tmp_path: Path) -> None:
+def test_figures_without_a_valid_trial_are_doubtful(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     run.trial("a", 500.0, gates=failed())
@@ -81,7 +81,7 @@ def test_a_foreign_generators_figures_are_medians_over_trials(tmp_path: Path) ->
     assert (service["p50"], service["p99"], service.merged) == (2000, None, False)
 
 
-def test_offered_rates_are_apart_from_the_race(tmp_path: Path) -> None:
+def test_separates_offered_rates_from_the_race(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000}, invocations=1, blocks=1)
     for block in (1, 2):
@@ -102,7 +102,7 @@ def test_offered_rates_are_apart_from_the_race(tmp_path: Path) -> None:
     assert cell.response.requests == 4990
 
 
-def test_the_newest_calibration_of_a_machine_like_this_is_quoted(tmp_path: Path) -> None:
+def test_loads_the_newest_calibration_of_a_similar_machine(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     key = host_key(FINGERPRINT)
     run.store.add_calibration(key, FINGERPRINT, {"null_pairs": 100})
@@ -139,7 +139,7 @@ def test_an_unknown_run_is_named(tmp_path: Path) -> None:
         load_view(store, "nothing")
 
 
-def test_a_broken_histogram_is_told(tmp_path: Path) -> None:
+def test_rejects_a_broken_histogram(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     run.trial("a", 100.0, histograms={"service_us": "no histogram"})

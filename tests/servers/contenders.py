@@ -1,4 +1,4 @@
-"""The servers that misbehave on purpose, ready to start: `tests/servers/catalog`, unbuilt."""
+"""Servers that misbehave on purpose, from `tests/servers/catalog`, ready to start unbuilt."""
 
 import sys
 from collections.abc import Iterator
@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from deadheat.build.builder import Built
-from deadheat.measure.contender import Contender, contender_from
-from deadheat.catalog import selection, load_server
+from deadheat.catalog import load_server, selection
 from deadheat.host import Host, HostError, ProcessSpec
+from deadheat.measure.contender import Contender, contender_from
 
 CATALOG = Path(__file__).with_name("catalog")
-PYTHON = (sys.executable, "-I", "-S")  # starts sooner than what the manifests name
+PYTHON = (sys.executable, "-I", "-S")  # starts faster than the command of the manifests
 
 
 def contender(name: str, setting: str = "default") -> Contender:
-    """A server of the catalog that runs where it lies."""
+    """The contender of a server in the test catalog, run from its folder."""
     folder = CATALOG / "servers" / name
     server = load_server(folder, CATALOG / "recipes")
     made = contender_from(
@@ -27,7 +27,7 @@ def contender(name: str, setting: str = "default") -> Contender:
 
 @contextmanager
 def running(host: Host, name: str, log_path: Path) -> Iterator[str]:
-    """The URL of a started server that answers."""
+    """The URL of a running server."""
     port = host.free_port()
     process = host.start(ProcessSpec(contender(name).command_at(port)), str(log_path))
     while not _answers(host, port):

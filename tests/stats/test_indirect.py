@@ -1,11 +1,11 @@
-"""Races in heats: contenders that never met, compared over a shared reference."""
+"""Races in heats: contenders without a shared block, compared through the reference."""
 
 import numpy as np
 import pytest
 
 from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
-from deadheat.stats.indirect import bridge
+from deadheat.stats.indirect import fill_indirect
 from deadheat.stats.pairs import fit_pairs
 from deadheat.stats.ranking import rank
 from tests.stats.races import Noise, binomial_limit
@@ -22,16 +22,23 @@ def two_heats(generator: np.random.Generator, noise: Noise) -> Floats:
     return rates
 
 
-def test_pairs_of_one_heat_are_left_alone() -> None:
+def test_leaves_pairs_of_one_heat_unchanged() -> None:
     fits = fit_pairs(two_heats(np.random.default_rng(121), Noise()))
-    bridged = bridge(fits)
-    met = ~bridged.bridged
-    assert np.argwhere(np.triu(~met)).tolist() == [[1, 3], [1, 4], [1, 5], [2, 3], [2, 4], [2, 5]]
-    assert bridged.log_ratio[met] == pytest.approx(fits.log_ratio[met], nan_ok=True)
+    filled = fill_indirect(fits)
+    direct = ~filled.indirect
+    assert np.argwhere(np.triu(~direct)).tolist() == [
+        [1, 3],
+        [1, 4],
+        [1, 5],
+        [2, 3],
+        [2, 4],
+        [2, 5],
+    ]
+    assert filled.log_ratio[direct] == pytest.approx(fits.log_ratio[direct], nan_ok=True)
 
 
-def test_a_bridge_adds_the_two_legs() -> None:
-    fits = bridge(fit_pairs(two_heats(np.random.default_rng(122), Noise())))
+def test_adds_both_ratios_through_the_third() -> None:
+    fits = fill_indirect(fit_pairs(two_heats(np.random.default_rng(122), Noise())))
     assert fits.log_ratio[1, 3] == pytest.approx(fits.log_ratio[1, 0] + fits.log_ratio[0, 3])
     assert fits.log_ratio[3, 1] == pytest.approx(-fits.log_ratio[1, 3])
     assert fits.standard_error[1, 3] ** 2 == pytest.approx(
@@ -39,22 +46,22 @@ def test_a_bridge_adds_the_two_legs() -> None:
     )
 
 
-def test_bridged_intervals_cover_the_true_ratio() -> None:
+def test_indirect_intervals_cover_the_true_ratio() -> None:
     generator = np.random.default_rng(123)
     noise = Noise(start_sd=0.02, drift=0.02)
     missed = 0
     for _ in range(400):
-        fits = bridge(fit_pairs(two_heats(generator, noise)))
+        fits = fill_indirect(fit_pairs(two_heats(generator, noise)))
         missed += abs(fits.log_ratio[2, 3] + 0.3) > fits.half_width(0.05)[2, 3]
     assert missed / 400 <= binomial_limit(0.05, 400)
 
 
-def test_heats_make_one_order() -> None:
+def test_ranks_contenders_of_several_heats() -> None:
     rates = two_heats(np.random.default_rng(124), Noise(slice_sd=0.01))
     ranking = rank(rates, NAMES, controls=["reference"])
     assert ranking.rows[0].name == "e"
     assert {row.name for row in ranking.rows[1:3]} == {"c", "d"}
     assert [row.name for row in ranking.rows[3:]] == ["b", "a"]
     assert ranking.pair("b", "c").verdict is Verdict.SEPARATED
-    assert "over a third contender" in ranking.pair("b", "c").ratio.method
-    assert "over a third contender" not in ranking.pair("c", "d").ratio.method
+    assert "through a third contender" in ranking.pair("b", "c").ratio.method
+    assert "through a third contender" not in ranking.pair("c", "d").ratio.method

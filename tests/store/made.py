@@ -29,7 +29,7 @@ def begin(store: Store) -> tuple[str, int]:
 
 
 def trial(run_id: str, contender_id: int, block: int = 1) -> TrialRecord:
-    """A trial with something in each of its tables; its output does not compress away."""
+    """A trial with rows in each of its tables, and with output that does not compress well."""
     return TrialRecord(
         run_id=run_id,
         contender_id=contender_id,
@@ -37,6 +37,7 @@ def trial(run_id: str, contender_id: int, block: int = 1) -> TrialRecord:
         kind="measure",
         invocation=1,
         block=block,
+        heat=1,
         connections=10,
         at_s=1.5,
         command=["deadheat-load", "http://127.0.0.1/"],

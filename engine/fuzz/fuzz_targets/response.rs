@@ -1,7 +1,6 @@
 //! Any bytes in any pieces: the parser and its reference see the same.
 #![no_main]
 
-#[path = "../../tests/oracle/mod.rs"]
-mod oracle;
+use deadheat_load::oracle::Case;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::Case::decode(data).check());
+libfuzzer_sys::fuzz_target!(|data: &[u8]| Case::decode(data).check());

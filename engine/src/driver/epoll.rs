@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use super::Driver;
 use super::route::Route;
 use crate::clock;
+use crate::error::Result;
 use crate::poll::Poll;
 use crate::session::{Action, Session};
 use crate::sockets;
@@ -30,7 +31,7 @@ struct Link {
     unsent: VecDeque<Range<usize>>,
 }
 
-pub struct Epoll {
+pub(crate) struct Epoll {
     poll: Poll,
     route: Route,
     links: Vec<Link>,
@@ -38,7 +39,7 @@ pub struct Epoll {
 }
 
 impl Epoll {
-    pub fn new(route: Route, slots: usize) -> Result<Self, String> {
+    pub(crate) fn new(route: Route, slots: usize) -> Result<Self> {
         Ok(Self {
             poll: Poll::new(slots.clamp(16, 1024))?,
             route,
@@ -51,7 +52,7 @@ impl Epoll {
         self.links[slot].fd.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    fn open(&mut self, session: &mut Session, slot: usize) -> Result<(), String> {
+    fn open(&mut self, session: &mut Session, slot: usize) -> Result<()> {
         let spare = self.links[slot].spare.take();
         let reused = spare.is_some();
         let opened = self.route.open(session, slot, spare);
@@ -74,7 +75,7 @@ impl Epoll {
     }
 
     /// Registers a socket, where it is not registered for just that.
-    fn watch(&mut self, slot: usize, interest: u32) -> Result<(), String> {
+    fn watch(&mut self, slot: usize, interest: u32) -> Result<()> {
         let fd = self.fd(slot);
         match std::mem::replace(&mut self.links[slot].interest, interest) {
             0 => self.poll.add(fd, slot, interest),
@@ -93,12 +94,7 @@ impl Epoll {
     }
 
     #[inline]
-    fn write(
-        &mut self,
-        session: &mut Session,
-        slot: usize,
-        range: Range<usize>,
-    ) -> Result<(), String> {
+    fn write(&mut self, session: &mut Session, slot: usize, range: Range<usize>) -> Result<()> {
         if !self.links[slot].unsent.is_empty() {
             self.links[slot].unsent.push_back(range);
             return Ok(());
@@ -121,7 +117,7 @@ impl Epoll {
     }
 
     /// The socket takes bytes: the connect is over, or the rest of a request can go.
-    fn writable(&mut self, session: &mut Session, slot: usize) -> Result<(), String> {
+    fn writable(&mut self, session: &mut Session, slot: usize) -> Result<()> {
         let fd = self.fd(slot);
         if self.links[slot].connecting {
             self.links[slot].connecting = false;
@@ -151,12 +147,7 @@ impl Epoll {
 
     /// Reads once, and again only while the buffer comes back full.
     #[inline]
-    fn readable(
-        &mut self,
-        session: &mut Session,
-        slot: usize,
-        hung_up: bool,
-    ) -> Result<(), String> {
+    fn readable(&mut self, session: &mut Session, slot: usize, hung_up: bool) -> Result<()> {
         loop {
             let fd = self.fd(slot);
             let got = sockets::receive(fd, &mut self.buffer);
@@ -180,12 +171,7 @@ impl Epoll {
 }
 
 impl Driver for Epoll {
-    fn carry_out(
-        &mut self,
-        session: &mut Session,
-        slot: usize,
-        action: Action,
-    ) -> Result<(), String> {
+    fn carry_out(&mut self, session: &mut Session, slot: usize, action: Action) -> Result<()> {
         match action {
             Action::Wait => Ok(()),
             Action::Send(range) => self.write(session, slot, range),
@@ -197,7 +183,7 @@ impl Driver for Epoll {
         }
     }
 
-    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool, String> {
+    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool> {
         let ready = self.poll.wait(wake_ns)?;
         for at in 0..ready {
             let (slot, flags) = self.poll.event(at);

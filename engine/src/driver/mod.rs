@@ -1,12 +1,13 @@
 //! The seam between a [`Session`] and the kernel.
 
-pub mod epoll;
-pub mod patience;
-pub mod probe;
-pub mod route;
-pub mod uring;
+pub(crate) mod choice;
+pub(crate) mod epoll;
+pub(crate) mod probe;
+pub(crate) mod route;
+pub(crate) mod uring;
 
 use crate::clock;
+use crate::error::Result;
 use crate::session::{Action, Session};
 
 /// Moves bytes for a session: reports what happened to it and carries out its actions.
@@ -14,27 +15,22 @@ use crate::session::{Action, Session};
 /// A completion-based driver fits as well: nothing in a session depends on readiness, input is a
 /// borrowed slice that is not needed after [`Session::received`], and output is a range of the
 /// request book, which outlives the run.
-pub trait Driver: Send {
+pub(crate) trait Driver: Send {
     /// Takes the thread that calls this as the one that calls the rest.
-    fn begin(&mut self) -> Result<(), String> {
+    fn begin(&mut self) -> Result<()> {
         Ok(())
     }
 
     /// Does what the session asks for a connection.
-    fn carry_out(
-        &mut self,
-        session: &mut Session,
-        slot: usize,
-        action: Action,
-    ) -> Result<(), String>;
+    fn carry_out(&mut self, session: &mut Session, slot: usize, action: Action) -> Result<()>;
 
     /// Waits until something happens, or until `wake_ns` (CLOCK_MONOTONIC), and handles it;
     /// whether anything happened.
-    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool, String>;
+    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool>;
 
     /// Starts the connects and sends that the session wants now; whether there was any.
     #[inline]
-    fn launch(&mut self, session: &mut Session, mut now_ns: u64) -> Result<bool, String> {
+    fn launch(&mut self, session: &mut Session, mut now_ns: u64) -> Result<bool> {
         let begun_ns = now_ns;
         while let Some(slot) = session.next_open(now_ns) {
             self.carry_out(session, slot, Action::Open)?;
@@ -48,7 +44,7 @@ pub trait Driver: Send {
     }
 
     /// Gives up the slots whose time is up.
-    fn expire(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
+    fn expire(&mut self, session: &mut Session, now_ns: u64) -> Result<()> {
         while let Some(slot) = session.overdue(now_ns) {
             let action = session.timed_out(slot, now_ns);
             self.carry_out(session, slot, action)?;
@@ -57,13 +53,13 @@ pub trait Driver: Send {
     }
 
     /// Ends the load: gives up what is still waited for, and closes its connections.
-    fn finish(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
+    fn finish(&mut self, session: &mut Session, now_ns: u64) -> Result<()> {
         let slots = session.finish(now_ns);
         slots.into_iter().try_for_each(|slot| self.carry_out(session, slot, Action::Close))
     }
 
     /// Closes all connections, for new ones.
-    fn renew(&mut self, session: &mut Session, now_ns: u64) -> Result<(), String> {
+    fn renew(&mut self, session: &mut Session, now_ns: u64) -> Result<()> {
         let slots = session.renew(now_ns);
         slots.into_iter().try_for_each(|slot| self.carry_out(session, slot, Action::Close))
     }

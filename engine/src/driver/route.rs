@@ -6,7 +6,7 @@ use crate::clock;
 use crate::session::{Action, Session};
 use crate::sockets::{self, Endpoint};
 
-pub struct Route {
+pub(crate) struct Route {
     pub to: Endpoint,
     /// The local address of each slot; the kernel chooses where it is empty.
     pub from: Vec<Endpoint>,
@@ -14,7 +14,7 @@ pub struct Route {
 }
 
 /// A connect that did not fail at once.
-pub struct Opened {
+pub(crate) struct Opened {
     pub fd: OwnedFd,
     /// What follows; `None` while the connect is under way, until the socket can be written.
     pub next: Option<Action>,
@@ -24,7 +24,7 @@ impl Route {
     /// Starts a connect, with a `spare` socket of the slot's where there is one. A loopback
     /// handshake is over when it returns, so the first request is tried right away. `None` where
     /// it failed, which the session has been told.
-    pub fn open(
+    pub(crate) fn open(
         &self,
         session: &mut Session,
         slot: usize,

@@ -11,9 +11,10 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use io_uring::squeue;
 
 use super::Driver;
-use super::patience::Patience;
 use super::route::Route;
+use crate::batching::Batching;
 use crate::clock;
+use crate::error::Result;
 use crate::ring::{self, Completion, GENERATIONS, Ring, Tag, What};
 use crate::session::{Action, Session};
 use crate::sockets;
@@ -38,7 +39,7 @@ struct Link {
     unsent: VecDeque<Range<usize>>,
 }
 
-pub struct Uring {
+pub(crate) struct Uring {
     ring: Ring,
     route: Route,
     links: Vec<Link>,
@@ -54,7 +55,7 @@ pub struct Uring {
 
 impl Uring {
     /// A driver for `slots` connections with responses of some `response_bytes`.
-    pub fn new(route: Route, slots: usize, response_bytes: usize) -> io::Result<Self> {
+    pub(crate) fn new(route: Route, slots: usize, response_bytes: usize) -> io::Result<Self> {
         let entries = (slots as u32).saturating_mul(2).clamp(64, MAX_ENTRIES);
         let count = slots.next_power_of_two().clamp(64, MAX_BUFFERS) as u16;
         let bytes_each = response_bytes.next_power_of_two().clamp(2 * 1024, 64 * 1024);
@@ -70,13 +71,14 @@ impl Uring {
         })
     }
 
-    fn open(&mut self, session: &mut Session, slot: usize) -> Result<(), String> {
+    fn open(&mut self, session: &mut Session, slot: usize) -> Result<()> {
         let Some(opened) = self.route.open(session, slot, None) else { return Ok(()) };
         self.links[slot].fd = Some(opened.fd);
         match opened.next {
             None => {
                 self.links[slot].connecting = true;
-                self.queue(slot, What::Writable, ring::writable(self.fd(slot)))
+                // SAFETY: a poll points to nothing.
+                unsafe { self.queue(slot, What::Writable, ring::writable(self.fd(slot))) }
             }
             Some(action) => {
                 self.receive(slot)?;
@@ -88,7 +90,7 @@ impl Uring {
     /// Queues a send, behind what waits already: one a turn, as one that comes up short must not
     /// be overtaken by the next.
     #[inline]
-    fn send(&mut self, session: &Session, slot: usize, range: Range<usize>) -> Result<(), String> {
+    fn send(&mut self, session: &Session, slot: usize, range: Range<usize>) -> Result<()> {
         let turn = self.ring.turn();
         let link = &mut self.links[slot];
         if link.full || link.sent_turn == turn || !link.unsent.is_empty() {
@@ -100,7 +102,7 @@ impl Uring {
     }
 
     /// Queues the first of what waits to be sent, where that is possible by now.
-    fn send_waiting(&mut self, session: &Session, slot: usize) -> Result<(), String> {
+    fn send_waiting(&mut self, session: &Session, slot: usize) -> Result<()> {
         let turn = self.ring.turn();
         let link = &mut self.links[slot];
         if link.full {
@@ -118,31 +120,34 @@ impl Uring {
     }
 
     #[inline]
-    fn queue_send(
-        &mut self,
-        session: &Session,
-        slot: usize,
-        range: Range<usize>,
-    ) -> Result<(), String> {
+    fn queue_send(&mut self, session: &Session, slot: usize, range: Range<usize>) -> Result<()> {
         let link = &mut self.links[slot];
         link.sent_turn = self.ring.turn();
         link.sending = range.clone();
         let bytes = session.plan().book.bytes(range);
-        self.queue(slot, What::Send, ring::send(self.fd(slot), bytes))
+        // SAFETY: the bytes are the plan's, which no one changes, and which the worker that holds
+        // this driver borrows.
+        unsafe { self.queue(slot, What::Send, ring::send(self.fd(slot), bytes)) }
     }
 
-    fn receive(&mut self, slot: usize) -> Result<(), String> {
+    fn receive(&mut self, slot: usize) -> Result<()> {
         self.links[slot].receiving = true;
-        self.queue(slot, What::Receive, ring::receive(self.fd(slot)))
+        // SAFETY: a receive points to nothing but the ring's own buffers.
+        unsafe { self.queue(slot, What::Receive, ring::receive(self.fd(slot))) }
     }
 
-    /// Operations point into the plan, which outlives the run, or to nothing.
+    /// Queues an operation of a slot's connection.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Ring::queue`].
     #[inline]
-    fn queue(&mut self, slot: usize, what: What, entry: squeue::Entry) -> Result<(), String> {
+    unsafe fn queue(&mut self, slot: usize, what: What, entry: squeue::Entry) -> Result<()> {
         let link = &mut self.links[slot];
         link.queued_turn = self.ring.turn();
         let tag = Tag { slot: slot as u32, generation: link.generation, what };
-        self.ring.queue(tag, entry)
+        // SAFETY: as the caller says.
+        unsafe { self.ring.queue(tag, entry) }
     }
 
     fn fd(&self, slot: usize) -> RawFd {
@@ -165,7 +170,7 @@ impl Uring {
     }
 
     #[inline]
-    fn complete(&mut self, session: &mut Session, completion: Completion) -> Result<(), String> {
+    fn complete(&mut self, session: &mut Session, completion: Completion) -> Result<()> {
         let slot = completion.tag.slot as usize;
         let current = self.links[slot].generation == completion.tag.generation;
         let action = match completion.tag.what {
@@ -207,7 +212,7 @@ impl Uring {
         session: &mut Session,
         slot: usize,
         result: Result<u32, i32>,
-    ) -> Result<Action, String> {
+    ) -> Result<Action> {
         let taken = match result {
             Ok(taken) => taken as usize,
             Err(libc::EAGAIN | libc::EINTR) => 0,
@@ -216,12 +221,13 @@ impl Uring {
         let link = &mut self.links[slot];
         link.unsent.push_front(link.sending.start + taken..link.sending.end);
         link.full = true;
-        self.queue(slot, What::Writable, ring::writable(self.fd(slot)))?;
+        // SAFETY: a poll points to nothing.
+        unsafe { self.queue(slot, What::Writable, ring::writable(self.fd(slot))) }?;
         Ok(Action::Wait)
     }
 
     /// The socket takes bytes: the connect is over, or the rest of a request can go.
-    fn writable(&mut self, session: &mut Session, slot: usize) -> Result<Action, String> {
+    fn writable(&mut self, session: &mut Session, slot: usize) -> Result<Action> {
         self.links[slot].full = false;
         if !std::mem::take(&mut self.links[slot].connecting) {
             self.send_waiting(session, slot)?;
@@ -242,17 +248,12 @@ impl Uring {
 }
 
 impl Driver for Uring {
-    fn begin(&mut self) -> Result<(), String> {
+    fn begin(&mut self) -> Result<()> {
         self.ring.enable()
     }
 
     #[inline]
-    fn carry_out(
-        &mut self,
-        session: &mut Session,
-        slot: usize,
-        action: Action,
-    ) -> Result<(), String> {
+    fn carry_out(&mut self, session: &mut Session, slot: usize, action: Action) -> Result<()> {
         match action {
             Action::Wait => Ok(()),
             Action::Send(range) if range.is_empty() => Ok(()),
@@ -265,11 +266,11 @@ impl Driver for Uring {
         }
     }
 
-    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool, String> {
+    fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool> {
         let now_ns = clock::now_ns();
         let turn_ns = now_ns - std::mem::replace(&mut self.turned_ns, now_ns);
-        let patience = Patience::after(session.busy(), self.brought, turn_ns);
-        if self.ring.submit(now_ns, wake_ns, patience)? {
+        let batching = Batching::after(session.busy(), self.brought, turn_ns);
+        if self.ring.submit(now_ns, wake_ns, batching)? {
             for fd in self.closing.drain(..) {
                 sockets::shut_down(fd.as_raw_fd());
             }

@@ -12,7 +12,7 @@ const RETRY_NS: u64 = 10_000_000;
 
 impl Session<'_> {
     /// A connect was started.
-    pub fn opening(&mut self, slot: usize, now_ns: u64) {
+    pub(crate) fn opening(&mut self, slot: usize, now_ns: u64) {
         self.connections[slot].enter(State::Opening, now_ns);
         self.opening += 1;
         let closed_loop = self.backlog.is_none();
@@ -22,16 +22,16 @@ impl Session<'_> {
     }
 
     /// The bytes that [`Session::connected`] will want sent first.
-    pub fn greeting(&self, slot: usize) -> Option<Range<usize>> {
+    pub(crate) fn greeting(&self, slot: usize) -> Option<Range<usize>> {
         let front = self.connections[slot].front()?;
         Some(self.plan.book.range(front.url as usize, 1))
     }
 
-    pub fn connected(&mut self, slot: usize, now_ns: u64) -> Action {
+    pub(crate) fn connected(&mut self, slot: usize, now_ns: u64) -> Action {
         self.opening -= 1;
         self.open += 1;
-        self.links.opened += 1;
-        self.links.established = self.links.established.max(self.open as u64);
+        self.stats.opened += 1;
+        self.stats.established = self.stats.established.max(self.open as u64);
         let since_ns = self.connections[slot].since_ns;
         let measured = usize::from(since_ns >= self.window.measure_ns);
         self.tallies[measured].connect.record(now_ns - since_ns);
@@ -41,7 +41,7 @@ impl Session<'_> {
     }
 
     /// A connect failed with `errno`; the slot rests before it tries again.
-    pub fn open_failed(&mut self, slot: usize, errno: i32, now_ns: u64) {
+    pub(crate) fn open_failed(&mut self, slot: usize, errno: i32, now_ns: u64) {
         self.opening -= 1;
         self.connections[slot].enter(State::Closed, now_ns);
         let class = Class::of_connect_errno(errno);
@@ -50,7 +50,7 @@ impl Session<'_> {
         }
         match self.connections[slot].front() {
             None => {
-                self.links.failed_without_request += 1;
+                self.stats.failed_without_request += 1;
                 self.failed(slot);
             }
             Some(flight) => {
@@ -64,7 +64,7 @@ impl Session<'_> {
 
     /// Bytes came; `peer_closed` says that the server's end of stream follows them.
     #[inline]
-    pub fn received(
+    pub(crate) fn received(
         &mut self,
         slot: usize,
         input: &[u8],
@@ -72,7 +72,7 @@ impl Session<'_> {
         peer_closed: bool,
     ) -> Action {
         let Some(first) = self.connections[slot].front() else {
-            self.links.unsolicited_idle += 1;
+            self.stats.unsolicited_idle += 1;
             return self.shut(slot, now_ns, false);
         };
         self.tallies[usize::from(first.measured)].bytes_in += input.len() as u64;
@@ -103,7 +103,7 @@ impl Session<'_> {
     }
 
     /// The server's end of stream.
-    pub fn ended(&mut self, slot: usize, now_ns: u64) -> Action {
+    pub(crate) fn ended(&mut self, slot: usize, now_ns: u64) -> Action {
         let connection = &mut self.connections[slot];
         if let Some(front) = connection.front().copied() {
             let class = match () {
@@ -124,7 +124,7 @@ impl Session<'_> {
     }
 
     /// Reading failed.
-    pub fn broke(&mut self, slot: usize, now_ns: u64) -> Action {
+    pub(crate) fn broke(&mut self, slot: usize, now_ns: u64) -> Action {
         let class = match self.connections[slot].first_byte_ns > 0 {
             true => Class::ResetMid,
             false => Class::ResetBeforeByte,
@@ -134,13 +134,13 @@ impl Session<'_> {
     }
 
     /// Writing failed.
-    pub fn write_failed(&mut self, slot: usize, now_ns: u64) -> Action {
+    pub(crate) fn write_failed(&mut self, slot: usize, now_ns: u64) -> Action {
         self.lose(slot, Class::WriteReset, Class::WriteReset, now_ns);
         self.shut(slot, now_ns, true)
     }
 
     /// Gives an overdue slot up.
-    pub fn timed_out(&mut self, slot: usize, now_ns: u64) -> Action {
+    pub(crate) fn timed_out(&mut self, slot: usize, now_ns: u64) -> Action {
         let connection = &self.connections[slot];
         if connection.state == State::Opening {
             self.open_failed(slot, libc::ETIMEDOUT, now_ns);
@@ -193,8 +193,8 @@ impl Session<'_> {
         }
         match (connection.state, by_server) {
             (State::Opening, _) => self.opening -= 1,
-            (_, true) => self.links.closed_by_server += 1,
-            (_, false) => self.links.closed_by_client += 1,
+            (_, true) => self.stats.closed_by_server += 1,
+            (_, false) => self.stats.closed_by_client += 1,
         }
         self.open -= usize::from(connection.state != State::Opening);
         connection.enter(State::Closed, now_ns);

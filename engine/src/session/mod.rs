@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::backlog::Backlog;
 use crate::classes::Class;
 use crate::connection::{Connection, State};
-use crate::links::Links;
+use crate::connection_stats::ConnectionStats;
 use crate::plan::Plan;
 use crate::tally::Tally;
 use crate::template::Template;
@@ -26,7 +26,7 @@ const SPIN_NS: u64 = 60_000;
 
 /// What the driver is to do with a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     Wait,
     /// Write these bytes of the request book.
     Send(Range<usize>),
@@ -36,7 +36,7 @@ pub enum Action {
 
 /// CLOCK_MONOTONIC nanoseconds that bound the load and the part of it that counts.
 #[derive(Clone, Copy, Debug)]
-pub struct Window {
+pub(crate) struct Window {
     pub load_ns: u64,
     pub measure_ns: u64,
     pub end_ns: u64,
@@ -48,16 +48,16 @@ impl Window {
 }
 
 /// What was counted since the counts were last taken.
-pub struct Counts {
+pub(crate) struct Counts {
     /// Before the measured window, and inside it.
     pub tallies: [Tally; 2],
-    pub links: Links,
+    pub stats: ConnectionStats,
     /// Measured responses of each slot.
     pub responses: Vec<u64>,
     pub backlog_peak: Option<u64>,
 }
 
-pub struct Session<'p> {
+pub(crate) struct Session<'p> {
     plan: &'p Plan,
     connections: Vec<Connection>,
     templates: Vec<Template>,
@@ -82,12 +82,17 @@ pub struct Session<'p> {
     unsettled: usize,
     /// Before the measured window, and inside it.
     pub tallies: [Tally; 2],
-    pub links: Links,
+    pub stats: ConnectionStats,
 }
 
 impl<'p> Session<'p> {
     /// `slots` connections, at most `max_opening` of them opening at once.
-    pub fn new(plan: &'p Plan, slots: usize, max_opening: usize, backlog: Option<Backlog>) -> Self {
+    pub(crate) fn new(
+        plan: &'p Plan,
+        slots: usize,
+        max_opening: usize,
+        backlog: Option<Backlog>,
+    ) -> Self {
         let urls = plan.book.urls();
         let mut session = Self {
             plan,
@@ -109,14 +114,14 @@ impl<'p> Session<'p> {
             timeout_ns: plan.timeout_ns,
             unsettled: 0,
             tallies: [Tally::default(), Tally::default()],
-            links: Links::default(),
+            stats: ConnectionStats::default(),
         };
         (0..slots).for_each(|slot| session.await_use(slot));
         session
     }
 
     /// Prepares for a slice: nothing is sent before [`Session::begin`].
-    pub fn prepare(&mut self, timeout_ns: u64) {
+    pub(crate) fn prepare(&mut self, timeout_ns: u64) {
         self.window = Window::NOT_YET;
         self.timeout_ns = timeout_ns;
         self.scan_ns = 0;
@@ -133,12 +138,12 @@ impl<'p> Session<'p> {
 
     /// True once every slot had an answer in this slice, or failed too often to wait for one.
     #[inline]
-    pub fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.unsettled == 0
     }
 
     /// Begins a load; what bounds it may be said anew while it runs, but not when it starts.
-    pub fn begin(&mut self, window: Window) {
+    pub(crate) fn begin(&mut self, window: Window) {
         self.window = window;
         if let Some(backlog) = &mut self.backlog {
             backlog.begin(window.load_ns, window.end_ns);
@@ -146,7 +151,7 @@ impl<'p> Session<'p> {
     }
 
     /// Sends nothing new from now on.
-    pub fn stop(&mut self, now_ns: u64) {
+    pub(crate) fn stop(&mut self, now_ns: u64) {
         self.window.end_ns = self.window.end_ns.min(now_ns);
         self.window.measure_ns = self.window.measure_ns.min(self.window.end_ns);
         if let Some(backlog) = &mut self.backlog {
@@ -154,61 +159,57 @@ impl<'p> Session<'p> {
         }
     }
 
-    pub fn plan(&self) -> &'p Plan {
+    pub(crate) fn plan(&self) -> &'p Plan {
         self.plan
     }
 
-    pub fn window(&self) -> Window {
+    pub(crate) fn window(&self) -> Window {
         self.window
     }
 
-    pub fn slots(&self) -> usize {
+    pub(crate) fn slots(&self) -> usize {
         self.connections.len()
     }
 
-    pub fn open_connections(&self) -> usize {
+    pub(crate) fn open_connections(&self) -> usize {
         self.open
     }
 
     /// Connections that await a response, with no schedule that presses: 0 in an open loop.
-    pub fn busy(&self) -> usize {
+    pub(crate) fn busy(&self) -> usize {
         match self.backlog {
             Some(_) => 0,
             None => self.open.min(self.in_flight),
         }
     }
 
-    pub fn backlog_peak(&self) -> Option<u64> {
-        self.backlog.as_ref().map(|backlog| backlog.peak)
-    }
-
     /// What was counted; from now on it is counted anew, on the connections that are there.
-    pub fn take_counts(&mut self) -> Counts {
+    pub(crate) fn take_counts(&mut self) -> Counts {
         let responses = self.connections.iter_mut().map(|c| std::mem::take(&mut c.responses));
         Counts {
             tallies: std::mem::take(&mut self.tallies),
             responses: responses.collect(),
-            links: std::mem::replace(
-                &mut self.links,
-                Links { established: self.open as u64, ..Links::default() },
+            stats: std::mem::replace(
+                &mut self.stats,
+                ConnectionStats { established: self.open as u64, ..ConnectionStats::default() },
             ),
             backlog_peak: self.backlog.as_ref().map(|backlog| backlog.peak),
         }
     }
 
     /// True once every slot that opens ahead of requests is open or has failed.
-    pub fn is_connected(&self) -> bool {
+    pub(crate) fn is_connected(&self) -> bool {
         self.opening == 0 && (self.to_open.is_empty() || self.plan.per_request)
     }
 
     /// True when nothing is left to send or to wait for.
-    pub fn is_over(&self, now_ns: u64) -> bool {
+    pub(crate) fn is_over(&self, now_ns: u64) -> bool {
         let waits = self.in_flight + self.lingering > 0;
         now_ns >= self.window.end_ns && !waits && self.next_due_ns().is_none()
     }
 
     /// When the driver has to come back even if nothing happens.
-    pub fn next_wake_ns(&self, now_ns: u64) -> u64 {
+    pub(crate) fn next_wake_ns(&self, now_ns: u64) -> u64 {
         let mut wake_ns = self.scan_ns;
         for bound_ns in [self.window.load_ns, self.window.end_ns] {
             if now_ns < bound_ns {
@@ -226,18 +227,18 @@ impl<'p> Session<'p> {
 
     /// True when [`Session::next_open`] or [`Session::next_send`] may have something.
     #[inline]
-    pub fn has_work(&self) -> bool {
+    pub(crate) fn has_work(&self) -> bool {
         !self.to_open.is_empty() || (self.backlog.is_some() && !self.idle.is_empty())
     }
 
     /// When the next request of an open loop is due.
-    pub fn next_due_ns(&self) -> Option<u64> {
+    pub(crate) fn next_due_ns(&self) -> Option<u64> {
         self.backlog.as_ref().and_then(Backlog::next_ns)
     }
 
     /// A slot to open now.
     #[inline]
-    pub fn next_open(&mut self, now_ns: u64) -> Option<usize> {
+    pub(crate) fn next_open(&mut self, now_ns: u64) -> Option<usize> {
         while let Some((retry_ns, slot)) = self.to_retry.front().copied()
             && retry_ns <= now_ns
         {
@@ -252,7 +253,7 @@ impl<'p> Session<'p> {
 
     /// A slot that waits and a request for it.
     #[inline]
-    pub fn next_send(&mut self, now_ns: u64) -> Option<(usize, Action)> {
+    pub(crate) fn next_send(&mut self, now_ns: u64) -> Option<(usize, Action)> {
         if self.idle.is_empty() && self.backlog.is_none() {
             return None;
         }
@@ -275,7 +276,7 @@ impl<'p> Session<'p> {
     }
 
     /// A slot whose time is up, looked for once in a while.
-    pub fn overdue(&mut self, now_ns: u64) -> Option<usize> {
+    pub(crate) fn overdue(&mut self, now_ns: u64) -> Option<usize> {
         if now_ns < self.scan_ns {
             return None;
         }
@@ -292,7 +293,7 @@ impl<'p> Session<'p> {
 
     /// Gives every request that has no class yet its last one; the slots that the driver is to
     /// close, as their connections still owe an answer.
-    pub fn finish(&mut self, now_ns: u64) -> Vec<usize> {
+    pub(crate) fn finish(&mut self, now_ns: u64) -> Vec<usize> {
         let mut to_close = Vec::new();
         for slot in 0..self.connections.len() {
             let connection = &self.connections[slot];
@@ -314,7 +315,7 @@ impl<'p> Session<'p> {
     }
 
     /// Lets every connection go while nothing is sent; the slots that the driver is to close.
-    pub fn renew(&mut self, now_ns: u64) -> Vec<usize> {
+    pub(crate) fn renew(&mut self, now_ns: u64) -> Vec<usize> {
         let mut to_close = Vec::new();
         if !self.opens_on_demand() {
             self.idle.clear();

@@ -138,7 +138,7 @@ impl Session<'_> {
             self.in_flight -= 1;
             self.tallies[usize::from(flight.measured)].end(&flight, class, first_byte_ns, now_ns);
             if reused && class.is_stale_reuse() {
-                self.links.stale_reuse += 1;
+                self.stats.stale_reuse += 1;
             }
             class = rest;
         }

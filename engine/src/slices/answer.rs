@@ -10,7 +10,7 @@ use crate::phase::Phase;
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub enum Answer<'a> {
+pub(super) enum Answer<'a> {
     Ready(Box<Ready<'a>>),
     Slice {
         id: u64,
@@ -26,7 +26,7 @@ pub enum Answer<'a> {
 
 /// The first line: what the preflight saw, and what was opened.
 #[derive(Serialize)]
-pub struct Ready<'a> {
+pub(super) struct Ready<'a> {
     pub schema: &'static str,
     pub version: &'static str,
     pub urls: Vec<&'a str>,
@@ -41,7 +41,7 @@ pub struct Ready<'a> {
 }
 
 #[derive(Default, Serialize)]
-pub struct Opened {
+pub(super) struct Opened {
     pub asked: usize,
     pub opened: u64,
     pub failed: u64,
@@ -49,7 +49,7 @@ pub struct Opened {
 
 impl<'a> Ready<'a> {
     /// Of a process that has opened nothing yet.
-    pub fn new(config: &'a Config) -> Self {
+    pub(super) fn new(config: &'a Config) -> Self {
         Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),

@@ -3,15 +3,16 @@
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsRawFd, RawFd};
 
+use crate::error::{Error, Result};
 use crate::signals;
 
 /// A longer line is no request.
-pub const MAX_LINE_BYTES: usize = 64 * 1024;
+pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
 const READ_BYTES: usize = 4096;
 
 /// What the other side wants.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Line {
+pub(super) enum Line {
     Text(String),
     /// More than [`MAX_LINE_BYTES`], or not UTF-8.
     Unreadable,
@@ -19,7 +20,7 @@ pub enum Line {
     End,
 }
 
-pub struct Input<R> {
+pub(super) struct Input<R> {
     source: R,
     /// Where the source is waited for, and where signals are.
     waits: [RawFd; 2],
@@ -31,13 +32,13 @@ pub struct Input<R> {
 
 impl<R: Read + AsRawFd> Input<R> {
     /// Reads `source` until its end or a signal.
-    pub fn new(source: R) -> Result<Self, String> {
+    pub(super) fn new(source: R) -> Result<Self> {
         let waits = [source.as_raw_fd(), signals::event()?];
         Ok(Self { source, waits, bytes: Vec::new(), skipping: false, ended: false })
     }
 
     /// Blocks until a line is whole.
-    pub fn next(&mut self) -> Result<Line, String> {
+    pub(super) fn next(&mut self) -> Result<Line> {
         loop {
             if signals::received() > 0 {
                 return Ok(Line::End);
@@ -48,7 +49,7 @@ impl<R: Read + AsRawFd> Input<R> {
             if self.ended {
                 return Ok(Line::End);
             }
-            self.read().map_err(|error| format!("stdin: {error}"))?;
+            self.read().map_err(Error::system("stdin"))?;
         }
     }
 
@@ -125,6 +126,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no poll()")]
     fn splits_pieces_into_lines_and_takes_a_last_one_without_line_feed() {
         assert_eq!(
             lines(&[b"a\nb", b"c\n\nd"]),
@@ -134,6 +136,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no poll()")]
     fn passes_over_a_line_that_is_too_long_and_goes_on_behind_it() {
         let long = vec![b'x'; 3 * MAX_LINE_BYTES];
         assert_eq!(lines(&[&long, b"\nb\n"]), [Line::Unreadable, text("b\n")]);
@@ -141,6 +144,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no poll()")]
     fn says_that_a_line_is_not_utf_8() {
         assert_eq!(lines(&[b"\xff\n", b"b\n"]), [Line::Unreadable, text("b\n")]);
     }

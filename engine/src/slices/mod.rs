@@ -8,45 +8,30 @@ use std::io::stdin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::cli::say;
 use crate::clock;
 use crate::config::Config;
 use crate::document::Document;
+use crate::error::{Error, Result};
 use crate::gathering::Gathering;
+use crate::message::Message;
+use crate::output::{say, to_json};
 use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::preflight::Preflight;
 use crate::session::{Counts, Window};
 use crate::slice::{Moment, Slice};
 use crate::usage::MachineTicks;
-use crate::worker::Message;
 use crate::{engine, preflight, process, report, signals};
 
 use answer::{Answer, Ready};
 use input::{Input, Line, MAX_LINE_BYTES};
 use request::{BadRequest, Request, SliceRequest};
 
-const THREAD_ENDED: &str = "a client thread ended early";
-
-/// Why slices were not served to the end.
-pub enum Failure {
-    Usage(String),
-    /// Said in the `ready` line already.
-    Preflight,
-    Internal(String),
-}
-
-impl From<String> for Failure {
-    fn from(error: String) -> Self {
-        Self::Internal(error)
-    }
-}
-
 /// Answers the lines of the standard input until its end, an `end` line or a signal.
-pub fn serve(config: &Config) -> Result<(), Failure> {
+pub(crate) fn serve(config: &Config) -> Result<u8> {
     let room = process::room(config);
     if config.connections > room {
-        return Err(Failure::Usage(format!(
+        return Err(Error::usage(format!(
             "--slices runs as one process, which may open {room} connections here, not {}; \
              raise ulimit -n, or use fewer connections",
             config.connections
@@ -56,9 +41,10 @@ pub fn serve(config: &Config) -> Result<(), Failure> {
     let seen = match preflight::run(config) {
         Ok(seen) => seen,
         Err(error) => {
-            let ready = Ready { preflight_error: Some(&error), ..Ready::new(config) };
+            let message = error.to_string();
+            let ready = Ready { preflight_error: Some(&message), ..Ready::new(config) };
             answer(&Answer::Ready(Box::new(ready)))?;
-            return Err(Failure::Preflight);
+            return Err(error);
         }
     };
     let preflight = Phase { name: "preflight", start_ns, end_ns: clock::now_ns() };
@@ -79,11 +65,10 @@ pub fn serve(config: &Config) -> Result<(), Failure> {
         let resident = Resident { config, seen: &seen, orders: orders.collect(), messages };
         let (mut opened, mut failed) = (0, 0);
         for _ in &resident.orders {
-            let counts: Result<Counts, String> =
-                counts.recv().map_err(|_| THREAD_ENDED.to_owned())?;
-            let links = counts?.links;
-            opened += links.opened;
-            failed += links.failed_without_request;
+            let counts: Result<Counts> = counts.recv().map_err(|_| Error::Thread)?;
+            let stats = counts?.stats;
+            opened += stats.opened;
+            failed += stats.failed_without_request;
         }
         let connect =
             Phase { name: "connect", start_ns: preflight.end_ns, end_ns: clock::now_ns() };
@@ -96,11 +81,12 @@ pub fn serve(config: &Config) -> Result<(), Failure> {
         };
         (ready.connections.opened, ready.connections.failed) = (opened, failed);
         answer(&Answer::Ready(Box::new(ready)))?;
-        serve_lines(&resident)
+        serve_lines(&resident)?;
+        Ok(0)
     })
 }
 
-fn serve_lines(resident: &Resident) -> Result<(), Failure> {
+fn serve_lines(resident: &Resident) -> Result<()> {
     let mut input = Input::new(stdin())?;
     loop {
         let parsed = match input.next()? {
@@ -123,8 +109,8 @@ fn serve_lines(resident: &Resident) -> Result<(), Failure> {
     }
 }
 
-fn answer(answer: &Answer) -> Result<(), String> {
-    say(&serde_json::to_string(answer).expect("answers are plain data"))
+fn answer(answer: &Answer) -> Result<()> {
+    say(&to_json(answer))
 }
 
 /// The threads, which wait for slices, and what they send.
@@ -137,7 +123,7 @@ struct Resident<'c> {
 
 impl Resident<'_> {
     /// Has a slice loaded by all threads.
-    fn slice(&self, request: &SliceRequest) -> Result<Document, String> {
+    fn slice(&self, request: &SliceRequest) -> Result<Document> {
         let start_ns = clock::now_ns();
         let ticks = MachineTicks::read();
         let threads = self.orders.len();
@@ -160,11 +146,11 @@ impl Resident<'_> {
             measure: Moment::new(threads),
         });
         for order in &self.orders {
-            order.send(slice.clone()).map_err(|_| THREAD_ENDED.to_owned())?;
+            order.send(slice.clone()).map_err(|_| Error::Thread)?;
         }
         let mut gathering = Gathering::new(threads, |_| ());
         while !gathering.is_complete() {
-            gathering.take(self.messages.recv().map_err(|_| THREAD_ENDED.to_owned())?);
+            gathering.take(self.messages.recv().map_err(|_| Error::Thread)?);
         }
         // Moments that a signal prevented lie after its end.
         let agreed = |moment: &Moment| moment.agreed_ns().unwrap_or(u64::MAX);

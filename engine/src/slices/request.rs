@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 /// What a line asks for.
 #[derive(Debug, PartialEq)]
-pub enum Request {
+pub(super) enum Request {
     Slice(SliceRequest),
     End,
 }
 
 /// One slice; durations in nanoseconds, absent where the command line has the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SliceRequest {
+pub(super) struct SliceRequest {
     pub id: u64,
     pub duration_ns: u64,
     pub discard_ns: u64,
@@ -25,7 +25,7 @@ pub struct SliceRequest {
 
 /// What is wrong with a line.
 #[derive(Debug, PartialEq)]
-pub struct BadRequest {
+pub(super) struct BadRequest {
     /// Of the line, where it could be read.
     pub id: Option<u64>,
     pub key: Option<String>,
@@ -39,7 +39,7 @@ const KEYS: &[&str] =
     &["type", "id", "duration_s", "discard_s", "discard_requests", "renew", "drain_s", "timeout_s"];
 
 impl Request {
-    pub fn parse(line: &str) -> Result<Self, BadRequest> {
+    pub(super) fn parse(line: &str) -> Result<Self, BadRequest> {
         let fail = |message: String| BadRequest { id: None, key: None, message };
         let object: Map<String, Value> =
             serde_json::from_str(line).map_err(|error| fail(format!("no JSON object: {error}")))?;

@@ -1,15 +1,15 @@
 //! Scripted servers that count what they do, and the engine run against them.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
-pub mod resident;
-pub mod schema;
+pub(crate) mod resident;
+pub(crate) mod schema;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 /// What follows a response, or a piece of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub(crate) enum Then {
     Keep,
     Close,
     /// Close with a RST.
@@ -28,7 +28,7 @@ pub enum Then {
 
 /// One reply: its pieces are written apart, so that the client reads them apart.
 #[derive(Clone, Debug)]
-pub struct Reply {
+pub(crate) struct Reply {
     pub pieces: Vec<Vec<u8>>,
     pub then: Then,
     /// What the server counts this reply as.
@@ -36,12 +36,12 @@ pub struct Reply {
 }
 
 impl Reply {
-    pub fn new(bytes: impl AsRef<[u8]>, then: Then, count_as: &'static str) -> Self {
+    pub(crate) fn new(bytes: impl AsRef<[u8]>, then: Then, count_as: &'static str) -> Self {
         Self { pieces: vec![bytes.as_ref().to_vec()], then, count_as }
     }
 
     /// The same bytes in two pieces.
-    pub fn split(mut self, at: usize) -> Self {
+    pub(crate) fn split(mut self, at: usize) -> Self {
         let whole = self.pieces.concat();
         let (first, second) = whole.split_at(at.min(whole.len()));
         self.pieces = vec![first.to_vec(), second.to_vec()];
@@ -51,7 +51,7 @@ impl Reply {
 
 /// Number of a request: on the server, and on its connection; from 0.
 #[derive(Clone, Copy, Debug)]
-pub struct Nth {
+pub(crate) struct Nth {
     pub of_server: u64,
     pub of_connection: u64,
     /// The first of a run: the engine's preflight.
@@ -59,7 +59,7 @@ pub struct Nth {
 }
 
 /// A server of one thread a connection.
-pub struct Server {
+pub(crate) struct Server {
     pub address: SocketAddr,
     preflight_next: Arc<AtomicBool>,
     requests: Arc<AtomicU64>,
@@ -69,7 +69,7 @@ pub struct Server {
 const PIECE_REST: Duration = Duration::from_micros(300);
 
 impl Server {
-    pub fn start(script: impl Fn(Nth) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(script: impl Fn(Nth) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = Self {
             address: listener.local_addr().unwrap(),
@@ -94,13 +94,13 @@ impl Server {
         server
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
     /// Runs the engine against this server, again and again until it has seen `wanted` requests;
     /// checks each run, whose requests the server counted as `count_as`, and returns the last.
-    pub fn load_until(
+    pub(crate) fn load_until(
         &self,
         wanted: usize,
         args: &[&str],
@@ -119,11 +119,11 @@ impl Server {
     }
 
     /// Requests read so far, the preflight's among them.
-    pub fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::SeqCst)
     }
 
-    pub fn count(&self, name: &str) -> u64 {
+    pub(crate) fn count(&self, name: &str) -> u64 {
         self.counts.lock().unwrap().get(name).copied().unwrap_or(0)
     }
 }
@@ -179,7 +179,7 @@ fn read_request(mut stream: &TcpStream) -> bool {
     true
 }
 
-pub fn reset_on_close(stream: &TcpStream) {
+pub(crate) fn reset_on_close(stream: &TcpStream) {
     let linger = libc::linger { l_onoff: 1, l_linger: 0 };
     let length = size_of::<libc::linger>() as libc::socklen_t;
     let pointer = std::ptr::from_ref(&linger).cast();
@@ -191,21 +191,32 @@ pub fn reset_on_close(stream: &TcpStream) {
 }
 
 /// The usual good response.
-pub const GOOD: &str =
+pub(crate) const GOOD: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!";
 
-pub fn engine(args: &[&str]) -> Output {
+pub(crate) fn engine(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_deadheat-load")).args(args).output().unwrap()
 }
 
 /// The driver under test: tests/on_io_uring.rs is the same tests once more.
-pub fn backend() -> &'static str {
+pub(crate) fn backend() -> &'static str {
     let io_uring = env!("CARGO_CRATE_NAME") == "on_io_uring";
-    if io_uring && deadheat_load::driver::probe::io_uring().is_ok() { "io_uring" } else { "epoll" }
+    if io_uring && allows_io_uring() { "io_uring" } else { "epoll" }
+}
+
+/// Whether this machine lets the engine use io_uring.
+pub(crate) fn allows_io_uring() -> bool {
+    static ALLOWED: OnceLock<bool> = OnceLock::new();
+    *ALLOWED.get_or_init(|| {
+        let server = Server::start(|_| Reply::new(GOOD, Then::Keep, "answered"));
+        let args = ["-d", "1ms", "--warmup", "0s", "--backend", "io_uring"];
+        let output = engine(&[&[server.url().as_str()], &args[..]].concat());
+        !String::from_utf8_lossy(&output.stderr).contains("io_uring: not allowed here")
+    })
 }
 
 /// The document and the exit code of a short run.
-pub fn load(url: &str, args: &[&str]) -> (Value, i32) {
+pub(crate) fn load(url: &str, args: &[&str]) -> (Value, i32) {
     let fixed = [
         "--backend",
         backend(),
@@ -227,7 +238,7 @@ pub fn load(url: &str, args: &[&str]) -> (Value, i32) {
 }
 
 /// The classes that occurred.
-pub fn classes(document: &Value) -> Vec<(String, u64)> {
+pub(crate) fn classes(document: &Value) -> Vec<(String, u64)> {
     let classes = document["classes"].as_object().unwrap();
     classes
         .iter()
@@ -236,12 +247,12 @@ pub fn classes(document: &Value) -> Vec<(String, u64)> {
         .collect()
 }
 
-pub fn class(document: &Value, name: &str) -> u64 {
+pub(crate) fn class(document: &Value, name: &str) -> u64 {
     document["classes"][name].as_u64().unwrap_or_else(|| panic!("no class {name}"))
 }
 
 /// Checks that every measured request is in `class`, as often as the server counted.
-pub fn assert_all_in(document: &Value, name: &str, server_count: u64) {
+pub(crate) fn assert_all_in(document: &Value, name: &str, server_count: u64) {
     let scheduled = document["requests"]["scheduled"].as_u64().unwrap();
     assert!(scheduled > 0, "nothing was sent");
     assert_eq!(classes(document), [(name.to_owned(), scheduled)]);

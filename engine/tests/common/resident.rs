@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
-pub struct Resident {
+pub(crate) struct Resident {
     pub process: Child,
     input: Option<ChildStdin>,
     output: Lines<BufReader<ChildStdout>>,
@@ -14,7 +14,7 @@ pub struct Resident {
 
 impl Resident {
     /// Three connections of the backend under test, unless `args` say otherwise.
-    pub fn start(url: &str, args: &[&str]) -> Self {
+    pub(crate) fn start(url: &str, args: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
             .args([url, "--slices", "-c", "3", "--backend", super::backend()])
             .args(args)
@@ -29,35 +29,35 @@ impl Resident {
         resident
     }
 
-    pub fn send(&mut self, line: &str) {
+    pub(crate) fn send(&mut self, line: &str) {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
 
     /// The next line of the process; none at its end.
-    pub fn answer(&mut self) -> Option<Value> {
+    pub(crate) fn answer(&mut self) -> Option<Value> {
         self.output.next().map(|line| serde_json::from_str(&line.unwrap()).unwrap())
     }
 
     /// Asks for something and waits for the answer.
-    pub fn ask(&mut self, line: &str) -> Value {
+    pub(crate) fn ask(&mut self, line: &str) -> Value {
         self.send(line);
         self.answer().unwrap_or_else(|| panic!("no answer to {line}"))
     }
 
-    /// A slice of 30 ms, with further keys.
-    pub fn slice(&mut self, keys: &str) -> Value {
-        let answer = self.ask(&format!(r#"{{"id": 1, "duration_s": 0.03{keys}}}"#));
+    /// A slice of 100 ms, with further keys.
+    pub(crate) fn slice(&mut self, keys: &str) -> Value {
+        let answer = self.ask(&format!(r#"{{"id": 1, "duration_s": 0.1{keys}}}"#));
         assert_eq!(answer["type"], "slice", "{answer}");
         answer
     }
 
-    pub fn signal(&self, signal: i32) {
+    pub(crate) fn signal(&self, signal: i32) {
         // SAFETY: the process has not been waited for, so its id is its own.
         unsafe { libc::kill(self.process.id() as libc::pid_t, signal) };
     }
 
     /// Ends the input; the exit code.
-    pub fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         self.input = None;
         assert_eq!(self.answer(), None, "a line that nothing asked for");
         self.process.wait().unwrap().code()
@@ -72,25 +72,25 @@ impl Drop for Resident {
     }
 }
 
-pub fn number(document: &Value, pointer: &str) -> u64 {
+pub(crate) fn number(document: &Value, pointer: &str) -> u64 {
     let value = document.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {document}"));
     value.as_u64().unwrap_or_else(|| panic!("{pointer} is {value}"))
 }
 
 /// Requests of a slice, the discarded ones among them.
-pub fn sent(slice: &Value) -> u64 {
+pub(crate) fn sent(slice: &Value) -> u64 {
     number(slice, "/requests/scheduled") + number(slice, "/warmup/scheduled")
 }
 
 /// Checks that every request of a slice, the discarded ones too, ended as `ok`.
-pub fn assert_all_ok(slice: &Value) {
+pub(crate) fn assert_all_ok(slice: &Value) {
     assert_eq!(number(slice, "/classes/ok"), number(slice, "/requests/scheduled"), "{slice}");
     assert_eq!(number(slice, "/warmup/classes/ok"), number(slice, "/warmup/scheduled"), "{slice}");
-    assert!(number(slice, "/requests/scheduled") > 0, "nothing was sent");
+    assert!(sent(slice) > 0, "nothing was sent");
 }
 
 /// Checks that each request has one class, in the measured part and before it.
-pub fn assert_classes_add_up(slice: &Value) {
+pub(crate) fn assert_classes_add_up(slice: &Value) {
     for (part, scheduled) in
         [("/classes", "/requests/scheduled"), ("/warmup/classes", "/warmup/scheduled")]
     {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Checks a value against one of the definitions of the schema.
-pub fn assert_follows_schema(value: &Value, definition: &str) {
+pub(crate) fn assert_follows_schema(value: &Value, definition: &str) {
     let text = include_str!("../../../docs/engine-schema.json");
     let root: Value = serde_json::from_str(text).unwrap();
     let schema = &root["$defs"][definition];

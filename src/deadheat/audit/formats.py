@@ -17,7 +17,7 @@ GAP = "  "
 def write(page: Page, format: str, regenerate: Sequence[str] = ()) -> str:
     """A page in one of `FORMATS`, ending with a newline.
 
-    `regenerate` are command lines that would make it again; Markdown shows them.
+    `regenerate` are the command lines that regenerate it; Markdown shows them.
     """
     return _WRITERS[format](page, regenerate) + "\n"
 

@@ -1,4 +1,4 @@
-"""Building many servers at once, ahead of any measurement."""
+"""Parallel builds of many servers, before any measurement."""
 
 import threading
 from collections.abc import Sequence
@@ -10,23 +10,23 @@ from deadheat.catalog import Server, selection
 from deadheat.events import Event, Listener, Progress
 from deadheat.host import Host
 
-BUILD_MEMORY_BYTES = 2 << 30  # what a Scala or Rust compiler may want
+BUILD_MEMORY_BYTES = 2 << 30  # a Scala or Rust compiler may need this much
 
 
 def jobs_that_fit(host: Host) -> int:
-    """A build for each CPU, as long as each has 2 GiB of the memory available; at least one."""
+    """One build for each CPU, limited by 2 GiB of available memory for each; at least one."""
     cpus = len(host.fingerprint()["cpu"]["allowed"])
-    now = host.unwatch(host.watch((), 1.0))[-1]
-    return max(1, min(cpus, now.memory_available_bytes // BUILD_MEMORY_BYTES))
+    sample = host.unwatch(host.watch((), 1.0))[-1]
+    return max(1, min(cpus, sample.memory_available_bytes // BUILD_MEMORY_BYTES))
 
 
 def build_ahead(
     servers: Sequence[Server], host: Host, builder: Builder, listen: Listener, jobs: int
 ) -> list[Candidate]:
-    """Prepare the servers, `jobs` at a time; the answer is in their order, whichever ended first.
+    """Prepare the servers, `jobs` at a time; returns one candidate for each, in their order.
 
-    One that cannot be built is told and holds up no other. Where this is interrupted, no further
-    build begins, and those that go on end with the host.
+    A server that cannot be built is reported and does not delay the others. After an interrupt no
+    further build begins, and running builds end with the host.
     """
     site = _Site(host, builder, listen, len(servers))
     pool = ThreadPoolExecutor(jobs)
@@ -38,7 +38,7 @@ def build_ahead(
 
 
 class _Site:
-    """What is being built right now, told one event at a time."""
+    """The builds in progress; reports one event at a time."""
 
     def __init__(self, host: Host, builder: Builder, listen: Listener, servers: int) -> None:
         self._host = host
@@ -46,31 +46,31 @@ class _Site:
         self._listen = listen
         self._servers = servers
         self._done = 0
-        self._at_work: list[str] = []
+        self._building: list[str] = []
         self._open = True
         self._lock = threading.Lock()
 
     def build(self, server: Server) -> Candidate:
         with self._lock:
-            self._at_work.append(server.name)
-            doing = Progress(f"building {', '.join(self._at_work)}", self._done, self._servers)
-            self._tell(doing)
-        (candidate,) = prepare([selection(server)], self._host, self._builder, self._happened)
+            self._building.append(server.name)
+            progress = Progress(f"building {', '.join(self._building)}", self._done, self._servers)
+            self._report(progress)
+        (candidate,) = prepare([selection(server)], self._host, self._builder, self._report_event)
         with self._lock:
-            self._at_work.remove(server.name)
+            self._building.remove(server.name)
             self._done += 1
         return candidate
 
     def close(self) -> None:
-        """Nothing is told from here on: builds that an interrupt ended are no failures."""
+        """Stop reporting: a build that an interrupt ended is not a failure."""
         with self._lock:
             self._open = False
 
-    def _happened(self, event: Progress | Event) -> None:
+    def _report_event(self, event: Progress | Event) -> None:
         if isinstance(event, Event):
             with self._lock:
-                self._tell(event)
+                self._report(event)
 
-    def _tell(self, event: Progress | Event) -> None:
+    def _report(self, event: Progress | Event) -> None:
         if self._open:
             self._listen(event)

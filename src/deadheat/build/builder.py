@@ -1,4 +1,4 @@
-"""Building a server: steps in a fresh copy of its folder, kept by the hash of what went in."""
+"""Builds a server in a fresh copy of its folder, and keeps the build by the hash of its inputs."""
 
 import fcntl
 import hashlib
@@ -19,12 +19,12 @@ LOG_LINES_SHOWN = 15
 
 
 class BuildFailed(DeadheatError):
-    """A step failed or ran out of time; the log has the rest."""
+    """A step failed or exceeded its time limit; the log has its whole output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A server that can be started: where, from what, and how that came about."""
+    """A finished build: its folder, its inputs and its log."""
 
     server: Server
     key: str
@@ -37,41 +37,41 @@ class Built:
 
 
 class Builder:
-    """Builds below one folder, `builds/NAME/KEY/`; a finished build is never built again."""
+    """Builds servers in `builds/NAME/KEY/`. A finished build is reused."""
 
     def __init__(self, host: Host, folder: Path) -> None:
         self._host = host
         self._folder = folder
 
     def find(self, server: Server, probes: list[Probe]) -> Built | None:
-        """The finished build of exactly this folder, recipe and toolchain, if there is one."""
+        """The finished build of exactly this folder, recipe and toolchain; None without one."""
         files, toolchains = hash_files(server.folder), versions(probes)
         key = build_key(server, files, toolchains)
         path = self._folder / server.name / key
         done = path.with_suffix(".json")
         if not (done.is_file() and path.is_dir()):
             return None
-        told = json.loads(done.read_text(encoding="utf-8"))
+        record = json.loads(done.read_text(encoding="utf-8"))
         return Built(
-            server, key, path, told["log"], told["elapsed_s"], toolchains, files, cached=True
+            server, key, path, record["log"], record["elapsed_s"], toolchains, files, cached=True
         )
 
     def build(self, server: Server, probes: list[Probe]) -> Built:
         """Find the build, or make it. Raises `BuildFailed` with the last lines of its log."""
-        if (found := self.find(server, probes)) is not None:
-            return found
+        if (finished := self.find(server, probes)) is not None:
+            return finished
         files, toolchains = hash_files(server.folder), versions(probes)
         key = build_key(server, files, toolchains)
         path = self._folder / server.name / key
         try:
-            with _alone(path.with_suffix(".lock")):
-                if (found := self.find(server, probes)) is not None:
-                    return found  # another deadheat has just made it
+            with _locked(path.with_suffix(".lock")):
+                if (finished := self.find(server, probes)) is not None:
+                    return finished  # another deadheat process made it meanwhile
                 return self._make(server, key, path, files, toolchains)
         except OSError as error:
             raise BuildFailed(
-                f"{server.name}: cannot be built in {path}: {error}",
-                "make room there, or name another place with DEADHEAT_HOME",
+                f"{server.name}: cannot build in {path}: {error}",
+                "free space there, or set DEADHEAT_HOME to another folder",
             ) from error
 
     def _make(
@@ -89,7 +89,7 @@ class Builder:
         elapsed_s = self._host.now_s() - begun_s
         unfinished = path.with_suffix(".part")
         unfinished.write_text(json.dumps({"log": log, "elapsed_s": elapsed_s}), encoding="utf-8")
-        unfinished.rename(path.with_suffix(".json"))  # only now is it a build
+        unfinished.rename(path.with_suffix(".json"))  # marks the build as finished
         return Built(server, key, path, log, elapsed_s, toolchains, files, cached=False)
 
     def _run_steps(self, server: Server, path: Path, log_path: Path) -> str:
@@ -108,22 +108,22 @@ class Builder:
             log += done.stdout + done.stderr
             log_path.write_text(log, encoding="utf-8")
             if done.exit_code != 0:
-                how = (
+                outcome = (
                     f"ended with {done.exit_code}"
                     if done.exit_code is not None
                     else f"was stopped after {server.build_timeout_s:.0f} s"
                 )
                 tail = "\n".join(f"  | {line}" for line in log.splitlines()[-LOG_LINES_SHOWN:])
                 raise BuildFailed(
-                    f"{server.name}: build step `{' '.join(step)}` {how}\n{tail}",
-                    f"the whole log: {log_path}",
+                    f"{server.name}: build step `{' '.join(step)}` {outcome}\n{tail}",
+                    f"the complete log is in {log_path}",
                 )
         return log
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Two deadheats that want the same build make it once: the second waits for the first."""
+def _locked(lock: Path) -> Iterator[None]:
+    """Hold the lock of a build: another process that needs the same build waits for it."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -131,7 +131,7 @@ def _alone(lock: Path) -> Iterator[None]:
 
 
 def hash_files(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file of a server's folder that goes into its build."""
+    """File -> SHA-256, for every file of a server's folder that its build uses."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
@@ -140,16 +140,16 @@ def hash_files(folder: Path) -> dict[str, str]:
 
 
 def versions(probes: list[Probe]) -> dict[str, str]:
-    """Tool -> version, of the needs that are met."""
+    """Tool -> version, for the needs that are met."""
     return {probe.need.tool: probe.version for probe in probes if probe.version is not None}
 
 
 def build_key(server: Server, files: Mapping[str, str], toolchains: Mapping[str, str]) -> str:
-    """What a build depends on, in twelve hexadecimal digits. How it is started is no part of it."""
-    built_from = {
+    """A hash of the inputs of a build, twelve hexadecimal digits; the start command is no input."""
+    inputs = {
         "files": {name: digest for name, digest in files.items() if name != "server.toml"},
         "steps": server.steps,
         "env": dict(server.build_env),
         "toolchains": dict(toolchains),
     }
-    return hashlib.sha256(json.dumps(built_from, sort_keys=True).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Preparing contenders: what the machine lacks is told, what can be built is built."""
+"""Prepares contenders: builds their servers and reports missing tools."""
 
 import re
 from collections.abc import Sequence
@@ -14,19 +14,19 @@ VERSION_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A contender with its build, or with the reason why there is none."""
+    """A contender with its build, or with the fault that prevented it."""
 
     selection: Selection
     built: Built | None
     version: str | None
     fault: str | None
-    lacks: tuple[str, ...] = ()  # the commands that would install what this machine is missing
+    lacks: tuple[str, ...] = ()  # the commands that install the missing tools
 
 
 def prepare(
     selections: Sequence[Selection], host: Host, builder: Builder, listen: Listener
 ) -> list[Candidate]:
-    """Build what is not built yet; a contender that cannot be built is told and left out."""
+    """Build each server. Reports and leaves out a contender that cannot be built."""
     toolchains = Toolchains(host)
     candidates: list[Candidate] = []
     failed: dict[str, Candidate] = {}
@@ -39,10 +39,10 @@ def prepare(
         try:
             probes = toolchains.check(server)
             if lacking := missing(probes):
-                raise _Lacking(server.name, lacking)
+                raise _ToolsMissing(server.name, lacking)
             built = builder.build(server, probes)
         except BuildFailed as error:
-            lacks = error.installs if isinstance(error, _Lacking) else ()
+            lacks = error.installs if isinstance(error, _ToolsMissing) else ()
             failed[server.name] = Candidate(selection, None, None, str(error), lacks)
             listen(Event(f"{error}\n  {error.hint}" if error.hint else str(error), trouble=True))
             candidates.append(failed[server.name])
@@ -54,19 +54,19 @@ def prepare(
 
 
 def ask_version(host: Host, built: Built) -> str | None:
-    """The framework's version, as the built server tells it; None if it does not."""
+    """The framework's version according to the built server; None if unknown."""
     version = built.server.manifest.version
     command = fill(version.command, {"build": str(built.path)})
     try:
-        told = host.run(ProcessSpec(command, cwd=str(built.path)), VERSION_TIMEOUT_S)
+        completed = host.run(ProcessSpec(command, cwd=str(built.path)), VERSION_TIMEOUT_S)
     except HostError:
         return None
-    found = re.search(version.pattern, told.stdout + told.stderr)
-    return found.group(1) if found and told.exit_code == 0 else None
+    match = re.search(version.pattern, completed.stdout + completed.stderr)
+    return match.group(1) if match and completed.exit_code == 0 else None
 
 
-class _Lacking(BuildFailed):
-    """The machine lacks tools; `installs` are the commands that get them."""
+class _ToolsMissing(BuildFailed):
+    """Tools are missing; `installs` are the commands that install them."""
 
     def __init__(self, name: str, lacking: Sequence[Probe]) -> None:
         self.installs = tuple(dict.fromkeys(probe.need.install for probe in lacking))

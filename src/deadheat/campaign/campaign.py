@@ -6,12 +6,15 @@ from typing import Any
 
 from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
+from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
+from deadheat.campaign.latency import measure_latency
 from deadheat.campaign.limits import fit_to, too_few
 from deadheat.campaign.past import Past
 from deadheat.campaign.race import Race
 from deadheat.campaign.resume import Unfinished, enter_again
 from deadheat.campaign.run import Run, open_run, reopen_run
+from deadheat.campaign.slice_race import SliceRace
 from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
@@ -22,6 +25,7 @@ from deadheat.measure.starter import Entrant
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
+from deadheat.store.listing import run_summary
 
 NOT_OURS = (
     "runs already: it keeps its CPUs and runs on while others are measured, and what a fresh start "
@@ -78,7 +82,7 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
 
 def _left_by(run: Run, plan: Plan, store: Store) -> str:
     """What an interrupt leaves; how a server of the user's own was started is not kept."""
-    if not store.rows("SELECT 1 FROM trial WHERE run_id = ? LIMIT 1", run.id):
+    if not run_summary(store, run.id).trials:
         return "nothing was measured yet"
     goes_on = "" if plan.extra else f"; deadheat run --resume {run.id} goes on"
     return f"what was measured is kept{goes_on}"
@@ -115,16 +119,19 @@ def _race(
         alone.run()
         run.conclusion["why"] = "all repetitions done"
         return
-    race = Race(world, protocol, store, run.id, entrants, plan.seed, listen, past)
+    context = RunContext(world, protocol, store, run.id, entrants, plan.seed, listen, past)
+    race = Race(context) if protocol.slices is None else SliceRace(context)
     look = race.run()
     if not race.standings.contenders_left:
-        more = "; `deadheat verify` tells more" if plan.selections else ""
-        raise DeadheatError("no contender is left to measure", f"the reasons stand above{more}")
+        more = "; `deadheat verify` says more" if plan.selections else ""
+        raise DeadheatError(
+            "no contender is left to measure", f"the reasons are printed above{more}"
+        )
     ended = {"settle": "budget spent", "fixed": "all repetitions done"}
     why = "settled" if look.settled else ended[protocol.stopping.kind]
     run.conclusion |= {"why": why, "share": look.share, "look": look.number}
     if plan.latency_s is not None:
-        race.measure_latency(plan.latency_s)
+        measure_latency(context, race.standings, race.invocation + 1, plan.latency_s)
 
 
 def _enter(

@@ -8,6 +8,7 @@ from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import Protocol
 from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.distributions import Floats
+from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ranking import Ranking, rank
 from deadheat.stats.rate_matrix import Place, rankable, tableau
 from deadheat.store import TrialRecord
@@ -56,6 +57,11 @@ class Standings:
         return bool(self._contenders)
 
     @property
+    def names(self) -> list[str]:
+        """The contenders that are still in."""
+        return list(self._contenders)
+
+    @property
     def last(self) -> Look:
         """The last look taken."""
         return self._last
@@ -64,8 +70,12 @@ class Standings:
     def settled(self) -> bool:
         return self._last.settled
 
+    def races(self, name: str) -> bool:
+        """Whether a contender is still in."""
+        return name in self._contenders
+
     def drop(self, name: str) -> None:
-        """Take a rival out: it could not start."""
+        """Take a contender out: it could not start."""
         if name in self._contenders:
             self._contenders.remove(name)
 
@@ -162,6 +172,10 @@ class Standings:
         """rates[invocation, block, name] at one level; NaN where there is no valid trial."""
         level = self._levels[connections]
         return tableau({name: level.rates.get(name, {}) for name in names}, level.places)
+
+    def fits(self, connections: int) -> PairFits:
+        """Every pair of the contenders, in the order in which they were named."""
+        return fit_pairs(self.rates(connections, self._contenders))
 
     def _take(self, number: int) -> None:
         share = LOOKS.share(number, self._last.number)

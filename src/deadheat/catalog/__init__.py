@@ -1,4 +1,4 @@
-"""`servers/` and `recipes/`, read and checked."""
+"""The catalog: reads and checks `servers/` and `recipes/`."""
 
 from deadheat.catalog.catalog import Catalog, choose, find_root, load_catalog
 from deadheat.catalog.placeholders import fill, fill_env

@@ -1,4 +1,4 @@
-"""Progress on a terminal as one live line, elsewhere as plain lines."""
+"""Shows progress: one live line on a terminal, plain lines elsewhere."""
 
 import sys
 from collections.abc import Iterator
@@ -9,13 +9,14 @@ from rich.markup import escape
 
 from deadheat.cli.styles import console
 from deadheat.events import Event, Listener, Progress
+from deadheat.report.format import duration
 
-REFRESH_PER_S = 1  # a live display costs CPU that the race wants
+REFRESH_PER_S = 1  # a live display takes CPU time from the race
 
 
 @contextmanager
 def progress_view() -> Iterator[Listener]:
-    """A listener that writes to standard error, so that standard output holds the table alone."""
+    """A listener that writes to standard error; standard output is for the table."""
     terminal = console(stderr=True)
     if not sys.stderr.isatty():
         yield _plain_listener(terminal)
@@ -32,14 +33,14 @@ def progress_view() -> Iterator[Listener]:
 
 
 def _plain_listener(terminal: Console) -> Listener:
-    told = ""
+    last_stage = ""
 
     def listen(event: Progress | Event) -> None:
-        nonlocal told
+        nonlocal last_stage
         if isinstance(event, Event):
             _write(terminal, event)
-        elif (stage := event.what.split(":")[0]) != told:
-            told = stage
+        elif (stage := event.what.split(":")[0]) != last_stage:
+            last_stage = stage
             terminal.print(escape(_line(event) if event.of else stage), soft_wrap=True)
 
     return listen
@@ -57,5 +58,6 @@ def _line(event: Progress) -> str:
     elif event.done:
         parts.append(f"({event.done} trials done)")
     if event.left_s is not None:
-        parts.append(f"{max(0, event.left_s):.0f} s left")
+        left_s = max(0, round(event.left_s))
+        parts.append(f"{duration(left_s) if left_s else '0 s'} left")
     return "  ".join(parts)

@@ -1,4 +1,4 @@
-"""`Racer`: a contender made ready to start, wherever it came from."""
+"""`Contender`: what is started, loaded and ranked; from the catalog or the user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,19 +7,22 @@ from deadheat.build.builder import Built
 from deadheat.catalog import Selection, fill, fill_env
 from deadheat.load import Engine
 from deadheat.protocol import Protocol
+from deadheat.stats.steady import Compiler
 
 NULL_SERVER = "null-server"
 REFERENCE = "reference"
-CONTROL_WORKS = {NULL_SERVER: 0, REFERENCE: 5000}  # units of work a request
+CONTROL_WORKS = {NULL_SERVER: 0, REFERENCE: 5000}  # units of work for each request
 HOST = "127.0.0.1"
+JIT_LANGUAGES = ("Bun", "Deno", "Node.js")
+TIERED_LANGUAGES = ("Java", "Kotlin", "Scala")
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """What a campaign starts and loads. `{port}` is all that its command still leaves open."""
+    """What a campaign starts and loads. Its command has no placeholder except `{port}`."""
 
     name: str
-    role: str  # rival, canary
+    role: str  # contender, control
     command: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
@@ -29,11 +32,11 @@ class Contender:
     stop_signal: str = "SIGTERM"
     stop_s: float = 10
     media_type: str = "text/plain"
-    slow_start: bool = False
-    any_body: bool = False  # a command line or URL of the user's: its own first answer is the rule
-    body_varies: bool = False  # and not even that: of its answers the status alone is looked at
-    path: str = "/"  # of what is asked
-    url: str | None = None  # where it runs already, and is not ours to start, freeze or stop
+    compiler: Compiler = Compiler.JIT  # what warm-up assumes until it sees compiler threads
+    any_body: bool = False  # of the user: its first answer is the expected one
+    body_varies: bool = False  # answers differ: only the status is checked
+    path: str = "/"  # of each request
+    url: str | None = None  # of a running server, which we do not start, freeze or stop
 
     def command_at(self, port: int) -> tuple[str, ...]:
         return fill(self.command, {"port": str(port), "host": HOST})
@@ -43,7 +46,7 @@ class Contender:
 
 
 def contender_from(selection: Selection, built: Built) -> Contender:
-    """A catalog's contender and its build."""
+    """The contender of a selection from the catalog and its build."""
     start = selection.start
     values = {
         "build": str(built.path),
@@ -62,20 +65,29 @@ def contender_from(selection: Selection, built: Built) -> Contender:
         stop_signal=start.stop_signal,
         stop_s=start.stop_s,
         media_type=selection.server.manifest.media_type,
-        slow_start=selection.server.manifest.slow_start,
+        compiler=_compiler(selection),
     )
 
 
-def controls(engine: Engine) -> list[Contender]:
-    """Two servers of ours that run in every block, whatever is compared.
+def _compiler(selection: Selection) -> Compiler:
+    """What the manifest says of the runtime."""
+    manifest = selection.server.manifest
+    if manifest.slow_start or manifest.language in TIERED_LANGUAGES:
+        return Compiler.TIERED
+    return Compiler.JIT if manifest.language in JIT_LANGUAGES else Compiler.NONE
 
-    The null server does the least a server can: what it reads is the machine's doing, and the
-    client's ceiling. The reference does a fixed piece of work a request, as a real server would.
+
+def controls(engine: Engine) -> list[Contender]:
+    """The two controls, which run in every block.
+
+    The null server does the least that a server can, so its rate is the client's ceiling, and its
+    changes are those of the machine. The reference does a fixed amount of work for each request.
     """
     return [
         Contender(
             name=name,
             role="control",
+            compiler=Compiler.NONE,
             command=tuple(engine.null_server("{port}", work)),
             ready_s=5,
             stop_s=3,
@@ -85,11 +97,10 @@ def controls(engine: Engine) -> list[Contender]:
 
 
 def controls_for(protocol: Protocol, engine: Engine) -> list[Contender]:
-    """The canaries that a protocol asks for; alone, none has a block to share, but the null
-    server still says what the client can reach."""
+    """The controls of a protocol: both in a race, or the null server as the ceiling if alone."""
     if not protocol.controls:
         return []
-    found = controls(engine)
+    both = controls(engine)
     if protocol.residency == "alone":
-        return [contender for contender in found if contender.name == NULL_SERVER]
-    return found
+        return [control for control in both if control.name == NULL_SERVER]
+    return both

@@ -1,4 +1,4 @@
-"""Inspecting a contender: start it, ask how it behaves, load it, count who was served, stop it."""
+"""Inspection of a contender: start, verify, load, count the connections served, stop."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,17 +15,17 @@ from deadheat.measure.verify import verify
 from deadheat.measure.world import World
 
 SERVE_S = 1.0
-SERVE_PATIENTLY_S = 10.0  # a slow server, or machine, needs longer to get round all connections
+RETRY_S = 10.0  # a slow server or machine needs longer to serve all connections
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What came of one contender.
+    """The result for one contender.
 
-    `fault` is what stands in the way: a missing tool, a failed build, a wrong answer; `words` are
-    what was said last, and are told but not kept: they are full of the machine's own paths.
-    `doubts` are what it fell short in while it ran. `served` maps a connection level to how many
-    connections got an answer.
+    `fault` is what prevents it from working: a missing tool, a failed build, a wrong answer.
+    `words` are the last lines of its log; they are printed but not in JSON, because they contain
+    paths of this machine. `cautions` are problems while it ran. `served` maps a number of
+    connections to how many of them got an answer.
     """
 
     name: str
@@ -53,21 +53,21 @@ class Inspection:
         return "works, with a note" if self.cautions else "works"
 
     def to_json(self) -> dict[str, Any]:
-        told = {"state": self.state, **asdict(self)}
-        del told["words"]
-        return told
+        values = {"state": self.state, **asdict(self)}
+        del values["words"]
+        return values
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Inspection":
         """Raises `KeyError` or `TypeError` for a row that `to_json` did not write."""
-        known = {key: value for key, value in row.items() if key != "state"}
-        return cls(**{**known, "lacks": tuple(row["lacks"]), "cautions": tuple(row["cautions"])})
+        values = {key: value for key, value in row.items() if key != "state"}
+        return cls(**{**values, "lacks": tuple(row["lacks"]), "cautions": tuple(row["cautions"])})
 
 
 def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> Inspection:
-    """Start, verify, load at each of `levels`, stop. What goes wrong is in the result."""
+    """Start, verify, load at each of `levels`, stop. Failures are in the result."""
     selection = candidate.selection
-    known: dict[str, Any] = {
+    identity: dict[str, Any] = {
         "name": selection.name,
         "server": selection.server.name,
         "setting": selection.setting,
@@ -77,13 +77,13 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
     if candidate.built is None:
         fault, *lines = (candidate.fault or "").splitlines()
         words = "\n".join(line.removeprefix("  | ") for line in lines)
-        return Inspection(**known, fault=fault, words=words, lacks=candidate.lacks)
-    known["build_key"] = candidate.built.key
+        return Inspection(**identity, fault=fault, words=words, lacks=candidate.lacks)
+    identity["build_key"] = candidate.built.key
     contender = contender_from(selection, candidate.built)
     try:
         instance = lifecycle.start(world, contender)
     except StartFailed as error:
-        return Inspection(**known, fault=error.reason, words=error.log_tail)
+        return Inspection(**identity, fault=error.reason, words=error.log_tail)
     served: dict[str, int] = {}
     cautions: list[str] = []
     try:
@@ -93,15 +93,15 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
             served[str(connections)], caution = _serve(world, instance, connections)
             cautions += [caution] if caution else []
     finally:
-        asked_s = world.server_host.now_s()
+        stopped_s = world.server_host.now_s()
         ended = lifecycle.stop(world, instance)
-    took_s = world.server_host.now_s() - asked_s
+    took_s = world.server_host.now_s() - stopped_s
     if ended.killed:
         cautions.append(
-            f"not ended {contender.stop_s:g} s after {contender.stop_signal}, and killed"
+            f"killed, because it had not ended {contender.stop_s:g} s after {contender.stop_signal}"
         )
     return Inspection(
-        **known,
+        **identity,
         fault=behavior.fault,
         ready_s=round(instance.ready_s, 3),
         idle_memory_bytes=memory_bytes,
@@ -113,11 +113,11 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
 
 
 def _serve(world: World, instance: Instance, connections: int) -> tuple[int, str | None]:
-    """How many of so many connections get an answer, and what else went wrong."""
+    """The number of connections that get an answer, and a caution if something is wrong."""
     try:
         result = _load(world, instance, connections, SERVE_S)
         if (result.connections_served or 0) < connections or result.errors_total:
-            result = _load(world, instance, connections, SERVE_PATIENTLY_S)
+            result = _load(world, instance, connections, RETRY_S)
     except DeadheatError as error:
         return 0, f"at {connections} connections: {error}"
     if lifecycle.ended(world, instance) is not None:
@@ -126,11 +126,11 @@ def _serve(world: World, instance: Instance, connections: int) -> tuple[int, str
     if served < connections:
         return (
             served,
-            f"{served:,} of {connections:,} connections served in {SERVE_PATIENTLY_S:g} s",
+            f"{served:,} of {connections:,} connections served in {RETRY_S:g} s",
         )
     if result.errors_total:
-        told = ", ".join(f"{n:,} {name}" for name, n in result.errors.items() if n)
-        return served, f"errors at {connections:,} connections: {told}"
+        by_class = ", ".join(f"{n:,} {name}" for name, n in result.errors.items() if n)
+        return served, f"errors at {connections:,} connections: {by_class}"
     return served, None
 
 
@@ -139,5 +139,5 @@ def _load(world: World, instance: Instance, connections: int, duration_s: float)
         url=instance.url, connections=connections, duration_s=duration_s, timeout_s=duration_s
     )
     command = ProcessSpec(world.engine.command(spec), cpus=world.load_cpus)
-    done = world.load_host.run(command, spec.limit_s)
-    return world.engine.parse(spec, done, world.engine_version)
+    completed = world.load_host.run(command, spec.limit_s)
+    return world.engine.parse(spec, completed, world.engine_version)

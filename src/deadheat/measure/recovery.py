@@ -1,4 +1,4 @@
-"""Recovery: what a server still does once its load is over, and when it is as fast as at first."""
+"""Recovery of a server after its load: when it is idle, and when it is fast again."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -13,14 +13,14 @@ from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Recovery
 from deadheat.store import TrialRecord
 
-WINDOW_S = 1.0  # over which a server is idle or not
+WINDOW_S = 1.0  # a server is idle or not over one window
 
 
 @dataclass(frozen=True, slots=True)
 class Burn:
-    """CPU used after the load had ended: how much, until when, and whether it came to an end.
+    """CPU time used after the load ended, and whether the server became idle.
 
-    `burnt_for_s` is the end of the last window that was not idle; windows are `WINDOW_S` long.
+    `burnt_for_s` is the end of the last window that was not idle, in windows of `WINDOW_S`.
     """
 
     cpu_s: float
@@ -36,11 +36,11 @@ def recover(
     context: TrialContext,
     first_rate_per_s: float,
 ) -> TrialRecord:
-    """Watch until it idles, then probe until it serves its first trial's rate again.
+    """Watch until the server is idle, then probe until it reaches its first trial's rate again.
 
-    The record is in state `failed` where it does not within the protocol's limit, or died. Its
-    `result` holds `cpu_burnt_s`, `burnt_for_s`, `idle` and `recovered_after_s`, which is when the
-    probe that reached the rate began, so an upper bound: nothing is probed while it still burns.
+    The record is in state `failed` if the server dies or exceeds the protocol's limit. Its
+    `result` has `cpu_burnt_s`, `burnt_for_s`, `idle` and `recovered_after_s`, the start of the
+    probe that reached the rate. That is an upper bound, because probes start after the watch.
     """
     rule = protocol.recovery or Recovery()
     host = world.server_host
@@ -50,28 +50,21 @@ def recover(
     target_per_s = rule.rate_share * first_rate_per_s
     rates_per_s: list[float] = []
     recovered_after_s: float | None = None
-    while _lives(world, instance):
+    while _is_running(world, instance):
         begun_s = host.now_s()
         rates_per_s.append(_probe(world, spec))
         if target_per_s > 0 and rates_per_s[-1] >= target_per_s:
             recovered_after_s = begun_s - ended_s
             break
-        if host.now_s() - ended_s >= rule.limit_s:  # one probe at least, however long it burnt
+        if host.now_s() - ended_s >= rule.limit_s:  # after at least one probe
             break
         host.sleep(WINDOW_S)
-    return TrialRecord(
-        run_id=context.run_id,
-        contender_id=context.contender_id,
-        instance_id=context.instance_id,
-        kind=context.kind,
-        invocation=context.invocation,
-        block=context.block,
-        heat=context.heat,
+    return TrialRecord.at(
+        context,
         connections=spec.connections,
-        at_s=context.at_s,
         command=world.generator.command(spec),
         state="failed" if recovered_after_s is None else "ok",
-        reason=None if recovered_after_s is not None else _why(world, instance, rule),
+        reason=None if recovered_after_s is not None else _failure(world, instance, rule),
         rate_per_s=rates_per_s[-1] if rates_per_s else None,
         elapsed_s=host.now_s() - ended_s,
         result=_result(burn, recovered_after_s, rates_per_s),
@@ -80,14 +73,14 @@ def recover(
 
 
 def watch_burn(world: World, instance: Instance, rule: Recovery) -> Burn:
-    """Sample the server's CPU in windows until one is idle, or the watch is over."""
+    """Sample the server's CPU time in windows, until one is idle or the watch ends."""
     host = world.server_host
     begun_s = host.now_s()
     used_s = first_s = host.usage(instance.process).cpu_s
     burnt_for_s = 0.0
     idle = False
     watch = host.watch([instance.process], SAMPLE_INTERVAL_S)
-    while not idle and _lives(world, instance) and host.now_s() - begun_s < rule.watch_s:
+    while not idle and _is_running(world, instance) and host.now_s() - begun_s < rule.watch_s:
         window_s = host.now_s()
         host.sleep(WINDOW_S)
         now_used_s = host.usage(instance.process).cpu_s
@@ -99,24 +92,24 @@ def watch_burn(world: World, instance: Instance, rule: Recovery) -> Burn:
 
 
 def _probe(world: World, spec: LoadSpec) -> float:
-    """Requests/s of one short load; 0 where it gave no result."""
+    """Requests/s of one short load; 0 if it gave no result."""
     command = world.generator.command(spec)
     try:
-        done = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
-        return world.generator.parse(spec, done, world.generator_version).rate_per_s
+        completed = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
+        return world.generator.parse(spec, completed, world.generator_version).rate_per_s
     except DeadheatError:
         return 0.0
 
 
-def _lives(world: World, instance: Instance) -> bool:
+def _is_running(world: World, instance: Instance) -> bool:
     return lifecycle.ended(world, instance) is None
 
 
-def _why(world: World, instance: Instance, rule: Recovery) -> str:
+def _failure(world: World, instance: Instance, rule: Recovery) -> str:
     if (ended := lifecycle.ended(world, instance)) is not None:
         return f"it died ({ended.how})"
     return (
-        f"it did not serve {rule.rate_share:.0%} of its first trial's rate again "
+        f"it did not reach {100 * rule.rate_share:.0f} % of its first trial's rate again "
         f"within {rule.limit_s:g} s"
     )
 

@@ -1,4 +1,4 @@
-"""HTTP responses out of raw bytes, read by the standard library's own parser."""
+"""Parses HTTP responses from raw bytes with the standard library."""
 
 import http.client
 import io
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One response as it came. `framing` is how its end was told."""
+    """One HTTP response. `framing` is how it marked its end."""
 
     version: int  # 10, 11
     status: int
@@ -19,7 +19,7 @@ class Response:
 
 
 class _Bytes(io.BytesIO):
-    """Bytes that stand for a socket; they outlive the response that read them."""
+    """Bytes that act as a socket; closing the response does not close them."""
 
     def makefile(self, *_: object, **__: object) -> "_Bytes":
         return self
@@ -29,15 +29,15 @@ class _Bytes(io.BytesIO):
 
 
 def read_responses(received: bytes, method: str = "GET") -> list[Response]:
-    """The whole responses that `received` holds, in order; what is cut off or garbled ends them."""
+    """The complete responses in `received`, in order, up to one that is cut off or malformed."""
     stream = _Bytes(received)
     responses: list[Response] = []
     while stream.tell() < len(received):
-        begun = stream.tell()
+        begin = stream.tell()
         response = http.client.HTTPResponse(stream, method=method)  # type: ignore[arg-type]
         try:
             response.begin()
-            head_bytes = stream.tell() - begun
+            head_bytes = stream.tell() - begin
             framing = _framing(response)
             body = response.read()
         except (http.client.HTTPException, ValueError):

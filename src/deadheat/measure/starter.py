@@ -1,21 +1,28 @@
-"""The grid: racers brought to the start, verified and warm, and taken off again, each kept."""
+"""Starts instances: verified, warm and frozen; and stops them. The store keeps each."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener, Progress
+from deadheat.load import LoadResult
+from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
 from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
+from deadheat.measure.trial import load_spec
 from deadheat.measure.verify import first_answer, verify
-from deadheat.measure.warm_up import Warmed, warm
+from deadheat.measure.warm_up import Load, Warmed, warm
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
+from deadheat.stats.steady import Earlier, Reading
 from deadheat.store import Store
 
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A racer with its row in the store."""
+    """A contender with its row in the store."""
 
     contender: Contender
     contender_id: int
@@ -23,24 +30,37 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True)
 class WarmInstance:
-    """An entrant that runs, warm and frozen, with the row of this start."""
+    """A verified, warm and frozen instance, with its row in the store.
+
+    `loads` maps a number of connections to the resident load process that keeps them open; it is
+    empty where the protocol has no slices. `took_s` is what starting and warming took.
+    """
 
     entrant: Entrant
     instance: Instance
     instance_id: int
     warmed: Warmed
+    invocation: int = 1
+    loads: Mapping[int, LoadProcess] = field(default_factory=dict)
+    took_s: float = 0.0
 
     @property
     def name(self) -> str:
         return self.entrant.contender.name
 
+    @property
+    def processes(self) -> list[str]:
+        """The ids of its process and of its load processes."""
+        own = [self.instance.process] if self.instance.process else []
+        return [*own, *(load.process for load in self.loads.values())]
+
 
 class Unfit(Exception):
-    """An entrant that cannot take part in the run: its fault has been kept."""
+    """A contender that cannot take part in the run; the store has its fault."""
 
 
 class Starter:
-    """Starts and stops entrants, and writes down what came of it."""
+    """Starts and stops instances, and stores what came of it."""
 
     def __init__(self, world: World, protocol: Protocol, store: Store, listen: Listener) -> None:
         self._world = world
@@ -48,83 +68,142 @@ class Starter:
         self._store = store
         self._listen = listen
         self._verified: set[str] = set()
+        self._readings: dict[str, list[Reading]] = {}
 
     def start(self, entrant: Entrant, invocation: int, at_s: float) -> WarmInstance:
         """Start, verify (the first time), warm, freeze. Raises `Unfit`; nothing runs then."""
         contender = entrant.contender
-        self._listen(Progress(f"invocation {invocation}: starting {contender.name}"))
-        kept = {"contender_id": entrant.contender_id, "invocation": invocation, "at_s": at_s}
+        self._listen(Progress(f"start {invocation} of {contender.name}"))
+        begun_s = self._world.server_host.now_s()
+        values = {"contender_id": entrant.contender_id, "invocation": invocation, "at_s": at_s}
         try:
             instance = lifecycle.start(self._world, contender)
         except StartFailed as error:
             command = list(contender.command_at(0))
             self._store.add_instance(
-                **kept, command=command, fault=error.reason, log_tail=error.log_tail
+                **values, command=command, fault=error.reason, log_tail=error.log_tail
             )
-            told = f"{error}\n  way out: {error.hint}" if error.hint else str(error)
-            raise self._unfit(entrant, error.reason, told) from error
+            message = f"{error}\n  hint: {error.hint}" if error.hint else str(error)
+            raise self._unfit(entrant, error.reason, message) from error
         command = list(contender.command_at(instance.port))
-        instance_id = self._store.add_instance(**kept, command=command, ready_s=instance.ready_s)
+        instance_id = self._store.add_instance(**values, command=command, ready_s=instance.ready_s)
+        loads: dict[int, LoadProcess] = {}
         try:
             if contender.name not in self._verified:
                 self._verify(entrant, instance, instance_id)
-            warmed = self._warm(instance, instance_id, invocation)
+            self._open_loads(entrant, instance, instance_id, loads)
+            warmed = self._warm(instance, instance_id, invocation, loads)
             self._require_alive(entrant, instance, instance_id)
         except BaseException:
-            self._take_off(instance, instance_id)
+            self._stop(instance, instance_id, loads)
             raise
         lifecycle.freeze(self._world, instance)
-        return WarmInstance(entrant, instance, instance_id, warmed)
+        return WarmInstance(
+            entrant=entrant,
+            instance=instance,
+            instance_id=instance_id,
+            warmed=warmed,
+            invocation=invocation,
+            loads=loads,
+            took_s=self._world.server_host.now_s() - begun_s,
+        )
 
-    def stop(self, one: WarmInstance) -> None:
-        """Stop it and keep its last words; nothing of its tree survives."""
-        self._take_off(one.instance, one.instance_id)
+    def stop(self, warm_instance: WarmInstance) -> None:
+        """Stop it and store the last lines of its log; nothing of its tree survives."""
+        self._stop(warm_instance.instance, warm_instance.instance_id, warm_instance.loads)
 
     def _verify(self, entrant: Entrant, instance: Instance, instance_id: int) -> None:
         contender = entrant.contender
         behavior = verify(
             self._world.server_host, instance.address, contender.media_type, path=instance.path
         )
-        fault = _varied(self._world, instance) if contender.any_body else behavior.fault
+        fault = _answers_vary(self._world, instance) if contender.any_body else behavior.fault
         self._store.update_instance(instance_id, behavior=behavior.to_json(), fault=fault)
         if fault is not None:
             raise self._unfit(entrant, fault, f"{contender.name} is not measured: {fault}")
         self._verified.add(contender.name)
 
-    def _warm(self, instance: Instance, instance_id: int, invocation: int) -> Warmed:
+    def _open_loads(
+        self,
+        entrant: Entrant,
+        instance: Instance,
+        instance_id: int,
+        loads: dict[int, LoadProcess],
+    ) -> None:
+        """One load process per level, where the protocol has slices."""
+        if self._protocol.slices is None:
+            return
+        try:
+            for connections in self._protocol.connections:
+                spec = load_spec(self._protocol, instance, connections)
+                loads[connections] = open_load(self._world, instance, spec)
+        except DeadheatError as error:
+            fault = f"{entrant.contender.name} cannot be loaded: {error}"
+            self._store.update_instance(instance_id, fault=fault)
+            raise self._unfit(entrant, fault, fault) from error
+
+    def _warm(
+        self,
+        instance: Instance,
+        instance_id: int,
+        invocation: int,
+        loads: Mapping[int, LoadProcess],
+    ) -> Warmed:
         name = instance.contender.name
-        self._listen(Progress(f"invocation {invocation}: warming {name}"))
-        warmed = warm(self._world, instance, self._protocol)
+        self._listen(Progress(f"start {invocation} of {name}: warming up"))
+        readings = self._readings.setdefault(name, [])
+        warmed = warm(
+            self._world,
+            instance,
+            self._protocol,
+            Earlier.of(readings),
+            self._slice_loader(loads),
+        )
+        if warmed.reading is not None:
+            readings.append(warmed.reading)
         self._store.update_instance(instance_id, steady=warmed.to_json())
         if warmed.trouble is not None:
             self._listen(Event(f"{name}: {warmed.trouble}", trouble=True))
         return warmed
 
+    def _slice_loader(self, loads: Mapping[int, LoadProcess]) -> Load | None:
+        """Warm over the connections that will be measured, where they are open already."""
+        if not loads:
+            return None
+        load = loads[max(loads)]
+
+        def load_for(duration_s: float) -> LoadResult:
+            return load_slice(self._world, load, SliceRequest(duration_s))
+
+        return load_for
+
     def _require_alive(self, entrant: Entrant, instance: Instance, instance_id: int) -> None:
-        """Loading the dead gives an even rate, of nothing."""
+        """Raises `Unfit` where it died; loading a dead server gives an even rate of nothing."""
         ended = lifecycle.ended(self._world, instance)
         if ended is not None:
-            fault = f"{instance.contender.name} died while it was warmed ({ended.how})"
-            words = lifecycle.log_tail(self._world, instance).strip().splitlines()[-5:]
+            fault = f"{instance.contender.name} died during its warm-up ({ended.how})"
+            lines = lifecycle.log_tail(self._world, instance).strip().splitlines()[-5:]
             self._store.update_instance(instance_id, fault=fault)
-            raise self._unfit(entrant, fault, "\n  | ".join([fault, *words]))
+            raise self._unfit(entrant, fault, "\n  | ".join([fault, *lines]))
 
-    def _unfit(self, entrant: Entrant, fault: str, told: str) -> Unfit:
+    def _unfit(self, entrant: Entrant, fault: str, message: str) -> Unfit:
         self._store.update_contender(entrant.contender_id, fault=fault)
-        self._listen(Event(told, trouble=True))
+        self._listen(Event(message, trouble=True))
         return Unfit(fault)
 
-    def _take_off(self, instance: Instance, instance_id: int) -> None:
+    def _stop(self, instance: Instance, instance_id: int, loads: Mapping[int, LoadProcess]) -> None:
         tail = lifecycle.log_tail(self._world, instance)
+        for load in loads.values():
+            close_load(self._world, load)
         ended = lifecycle.stop(self._world, instance)
         self._store.update_instance(instance_id, log_tail=tail, ended={"how": ended.how})
 
 
-def _varied(world: World, instance: Instance) -> str | None:
-    """What is wrong with a user's own server whose answers are not alike; None if they are."""
+def _answers_vary(world: World, instance: Instance) -> str | None:
+    """What is wrong with a user's own server whose answers differ; None if they do not."""
     if instance.contender.body_varies:
         return None
     answers = [first_answer(world.server_host, instance.address, instance.path) for _ in range(2)]
     if len({answer.body for answer in answers if answer is not None}) < 2:
         return None
-    return "its answers are not alike; if they are meant to vary: --any-body"
+    return "its answers differ from one another; if they are meant to: --any-body"

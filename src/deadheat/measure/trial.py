@@ -15,7 +15,7 @@ from deadheat.measure.lifecycle import Instance, log_tail
 from deadheat.measure.verify import BODY
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
-from deadheat.store import Gate, TrialRecord
+from deadheat.store import Gate, TrialPlace, TrialRecord
 
 SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
 ANSWERS_A_CONNECTION = 5
@@ -25,17 +25,9 @@ KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "el
 
 
 @dataclass(frozen=True, slots=True)
-class TrialContext:
+class TrialContext(TrialPlace):
     """Where in a run a trial stands."""
 
-    run_id: str
-    contender_id: int
-    instance_id: int
-    kind: str
-    invocation: int
-    block: int
-    heat: int
-    at_s: float
     steady: str  # how the server's steady state was found: `Warmed.kind`
 
 
@@ -96,7 +88,7 @@ def measure(
     samples = host.unwatch(watch)
     after = lifecycle.usage(world, instance)
     if (ended := lifecycle.ended(world, instance)) is not None:
-        fault = _death(world, instance, ended)
+        fault = death(world, instance, ended)
     if done is not None and done.exit_code is None:
         fault = f"{world.generator.name} did not end within {spec.limit_s:.0f} s"
     gates: list[Gate] = []
@@ -109,16 +101,9 @@ def measure(
         gates = judge(evidence)
         if (steady := steady_gate(context.steady)) is not None:
             gates.append(steady)
-    return TrialRecord(
-        run_id=context.run_id,
-        contender_id=context.contender_id,
-        instance_id=context.instance_id,
-        kind=context.kind,
-        invocation=context.invocation,
-        block=context.block,
-        heat=context.heat,
+    return TrialRecord.at(
+        context,
         connections=spec.connections,
-        at_s=context.at_s,
         command=command,
         offered_rate_per_s=spec.rate_per_s,
         state="failed" if fault else "ok",
@@ -126,11 +111,11 @@ def measure(
         rate_per_s=result.rate_per_s if result else None,
         requests_ok=result.requests_ok if result else None,
         elapsed_s=result.elapsed_s if result else None,
-        server_cpu_us_per_request=_cpu_us_per_request(before, after, result),
+        server_cpu_us_per_request=cpu_us_per_request(before, after, result),
         memory_peak_bytes=after.memory_peak_bytes or None if after else None,  # 0 of the dead
         processes=after.processes if after else None,
         threads=after.threads if after else None,
-        result=_other_figures(result),
+        result=other_figures(result),
         stdout=done.stdout if done else "",
         stderr=done.stderr if done else "",
         histograms=result.histograms if result else {},
@@ -140,12 +125,13 @@ def measure(
     )
 
 
-def _death(world: World, instance: Instance, ended: Exited) -> str:
+def death(world: World, instance: Instance, ended: Exited) -> str:
+    """That an instance died under load, with the last lines of its log."""
     words = log_tail(world, instance).strip().splitlines()[-5:]
     return "\n".join([f"{instance.contender.name} died under load ({ended.how})", *words])
 
 
-def _cpu_us_per_request(
+def cpu_us_per_request(
     before: Usage | None, after: Usage | None, result: LoadResult | None
 ) -> float | None:
     """Server CPU over every request it answered, the discarded ones included."""
@@ -155,7 +141,8 @@ def _cpu_us_per_request(
     return (after.cpu_s - before.cpu_s) * 1e6 / answered if answered else None
 
 
-def _other_figures(result: LoadResult | None) -> Mapping[str, Any]:
+def other_figures(result: LoadResult | None) -> Mapping[str, Any]:
+    """What a result holds beside the columns and tables of a trial."""
     if result is None:
         return {}
     return {k: v for k, v in asdict(result).items() if k not in KEPT_APART}

@@ -1,4 +1,4 @@
-"""Verifying a started server: three checks decide, the rest is its behaviour card."""
+"""Verification of a started server: three checks that decide, and its other behavior."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,12 +9,12 @@ from deadheat.measure.response import Response, read_responses
 BODY = b"Hello, World!"
 CLOSE = "Connection: close\r\n"
 SILENCE_S = 0.3
-PATIENCE_S = 5.0  # before silence is held against a server
+PATIENCE_S = 5.0  # silence after which a server counts as not answering
 
 
 @dataclass(frozen=True, slots=True)
 class Behavior:
-    """How a server behaves. None: it gave no readable answer to that question."""
+    """How a server behaves. None: it gave no readable answer to that request."""
 
     status: int | None
     media_type: str | None
@@ -29,7 +29,7 @@ class Behavior:
     head: str | None  # empty, body, refuses
     pipelined: int | None  # responses to two requests in one packet
     unknown_path: int | None  # its status
-    fault: str | None  # which of the three checks failed
+    fault: str | None  # the check that failed, of the three that decide
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -42,17 +42,17 @@ def verify(
     body: bytes = BODY,
     path: str = "/",
 ) -> Behavior:
-    """Ask the server what a client could, each time on a fresh connection.
+    """Send the server several requests, each on a new connection.
 
-    The status, the media type and the body decide (`Card.fault`); nothing else does.
+    Only the status, the media type and the body decide (`Behavior.fault`).
     """
-    plain = _ask_patiently(host, address, _request(path=path))
-    last = _request(CLOSE, path=path)  # its answer ends with the connection: no silence to await
-    close = _ask_patiently(host, address, last)
-    old = _ask_patiently(host, address, _request(path=path, version="HTTP/1.0"))
-    head = _ask_patiently(host, address, _request(CLOSE, method="HEAD", path=path), "HEAD")
-    pair = _ask_patiently(host, address, _request(path=path) + last)
-    lost = _ask_patiently(host, address, _request(CLOSE, path="/deadheat-no-such-path"))
+    plain = _ask_with_retry(host, address, _request(path=path))
+    last = _request(CLOSE, path=path)  # the connection closes after it, so no silence to wait for
+    closing = _ask_with_retry(host, address, last)
+    http_1_0 = _ask_with_retry(host, address, _request(path=path, version="HTTP/1.0"))
+    head = _ask_with_retry(host, address, _request(CLOSE, method="HEAD", path=path), "HEAD")
+    pair = _ask_with_retry(host, address, _request(path=path) + last)
+    unknown = _ask_with_retry(host, address, _request(CLOSE, path="/deadheat-no-such-path"))
     first = plain.first
     return Behavior(
         status=first.status if first else None,
@@ -63,24 +63,24 @@ def verify(
         date=first is not None and "date" in first.headers,
         server_header=first.headers.get("server") if first else None,
         keep_alive=not plain.closed if first else None,
-        close_honored=close.closed if close.first else None,
-        http_1_0=_old(old),
-        head=_head(head),
+        close_honored=closing.closed if closing.first else None,
+        http_1_0=_http_1_0_behavior(http_1_0),
+        head=_head_behavior(head),
         pipelined=len(pair.responses) or None,
-        unknown_path=lost.first.status if lost.first else None,
+        unknown_path=unknown.first.status if unknown.first else None,
         fault=fault_of(first, media_type, body),
     )
 
 
 def fault_of(response: Response | None, media_type: str, body: bytes) -> str | None:
-    """Which of the three deciding checks a response fails, and how; None if it passes them."""
+    """The deciding check that a response fails, and how; None if it passes all three."""
     if response is None:
         return "no readable HTTP response to GET /"
     if response.status != 200:
         return f"expected status 200, got {response.status}"
-    told = response.headers.get("content-type", "")
-    if told.split(";")[0].strip().lower() != media_type:
-        return f"expected media type {media_type}, got {told or 'none'}"
+    received = response.headers.get("content-type", "")
+    if received.split(";")[0].strip().lower() != media_type:
+        return f"expected media type {media_type}, got {received or 'none'}"
     if response.body != body:
         shown = response.body[:60].decode(errors="replace")
         return f"expected the body {body.decode()!r}, got {shown!r} ({len(response.body)} bytes)"
@@ -90,7 +90,7 @@ def fault_of(response: Response | None, media_type: str, body: bytes) -> str | N
 def first_answer(
     host: Host, address: tuple[str, int], path: str = "/", silence_s: float = SILENCE_S
 ) -> Response | None:
-    """One `GET`; None while nothing answers."""
+    """The response to one `GET`; None if there is no readable answer."""
     request = _request(CLOSE, path=path)
     return _ask(host, address, request, silence_s=silence_s).first
 
@@ -121,10 +121,10 @@ def _ask(
     return _Answer(responses, len(answer.received), answer.closed)
 
 
-def _ask_patiently(
+def _ask_with_retry(
     host: Host, address: tuple[str, int], payload: bytes, method: str = "GET"
 ) -> _Answer:
-    """Where no answer can be read, one that may take longer is asked for: machines are busy."""
+    """Ask; without a readable answer, ask again and wait longer, in case the machine is busy."""
     answer = _ask(host, address, payload, method)
     if answer.first is not None:
         return answer
@@ -137,7 +137,7 @@ def _request(
     return f"{method} {path} {version}\r\nHost: localhost\r\n{headers}\r\n".encode()
 
 
-def _old(answer: _Answer) -> str | None:
+def _http_1_0_behavior(answer: _Answer) -> str | None:
     if answer.first is None:
         return None
     if answer.first.status != 200:
@@ -145,7 +145,7 @@ def _old(answer: _Answer) -> str | None:
     return "closes" if answer.closed else "keeps"
 
 
-def _head(answer: _Answer) -> str | None:
+def _head_behavior(answer: _Answer) -> str | None:
     if answer.first is None:
         return None
     if answer.first.status != 200:

@@ -1,4 +1,4 @@
-"""`World`: the hosts, the CPUs and the load generator of one campaign."""
+"""`World`: the hosts, CPUs and load generator of one campaign."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from deadheat.load import Engine, Generator
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Everything a trial touches. On one machine both hosts are the same, on disjoint CPUs."""
+    """Everything that a trial uses. On one machine both hosts are the same, on disjoint CPUs."""
 
     server_host: Host
     load_host: Host
@@ -28,16 +28,16 @@ class World:
 def split_cpus(
     fingerprint: Mapping[str, Any], load_threads: int, crowded: bool = False
 ) -> tuple[list[int], list[int]]:
-    """The server's CPUs and the load generator's, disjoint: the last `load_threads` load.
+    """The CPUs of the server and of the load generator, disjoint; the last ones load.
 
-    `crowded` lets more threads than half of the CPUs share that half, as a replay must that was
-    published with more. Raises `DeadheatError` where the machine has too few.
+    With `crowded`, load threads share half of the CPUs if there are more of them, as in a replay
+    that was published with more. Raises `DeadheatError` if the machine has too few CPUs.
     """
     allowed: Sequence[int] = fingerprint["cpu"]["allowed"]
     if len(allowed) < 2:
         raise DeadheatError(
-            "a comparison needs two CPUs: one for the server, one for the load generator",
-            "use a machine with more, or widen the CPU set of this container",
+            f"{len(allowed)} CPU: expected two, one for the server and one for the load generator",
+            "use a machine with more CPUs, or extend the CPU set of this container",
         )
     if crowded:
         load_threads = min(load_threads, len(allowed) // 2)

@@ -1,4 +1,4 @@
-"""Reports of a stored run: one file a format."""
+"""Reports of a stored run, in several formats."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,7 +14,7 @@ __all__ = ["FORMATS", "WHOLE", "RunView", "load_view", "write"]
 
 
 def _terminal(view: RunView, analysis: Analysis) -> str:
-    """For standard output as it is: its width, its signs, and colours only on a terminal."""
+    """The report at standard output's width and encoding, with colors only on a terminal."""
     console = Console()
     with console.capture() as capture:
         terminal.show(console, view, analysis)
@@ -30,9 +30,9 @@ _WRITERS: Mapping[str, Callable[[RunView, Analysis], str]] = {
     "html": page.write,
 }
 FORMATS = tuple(_WRITERS)
-WHOLE = ("json", "html")  # show what `load_view` reads of a whole view alone
+WHOLE = ("json", "html")  # these need a view that `load_view` read as a whole
 
 
 def write(view: RunView, format: str) -> str:
-    """The report of a run in one of `FORMATS`; ends with a newline."""
+    """The report of a run in one of `FORMATS`, ending with a newline."""
     return _WRITERS[format](view, analyze(view))

@@ -1,4 +1,4 @@
-"""Figures and foreign text as words, the same in every format."""
+"""Numbers, durations and foreign text as short texts, the same in every format."""
 
 import datetime
 import unicodedata
@@ -10,11 +10,11 @@ from deadheat.store import Unit
 NONE = "–"
 MIB = 1024 * 1024
 TEXT_MAX = 300
-UNKNOWN_FACTOR = 30.0  # between the ends of an interval: a wider one says nothing
+UNKNOWN_FACTOR = 30.0  # high / low of an interval above which it is not shown
 
 
 def plain(text: str, longest: int = TEXT_MAX) -> str:
-    """Foreign text on one line: control and direction characters escaped, and cut when long."""
+    """Foreign text on one line, with control and direction characters escaped, cut if long."""
     words = " ".join(text.split())
     shown = "".join(
         repr(char)[1:-1] if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co") else char
@@ -29,12 +29,12 @@ def rate(per_s: float | None) -> str:
 
 
 def figure(value: float) -> str:
-    """Any figure: three digits, or whole."""
+    """A number with three digits, or as a whole number from 100 on."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def milliseconds(us: float | None) -> str:
-    """Three digits, and at most three after the point: the histograms have no more."""
+    """Three digits, at most three of them decimals: the histograms are no more precise."""
     if us is None:
         return NONE
     ms = us / 1000
@@ -59,7 +59,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def reading(value: float, unit: Unit | None, more: int = 0) -> str:
-    """What a gate read, with its unit; a percentage has `more` decimals than it needs."""
+    """A gate's reading with its unit; `more` is the number of extra decimals of a percentage."""
     match unit:
         case "share":
             decimals = more if abs(value) >= 0.1 else 1 + more
@@ -71,8 +71,8 @@ def reading(value: float, unit: Unit | None, more: int = 0) -> str:
     return figure(value)
 
 
-def told_apart(read: float, limit: float, unit: Unit | None) -> tuple[str, str]:
-    """A reading and its limit, with as few decimals as tell the two apart."""
+def reading_and_limit(read: float, limit: float, unit: Unit | None) -> tuple[str, str]:
+    """A reading and its limit, with as few decimals as make them differ."""
     texts = (reading(read, unit), reading(limit, unit))
     for more in (1, 2, 3):
         if texts[0] == texts[1]:
@@ -102,7 +102,7 @@ def moment(at: datetime.datetime) -> str:
 UNENDED = {
     "running": "the run is still under way",
     "lost": "the run ended without a conclusion (its process is gone)",
-    "unended": "the run has no end; whether it is under way cannot be seen from this machine",
+    "unended": "the run has no recorded end; this machine cannot see whether it is still under way",
 }
 
 
@@ -111,7 +111,7 @@ def count(number: int, noun: str) -> str:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """`0-3,6`, as Linux writes a set of CPUs."""
+    """A set of CPUs as Linux writes it, such as `0-3,6`."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:
@@ -127,7 +127,7 @@ def listing(words: Sequence[str]) -> str:
 
 
 def machine(fingerprint: Mapping[str, Any]) -> str:
-    """A host in a line."""
+    """A host in one line."""
     cpu = fingerprint.get("cpu", {})
     parts = [str(cpu.get("model") or "unknown processor")]
     if logical := cpu.get("logical"):

@@ -1,16 +1,16 @@
-"""Looking again and again without being fooled: declared looks with a spending function.
+"""Repeated looks at a race at a fixed total error: declared looks with a spending function.
 
-A race is judged after some blocks, and continued if it is not settled. Each look that could
-stop it takes a share of the allowed error (Lan & DeMets 1983), and the shares add up to one,
-however long the race is continued. Looks are declared as fractions of the budget, before
-any data: a geometric series with the end of the budget in it.
+A race is judged after some blocks, and continues if it is not settled. Each look that could
+stop it spends a share of the allowed error (Lan & DeMets 1983). The shares add up to one,
+however long the race continues. Looks are declared before any data as fractions of the
+budget: a geometric series that includes the end of the budget.
 
-The shares are combined by the union bound, which asks nothing of how looks depend on each
-other. That matters here: start-to-start variance makes them depend, and is estimated from few
-degrees of freedom. An asymptotic confidence sequence (Waudby-Smith et al. 2024) was tried
-beside it. Simulated with 8 contenders, 3 invocations and 60 blocks, its intervals are 34 %
-wider at the end of the budget: its nominal level there lies so far out that the tail of t
-is felt. All it would give for that is a look after every block.
+The union bound combines the shares, and assumes nothing about how looks depend on each
+other. That matters here: start-to-start variance makes them dependent, and is estimated with
+few degrees of freedom. We also tried an asymptotic confidence sequence (Waudby-Smith et al.
+2024). Simulated with 8 contenders, 3 invocations and 60 blocks, its intervals are 34 % wider
+at the end of the budget, because its nominal level there lies far out in the tail of t. Its
+only advantage is a look after every block.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Level:
-    """The error allowed to one interval, so that all of them hold jointly at `confidence`."""
+    """The error allowed for one interval, so that all intervals hold jointly at `confidence`."""
 
     confidence: float = 0.95
     comparisons: int = 1
@@ -26,11 +26,11 @@ class Level:
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1:
-            raise ValueError(f"confidence {self.confidence} is not between 0 and 1")
+            raise ValueError(f"confidence {self.confidence}: expected a number between 0 and 1")
         if self.comparisons < 1:
-            raise ValueError(f"{self.comparisons} comparisons: there must be at least 1")
+            raise ValueError(f"{self.comparisons} comparisons: expected at least 1")
         if not 0 < self.share <= 1:
-            raise ValueError(f"share {self.share} of the error is not above 0 and at most 1")
+            raise ValueError(f"share {self.share} of the error: expected above 0 and at most 1")
 
     @property
     def alpha(self) -> float:
@@ -39,16 +39,18 @@ class Level:
 
     def __str__(self) -> str:
         over = f" jointly over {self.comparisons} pairs" if self.comparisons > 1 else ""
-        spent = f", this look spends {self.share:.1%} of the error" if self.share < 1 else ""
-        return f"{self.confidence:.0%}{over}{spent}"
+        spent = (
+            f", this look spends {100 * self.share:.1f} % of the error" if self.share < 1 else ""
+        )
+        return f"{100 * self.confidence:.0f} %{over}{spent}"
 
 
 @dataclass(frozen=True)
 class Looks:
     """Looks at fractions of the budget: `count` of them up to 1, each `ratio` times the last.
 
-    `reserve` is the share of the error kept for a race that is continued past its budget.
-    With the defaults: 0.20, 0.30, 0.44, 0.67, 1, and then 1.5, 2.25, ... without end.
+    `reserve` is the share of the error kept for a race that continues past its budget. The
+    defaults give looks at 0.20, 0.30, 0.44, 0.67 and 1, then at 1.5, 2.25 and so on.
     """
 
     count: int = 5
@@ -57,16 +59,16 @@ class Looks:
 
     def __post_init__(self) -> None:
         if self.count < 1 or self.ratio <= 1 or not 0 <= self.reserve < 1:
-            raise ValueError(f"no series of looks: {self}")
+            raise ValueError(f"{self}: expected count >= 1, ratio > 1 and 0 <= reserve < 1")
 
     def fraction(self, look: int) -> float:
-        """Fraction of the budget at which look number `look` (from 0) is taken."""
+        """Fraction of the budget at which look number `look` (from 0) is due."""
         return float(self.ratio ** (look - self.count + 1))
 
     def due(self, progress: float, taken: int | None = None) -> int | None:
         """The latest look declared at or before `progress` and after look `taken`, or None.
 
-        `progress` is the fraction of the budget that is spent; above 1 once it is exceeded.
+        `progress` is the spent fraction of the budget; it is above 1 once the budget is exceeded.
         """
         latest = -1
         while self.fraction(latest + 1) <= progress + 1e-9:
@@ -75,19 +77,19 @@ class Looks:
         return latest if latest > before else None
 
     def share(self, look: int, taken: int | None = None) -> float:
-        """Share of the error that `look` may spend, when `taken` was the look before it.
+        """Share of the error that `look` may spend if `taken` was the previous look.
 
-        A look that was passed over (because too few invocations were complete) leaves its
-        share to the next one.
+        A look that is skipped (because too few invocations are complete) leaves its share to
+        the next one.
         """
         before = 0.0 if taken is None else self.spent(self.fraction(taken))
         return self.spent(self.fraction(look)) - before
 
     def spent(self, progress: float) -> float:
-        """Share of the error spent up to `progress`: its square up to the budget, 1 in the end.
+        """Share of the error spent up to `progress`: quadratic up to the budget, 1 in the limit.
 
-        Most is kept for the looks that see most. A race that early looks settle is one of large
-        differences, which a small share settles too (Jennison & Turnbull 1999, chapter 7).
+        Late looks, which have the most data, get the largest shares. Early looks settle only
+        large differences, and a small share suffices (Jennison & Turnbull 1999, chapter 7).
         """
         if progress <= 1:
             return (1 - self.reserve) * progress**2

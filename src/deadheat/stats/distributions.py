@@ -1,4 +1,4 @@
-"""Student's t, the binomial bound and what they share: the incomplete beta function."""
+"""Student's t and exact binomial bounds, both from the incomplete beta function."""
 
 import math
 from statistics import NormalDist
@@ -16,9 +16,9 @@ _TINY = 1e-300
 
 
 def beta_cdf(x: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
-    """Regularised incomplete beta function I_x(a, b), elementwise, for 0 <= x <= 1.
+    """Regularized incomplete beta function I_x(a, b), elementwise, for 0 <= x <= 1.
 
-    NaN in, NaN out. The continued fraction of DLMF 8.17.22, evaluated by Lentz's method on the side
+    NaN gives NaN. Evaluates the continued fraction of DLMF 8.17.22 by Lentz's method, on the side
     where it converges fast.
     """
     x, a, b = np.broadcast_arrays(
@@ -40,11 +40,11 @@ def t_tail(t: npt.ArrayLike, degrees: npt.ArrayLike) -> Floats:
 def t_critical(tail: float, degrees: npt.ArrayLike) -> Floats:
     """The t with P(T > t) = `tail`, for 0 < tail < 0.5; NaN where `degrees` is NaN.
 
-    Newton's method on ln(tail) against ln(t), a concave curve, from the first terms of
-    the Cornish-Fisher expansion.
+    Newton's method on ln(tail) as a function of ln(t), a concave curve. It starts from the
+    first terms of the Cornish-Fisher expansion.
     """
     if not 0 < tail < 0.5:
-        raise ValueError(f"tail probability {tail} is not between 0 and 0.5")
+        raise ValueError(f"tail probability {tail}: expected a number between 0 and 0.5")
     degrees = np.asarray(degrees, dtype=float)
     known = np.isfinite(degrees) & (degrees > 0)
     nu = np.where(known, degrees, 1.0)
@@ -64,7 +64,7 @@ def t_critical(tail: float, degrees: npt.ArrayLike) -> Floats:
 def binomial_bounds(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
     """Exact two-sided interval for a proportion (Clopper & Pearson 1934)."""
     if not 0 <= hits <= trials or trials == 0:
-        raise ValueError(f"{hits} of {trials} is not a proportion")
+        raise ValueError(f"{hits} of {trials}: expected a proportion")
     tail = (1 - confidence) / 2
     low = 0.0 if hits == 0 else _beta_quantile(tail, hits, trials - hits + 1)
     high = 1.0 if hits == trials else _beta_quantile(1 - tail, hits + 1, trials - hits)
@@ -119,4 +119,4 @@ def _away_from_zero(value: Floats) -> Floats:
 
 
 def _log_gamma(value: Floats) -> Floats:
-    return np.array([math.lgamma(each) for each in value.flat]).reshape(value.shape)
+    return np.array([math.lgamma(x) for x in value.flat]).reshape(value.shape)

@@ -101,5 +101,5 @@ def pair_fits(fit: ModelFit, effects: Estimate) -> PairFits:
         ),
         blocks=np.minimum(fit.blocks[:, None], fit.blocks),
         invocations=np.minimum(fit.instances[:, None], fit.instances),
-        bridged=np.zeros_like(another),
+        indirect=np.zeros_like(another),
     )

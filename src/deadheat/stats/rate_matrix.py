@@ -1,4 +1,4 @@
-"""From single trials to the array that all comparisons start from."""
+"""The matrix of rates that all comparisons start from, built from single trials."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,12 +14,12 @@ Place = tuple[int, int, int]  # invocation, heat, block
 def tableau(rates: Mapping[str, Mapping[Place, float]], places: Iterable[Place]) -> Floats:
     """rates[start, block, name], in the order of `rates`; NaN where there is no valid rate.
 
-    A start is an invocation of a heat. `places` are all blocks of the run, so that a block in
-    which nothing was valid stays seen.
+    A start is one invocation of one heat. `places` are all blocks of the run: a block without
+    a valid rate keeps its place.
     """
-    seen = sorted(set(places))
-    starts = sorted({place[:2] for place in seen})
-    columns = {start: [block for *at, block in seen if tuple(at) == start] for start in starts}
+    ordered = sorted(set(places))
+    starts = sorted({place[:2] for place in ordered})
+    columns = {start: [block for *at, block in ordered if tuple(at) == start] for start in starts}
     longest = max(map(len, columns.values()), default=0)
     array = np.full((len(starts), longest, len(rates)), np.nan)
     for index, by_place in enumerate(rates.values()):
@@ -30,5 +30,5 @@ def tableau(rates: Mapping[str, Mapping[Place, float]], places: Iterable[Place])
 
 
 def rankable(rates: Mapping[str, Sequence[object]], blocks: float) -> list[str]:
-    """The names whose valid rates cover at least half of the blocks of a heat."""
+    """The names with valid rates in at least half of the blocks of a heat."""
     return [name for name, valid in rates.items() if len(valid) >= max(1, VALID_SHARE_MIN * blocks)]

@@ -1,14 +1,12 @@
-"""Slice variances that learn from each other: a few blocks say little of one contender's.
+"""Shrinkage of slice variances toward a common one: a few blocks say little about one contender.
 
-Empirical Bayes for variances (Smyth, Linear Models and Empirical Bayes Methods, 2004, section 6):
-true variances are taken to scatter around a common one as scaled inverse chi-squares with `prior`
-degrees of freedom, which is estimated from how much more the observed ones scatter than chance
-explains. Centre and scatter are a median and a median deviation, so that one contender that is
-far noisier than the rest does not take the prior from all others (Phipson et al. 2016 do so with
-trimmed moments).
+Empirical Bayes for variances (Smyth, Linear Models and Empirical Bayes Methods, 2004, section 6).
+True variances are assumed to scatter around a common one as scaled inverse chi-squares with `prior`
+degrees of freedom. The prior is estimated from how much more the observed variances scatter than
+chance explains. Center and scatter are a median and a median deviation, so that one very noisy
+contender does not remove the prior for all others (Phipson et al. 2016 use trimmed moments).
 
-A contender whose own variance is larger than the moderated one keeps its own: one that is noisier
-than the rest is not lent their calm.
+A contender whose own variance is larger than the moderated one keeps its own.
 """
 
 import math
@@ -20,15 +18,15 @@ from deadheat.stats.distributions import Floats
 
 FEWEST_CONTENDERS = 4
 _TO_DEVIATION = 1.4826  # of a normal distribution, from the median of the absolute deviations
-_LEAST_SHARE = 0.05  # of the mean variance: below, an estimate by differences is noise
+_LEAST_SHARE = 0.05  # of the mean variance; an estimate below it is noise
 _STEPS = 80
 
 
 def contender_variances(within: Floats) -> Floats:
-    """Each contender's own variance [contender], out of those of all differences [a, b].
+    """The variance of each contender, from the variances of all differences [a, b].
 
-    The variance of a difference is the sum of two; solved for them by least squares (Grubbs 1948,
-    On Estimating Precision of Measuring Instruments). NaN where a contender met nobody.
+    The variance of a difference is the sum of two variances, solved by least squares (Grubbs 1948,
+    On Estimating Precision of Measuring Instruments). NaN for a contender without a pair.
     """
     count = len(within)
     others = np.where(np.eye(count, dtype=bool), np.nan, within)
@@ -42,19 +40,19 @@ def contender_variances(within: Floats) -> Floats:
 def moderate(variances: Floats, degrees: Floats, most: float) -> tuple[Floats, float]:
     """Moderated variances of all contenders, and the prior's degrees of freedom.
 
-    `degrees` are those of each variance; `most` bounds the prior's. Too few variances moderate
-    nothing, and the prior is worth 0.
+    `degrees` belong to the variances; `most` bounds those of the prior. Too few variances are
+    returned unchanged, with a prior of 0.
     """
     usable = np.isfinite(variances) & (variances > 0) & (degrees > 0)
     if usable.sum() < FEWEST_CONTENDERS:
         return variances, 0.0
     observed, half = variances[usable], degrees[usable] / 2
-    logs = np.log(observed) - _each(digamma, half) + np.log(half)
-    centre = float(np.median(logs))
-    scatter = (_TO_DEVIATION * float(np.median(np.abs(logs - centre)))) ** 2
-    excess = scatter - float(np.mean(_each(trigamma, half)))
+    logs = np.log(observed) - _map(digamma, half) + np.log(half)
+    center = float(np.median(logs))
+    scatter = (_TO_DEVIATION * float(np.median(np.abs(logs - center)))) ** 2
+    excess = scatter - float(np.mean(_map(trigamma, half)))
     prior = min(2 * inverse_trigamma(excess), most) if excess > 0 else most
-    common = math.exp(centre + digamma(prior / 2) - math.log(prior / 2))
+    common = math.exp(center + digamma(prior / 2) - math.log(prior / 2))
     with np.errstate(invalid="ignore"):
         moderated = (prior * common + degrees * variances) / (prior + degrees)
     return np.fmax(moderated, variances), prior
@@ -87,5 +85,5 @@ def inverse_trigamma(value: float) -> float:
     return math.sqrt(low * high)
 
 
-def _each(function: Callable[[float], float], values: Floats) -> Floats:
+def _map(function: Callable[[float], float], values: Floats) -> Floats:
     return np.array([function(float(value)) for value in values])

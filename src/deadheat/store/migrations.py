@@ -141,14 +141,24 @@ MIGRATIONS: tuple[str, ...] = (
     UPDATE instance SET behavior = replace(behavior, '"close_honoured"', '"close_honored"');
     UPDATE run SET protocol = replace(protocol, '"canary"', '"controls"');
     """,
+    # 3: indexes for reading one run, and one contender over all runs, of a large store
+    """
+    CREATE INDEX instance_by_contender ON instance (contender_id);
+    CREATE INDEX contender_by_name ON contender (name);
+    CREATE INDEX gate_failed ON gate (trial_id, code) WHERE NOT passed;
+    """,
+    # 4: one name per gate in the campaign and the engine
+    """
+    UPDATE gate SET code = 'client_resources' WHERE code = 'client_limits';
+    """,
 )
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a store up to date: each missing step in a transaction with its number.
+    """Bring a store up to date. Each missing step runs in a transaction that also sets its number.
 
-    Raises `sqlite3.DatabaseError` for what is no database, `ValueError` for another program's and
-    for a store from a newer deadheat.
+    Raises `sqlite3.DatabaseError` if the file is not a database, and `ValueError` if it is that of
+    another program or of a newer deadheat.
     """
     version = schema_version(connection)
     if version > len(MIGRATIONS):
@@ -158,7 +168,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """Which step a store is at. Raises `ValueError` for a database that is no store."""
+    """The number of a store's last step. Raises `ValueError` for another program's database."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     if (tables or version) and "trial" not in tables:

@@ -1,1 +1,1 @@
-"""Defects that an audit looks for: each is a pure function of the case."""
+"""The defects that an audit looks for; each is a pure function of the case."""

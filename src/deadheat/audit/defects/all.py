@@ -1,4 +1,4 @@
-"""Every defect an audit looks for; each is a pure function of the case."""
+"""The list of all defects that an audit looks for."""
 
 from collections.abc import Callable, Iterator
 
@@ -26,5 +26,5 @@ FAMILIES: tuple[Callable[[Case], Iterator[Defect]], ...] = (
 
 
 def find_defects(case: Case) -> tuple[Defect, ...]:
-    """What was found, in the order in which it is looked for."""
+    """All defects of the case, in the order of `FAMILIES`."""
     return tuple(defect for family in FAMILIES for defect in family(case))

@@ -1,89 +1,92 @@
-"""Defects of how connections were used: who kept them, and which never got an answer."""
+"""Defects in the use of connections: rows that did not keep them, and unserved connections."""
 
 from collections.abc import Iterator
 
-from deadheat.audit.case import Case, Defect, told_agreement
+from deadheat.audit.case import Case, Defect, agreement_text
 from deadheat.audit.replay import Contender, Trial
 from deadheat.report.format import count, listing
 
-CLOSED_SHARE = 0.5  # of the answers that ended with their connection: it was not kept
+CLOSED_SHARE = 0.5  # of the answers ended their connection: above it, none was kept
 STARVED_GATES = frozenset({"served", "listen_drops"})
 
 
 def per_connection(case: Case) -> Iterator[Defect]:
-    """Rows measured with a connection per request beside rivals that keep theirs.
+    """Rows with a connection for each request, beside rows that keep theirs.
 
-    wrk counts an answer that ends with its connection as a read error, so as many read errors as
-    requests are its sign; the behaviour card of ours is the cross-check.
+    wrk counts an answer that ends its connection as a read error, so as many read errors as
+    requests are the sign. How our server behaves is the cross-check.
     """
     if not case.replay.protocol.keep_alive:
         return
     then = {
-        one.row: f"then {one.errors_read:,} read errors in {one.requests:,} requests"
-        for one in case.figures.figures
-        if one.requests and (one.errors_read or 0) > CLOSED_SHARE * one.requests
+        figure.row: f"then {figure.errors_read:,} read errors in {figure.requests:,} requests"
+        for figure in case.figures.figures
+        if figure.requests and (figure.errors_read or 0) > CLOSED_SHARE * figure.requests
     }
-    now = {row: sign for row, one in case.running.items() if (sign := _closes(one))}
+    now = {row: sign for row, contender in case.running.items() if (sign := _closes(contender))}
     rows = tuple(dict.fromkeys([*then, *now]))
     if not rows:
         return
-    told = [
+    evidence = [
         f"{row}: {'; '.join(text for side in (then, now) if (text := side.get(row)))}"
         for row in rows
     ]
     yield Defect(
         code="per_connection",
-        title="measured per connection, beside rivals that keep theirs",
+        title="some rows use a new connection for each request",
         rows=rows,
         connections=case.figures.levels,
-        found=". ".join(told),
-        changes=f"a connection is made for each of their requests, so their rates compare with "
-        f"none of the others; without them, {told_agreement(case.agreement_without(rows))} at "
-        f"{case.main.connections:,} connections, with them {told_agreement(case.main.agreement)}",
+        found=". ".join(evidence),
+        changes=f"their rates include the cost of connecting, so they are not comparable with the "
+        f"others; at {case.main.connections:,} connections the agreement without these rows is "
+        f"{agreement_text(case.agreement_without(rows))}, with them "
+        f"{agreement_text(case.main.agreement)}",
     )
 
 
-def _closes(one: Contender) -> str | None:
-    requests = sum(trial.requests for trial in one.trials)
-    closed = sum(trial.errors.get("read", 0) for trial in one.trials)
+def _closes(contender: Contender) -> str | None:
+    requests = sum(trial.requests for trial in contender.trials)
+    closed = sum(trial.errors.get("read", 0) for trial in contender.trials)
     parts = []
     if requests and closed > CLOSED_SHARE * requests:
         parts.append(f"now {closed:,} in {requests:,}")
-    if one.behavior.get("keep_alive") is False:
+    if contender.behavior.get("keep_alive") is False:
         parts.append(
-            "ours closes after each response, which wrk counts as an error only where no header "
-            "says so"
+            "our server closes after each response, which wrk counts as an error only if no header "
+            "announces it"
         )
     return ", ".join(parts) or None
 
 
 def unserved(case: Case) -> Iterator[Defect]:
-    """Connections that never got an answer, or were dropped before: the level was not the level."""
+    """Connections that never got an answer or were dropped: the load was below its level."""
     then = [
-        f"{one.row} at {one.connections:,}: then {count(one.errors_timeout, 'timeout')}"
-        for one in case.figures.figures
-        if one.errors_timeout
+        f"{figure.row} at {figure.connections:,}: then {count(figure.errors_timeout, 'timeout')}"
+        for figure in case.figures.figures
+        if figure.errors_timeout
     ]
     now: list[str] = []
     rows: dict[str, None] = {}
-    levels: set[int] = {one.connections for one in case.figures.figures if one.errors_timeout}
-    for row, one in case.running.items():
+    levels: set[int] = {
+        figure.connections for figure in case.figures.figures if figure.errors_timeout
+    }
+    for row, contender in case.running.items():
         for connections in case.replay.protocol.connections:
-            starved = [trial for trial in one.at(connections) if _starved(trial)]
+            starved = [trial for trial in contender.at(connections) if _starved(trial)]
             if starved:
                 rows[row] = None
                 levels.add(connections)
-                now.append(f"{row} at {connections:,}: now {_how(starved)}")
-    rows |= {one.row: None for one in case.figures.figures if one.errors_timeout}
+                now.append(f"{row} at {connections:,}: now {_starvation_text(starved)}")
+    rows |= {figure.row: None for figure in case.figures.figures if figure.errors_timeout}
     if rows:
         yield Defect(
             code="unserved",
-            title="connections that were never served",
+            title="some connections were never served",
             rows=tuple(rows),
             connections=tuple(sorted(levels)),
             found="; ".join([*then, *now]),
-            changes="the server had fewer connections to serve than the column says, and those "
-            "that wait for nothing are in no latency",
+            changes="the server served fewer connections than the column says, and the latencies "
+            "leave out those that waited in vain",
         )
 
 
@@ -92,15 +95,15 @@ def _starved(trial: Trial) -> bool:
     return bool(STARVED_GATES & trial.gates_failed.keys() or unanswered & trial.errors.keys())
 
 
-def _how(trials: list[Trial]) -> str:
+def _starvation_text(trials: list[Trial]) -> str:
     parts = []
     drops = [trial.gates_failed["listen_drops"] for trial in trials if _dropped(trial)]
     if drops:
         most = max(drop or 0 for drop in drops)
-        parts.append(f"up to {most:,.0f} connections dropped from its listen queue in a trial")
+        parts.append(f"up to {most:,.0f} connections in a trial dropped from its listen queue")
     served = [trial.served for trial in trials if trial.served is not None]
     if served and (fewest := min(served)) < trials[0].connections:
-        parts.append(f"only {fewest:,} connections were answered")
+        parts.append(f"only {fewest:,} connections answered")
     timeouts = sum(trial.errors.get("timeout", 0) for trial in trials)
     if timeouts:
         parts.append(count(timeouts, "timeout"))

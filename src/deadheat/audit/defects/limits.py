@@ -1,4 +1,4 @@
-"""Defects of the instrument: levels at which something else than the server was the limit."""
+"""Defects of the setup: something other than the server was the limit."""
 
 import statistics
 from collections.abc import Iterator
@@ -6,30 +6,30 @@ from collections.abc import Iterator
 from deadheat.audit.case import Case, Defect
 from deadheat.report.format import listing, percent
 
-TIED_SHARE = 0.02  # rows this close at the top
-APART_SHARE = 0.10  # that lie this far apart at another level
-CEILING_SHARE = 0.70  # of what the client reaches against the null server
+TIED_SHARE = 0.02  # rows this close to the fastest are tied
+APART_SHARE = 0.10  # tied rows this far apart at another level are a sign of the closed loop
+CEILING_SHARE = 0.70  # of the client's rate against the null server
 
 
 def closed_loop(case: Case) -> Iterator[Defect]:
-    """The top rows of one level within 2 % of each other, that another level tells apart.
+    """Top rows within 2 % of each other at one level and far apart at a higher one.
 
-    N connections with one request each can do no more than N / round trip: at that bound every
-    server looks alike.
+    N connections with one request each cannot exceed N / round trip: at that bound all servers
+    look alike.
     """
     rates = {
         connections: {
-            row: one.rate_per_s
-            for row, one in case.figures.at(connections).items()
-            if one.rate_per_s
+            row: figure.rate_per_s
+            for row, figure in case.figures.at(connections).items()
+            if figure.rate_per_s
         }
         for connections in case.figures.levels
     }
     for connections, column in rates.items():
         if not column:
             continue
-        first = max(column.values())
-        tied = [row for row, rate in column.items() if rate >= (1 - TIED_SHARE) * first]
+        fastest_per_s = max(column.values())
+        tied = [row for row, rate in column.items() if rate >= (1 - TIED_SHARE) * fastest_per_s]
         for other, elsewhere in rates.items():
             known = [elsewhere[row] for row in tied if row in elsewhere]
             if (
@@ -39,21 +39,21 @@ def closed_loop(case: Case) -> Iterator[Defect]:
             ):
                 yield Defect(
                     code="closed_loop",
-                    title="a level where the closed loop was the limit",
+                    title="the closed loop was the limit at one level",
                     rows=tuple(tied),
                     connections=(connections,),
-                    found=f"{listing(tied)} lie within {percent(TIED_SHARE, 0)} of each other at "
+                    found=f"{listing(tied)} are within {percent(TIED_SHARE, 0)} of each other at "
                     f"{connections:,} connections and {percent(1 - min(known) / max(known), 0)} "
                     f"apart at {other:,}",
-                    changes=f"{connections:,} connections over {first:,.0f} requests/s are "
-                    f"{1000 * connections / first:.2f} ms a round: network and client set that "
-                    "pace, and the order among these rows is none",
+                    changes=f"{connections:,} connections at {fastest_per_s:,.0f} requests/s take "
+                    f"{1000 * connections / fastest_per_s:.2f} ms for each round trip: network and "
+                    "client limit the rate, so these rows have no order",
                 )
                 break
 
 
 def client(case: Case) -> Iterator[Defect]:
-    """Rows of the replay that came near what its client reaches against the null server."""
+    """Rows of the replay whose rate is near the client's ceiling."""
     near: dict[int, dict[str, float]] = {}
     for connections in case.replay.protocol.connections:
         null = case.replay.null_server
@@ -61,30 +61,32 @@ def client(case: Case) -> Iterator[Defect]:
         if not ceiling:
             continue
         ceiling_per_s = statistics.median(ceiling)
-        rates = {row: case.replay.rate(one, connections) for row, one in case.running.items()}
+        rates = {
+            row: case.replay.rate(contender, connections) for row, contender in case.running.items()
+        }
         shares = {row: rate / ceiling_per_s for row, rate in rates.items() if rate}
         over = {row: share for row, share in shares.items() if share > CEILING_SHARE}
         if over:
             near[connections] = over
     if not near:
         return
-    told = [
+    evidence = [
         f"at {connections:,} connections "
         + listing([f"{row} {percent(share, 0)}" for row, share in over.items()])
         for connections, over in near.items()
     ]
     yield Defect(
         code="client",
-        title="rows bounded by the client of the replay",
+        title="some rates are near the client's ceiling",
         rows=tuple(dict.fromkeys(row for over in near.values() for row in over)),
         connections=tuple(near),
-        found=f"of what the same client reached against the null server: {'; '.join(told)}",
-        changes="their rates of today are lower bounds, and their order may be that of the client",
+        found=f"share of the client's rate against the null server: {'; '.join(evidence)}",
+        changes="their rates in the replay are lower bounds, and their order may be the client's",
     )
 
 
 def same_machine(case: Case) -> Iterator[Defect]:
-    """Client and server on one machine: then by the page's own word, or now."""
+    """Client and server on one machine, as the page says."""
     protocol = case.replay.protocol
     if protocol.origin is None or protocol.origin.client_host != "same":
         return
@@ -93,7 +95,6 @@ def same_machine(case: Case) -> Iterator[Defect]:
         title="client and server on one machine",
         rows=(),
         connections=case.figures.levels,
-        found="the page says so; the replay keeps them on CPUs of their own",
-        changes="what the client takes the server lacks: the slower client's rows suffer most "
-        "where CPUs are shared",
+        found="the page says so; the replay keeps them on separate CPUs",
+        changes="client and server compete for the CPUs: the client's cost lowers server rates",
     )

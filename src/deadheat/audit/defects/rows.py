@@ -1,10 +1,10 @@
-"""Defects of the rows: what they were given, and what they sent, was not the same."""
+"""Defects of the rows: unequal workers, responses or restarts, and unlisted rows."""
 
 import statistics
 from collections.abc import Iterator
 
 from deadheat.audit.beside import agree
-from deadheat.audit.case import Case, Defect, told_agreement
+from deadheat.audit.case import Case, Defect, agreement_text
 from deadheat.audit.replay import Trial
 from deadheat.report.format import listing
 
@@ -12,16 +12,18 @@ UNEQUAL_SHARE = 0.1  # of the bytes of a response
 
 
 def workers(case: Case) -> Iterator[Defect]:
-    """Rows with one worker beside rows with several."""
+    """Rows with different worker counts."""
     by_count: dict[int, list[str]] = {}
-    for row, one in case.running.items():
-        by_count.setdefault(one.workers, []).append(row)
+    for row, contender in case.running.items():
+        by_count.setdefault(contender.workers, []).append(row)
     if len(by_count) < 2:
         return
     level = case.main.connections
-    used = {row: cpus for row, one in case.running.items() if (cpus := _cpus(one.at(level)))}
+    used = {
+        row: cpus for row, contender in case.running.items() if (cpus := _cpus(contender.at(level)))
+    }
     parts = [f"{n}: {listing(rows)}" for n, rows in sorted(by_count.items())]
-    changes = "a row says as much of its worker count as of its server"
+    changes = "a row depends on its worker count as much as on its server"
     if len(used) > 1:
         rates = [line for line in case.main.both if line.row in used]
         per_cpu = agree(
@@ -30,16 +32,16 @@ def workers(case: Case) -> Iterator[Defect]:
         )
         least, most = min(used, key=used.__getitem__), max(used, key=used.__getitem__)
         changes += (
-            f": at {level:,} connections the servers used between {used[least]:.2f} CPUs "
-            f"({least}) and {used[most]:.2f} ({most}); the order by rate and the order by rate "
-            f"per CPU have {told_agreement(per_cpu)}"
+            f": at {level:,} connections the servers used from {used[least]:.2f} CPUs ({least}) to "
+            f"{used[most]:.2f} ({most}); the order by rate and the order by rate "
+            f"per CPU have {agreement_text(per_cpu)}"
         )
     yield Defect(
         code="workers",
         title="unequal worker counts",
         rows=(),
         connections=case.figures.levels,
-        found="workers as published, which is how they ran here: " + "; ".join(parts),
+        found="worker counts, published and replayed: " + "; ".join(parts),
         changes=changes,
     )
 
@@ -50,38 +52,38 @@ def _cpus(trials: tuple[Trial, ...]) -> float | None:
 
 
 def payload(case: Case) -> Iterator[Defect]:
-    """Responses of unequal length: bodies then, head bytes then and now."""
+    """Responses of unequal length: responses and bodies then, heads now."""
     then = {
-        one.row: one.bytes_read / one.requests
-        for one in case.figures.figures
-        if one.bytes_read and one.requests
+        figure.row: figure.bytes_read / figure.requests
+        for figure in case.figures.figures
+        if figure.bytes_read and figure.requests
     }
     bodies = {
-        (one.row, one.body_bytes)
-        for one in (case.repetitions.figures if case.repetitions else ())
-        if one.body_bytes
+        (figure.row, figure.body_bytes)
+        for figure in (case.repetitions.figures if case.repetitions else ())
+        if figure.body_bytes
     }
     now = {
-        row: one.behavior["head_bytes"]
-        for row, one in case.running.items()
-        if one.behavior.get("head_bytes")
+        row: contender.behavior["head_bytes"]
+        for row, contender in case.running.items()
+        if contender.behavior.get("head_bytes")
     }
     parts = [
-        _range("a response then took", then, "bytes"),
+        _range("a response then had", then, "bytes"),
         _range("the body then was", {row: float(size) for row, size in bodies}, "bytes"),
-        _range("the head of ours takes", now, "bytes"),
+        _range("the head of our servers' responses has", now, "bytes"),
     ]
-    if not (told := [part for part in parts if part]):
+    if not (evidence := [part for part in parts if part]):
         return
     yield Defect(
         code="payload",
         title="unequal bodies and heads",
         rows=(),
         connections=case.figures.levels,
-        found="; ".join(told),
-        changes="a short head is less work for both ends, and a server that leaves Date or "
-        "Content-Type out is credited for it. Here every body is the same 13 bytes, of the same "
-        "media type, and the heads are each server's own",
+        found="; ".join(evidence),
+        changes="a short head is less work for client and server, so a server gains by leaving out "
+        "Date or Content-Type. In the replay every body is the same 13 bytes of the same media "
+        "type, and each server sends its usual head",
     )
 
 
@@ -95,32 +97,32 @@ def _range(what: str, sizes: dict[str, float], unit: str) -> str | None:
 
 
 def restarts(case: Case) -> Iterator[Defect]:
-    """Some rows had a fresh process for each repetition, others one for all."""
+    """Some rows had a fresh process for each repetition, others one process for all."""
     apart = case.replay.protocol.restarts
     if not apart:
         return
     yield Defect(
         code="restarts",
-        title="some were restarted between repetitions, others were not",
+        title="only some servers were restarted between repetitions",
         rows=tuple(apart),
         connections=case.figures.levels,
         found="the page says so, and the replay did the same",
-        changes="what a server loses from trial to trial is hidden in these rows and kept in the "
-        "others; `deadheat run --protocol decay` restarts none of them",
+        changes="a loss from trial to trial is hidden in these rows and visible in the others; "
+        "`deadheat run --protocol decay` restarts no server between trials",
     )
 
 
 def untold(case: Case) -> Iterator[Defect]:
-    """Rows that were measured and stand in no table."""
+    """Rows that were measured and are missing from the table."""
     if case.repetitions is None:
         return
     rows = tuple(row for row in case.repetitions.rows if row not in case.figures.rows)
     if rows:
         yield Defect(
             code="untold",
-            title="measured, and in no table",
+            title="measured but missing from the table",
             rows=rows,
             connections=case.figures.levels,
-            found="its repetitions are published, its row is not",
-            changes="the table ends where it was made to end: the slowest are not in it",
+            found="the repetitions are published, the rows are not",
+            changes="the table leaves out the slowest servers",
         )

@@ -1,1 +1,1 @@
-"""Validity checks of one trial: each has a reading, a threshold and advice."""
+"""Gates: validity checks of one trial, each with a reading, a threshold and advice."""

@@ -1,4 +1,4 @@
-"""`Evidence`: what is known of one trial, and the form of the gates that are read of it."""
+"""`Evidence`: the readings of one trial from which gates are judged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from deadheat.store import Gate, Unit
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of one trial.
+    """The readings of one trial.
 
-    `cpus` are those of the server, and of the generator where it runs on the sampled host too
-    (`beside`). `probes_client` marks the null server: loading it is how the client's own limit is
-    found, so that limit is no fault there. `clock_khz` are the clocks of the server's busy CPUs;
+    `cpus` are those of the server, and those of the generator if it runs on the sampled host too
+    (`beside`). `probes_client` marks the null server, which is loaded to find the client's limit,
+    so reaching the limit is no fault. `clock_khz` are the clocks of the server's busy CPUs;
     `clock_khz_max` is the highest median of these in its earlier trials at this level.
     """
 
@@ -63,7 +63,7 @@ class Evidence:
 
     @property
     def limits(self) -> dict[str, float]:
-        """The readings of the limits that the engine says it reached, by their code."""
+        """Code -> reading, for the limits that the engine reports."""
         return {limit["code"]: limit["reading"] for limit in self.result.limits}
 
     @property
@@ -72,20 +72,20 @@ class Evidence:
 
     @property
     def server_cpu_s(self) -> float | None:
-        """What the server's trees used; None where one was not seen at both ends."""
+        """CPU time of the server's process trees; None if a tree is not in both samples."""
         first, last = self.samples[0].usage, self.samples[-1].usage
         if not first or first.keys() != last.keys():
             return None
         return sum(last[process].cpu_s - first[process].cpu_s for process in first)
 
     def counted(self, counter: str) -> int | None:
-        """How far a network counter went; None where the kernel has none."""
+        """The increase of a network counter; None if the kernel does not have it."""
         first, last = self.samples[0].network, self.samples[-1].network
         return last[counter] - first[counter] if counter in first and counter in last else None
 
 
 def at_most(code: str, reading: float, threshold: float, unit: Unit, advice: str) -> Gate:
-    """A gate that a reading passes up to its threshold, inclusive."""
+    """A gate that passes if the reading is at most the threshold."""
     return gate(code, reading <= threshold, reading, threshold, unit, advice)
 
 
@@ -97,5 +97,5 @@ def gate(
     unit: Unit | None,
     advice: str,
 ) -> Gate:
-    """A gate's advice is for those who failed it."""
+    """A gate; its advice is kept only if it failed."""
     return Gate(code, passed, reading, threshold, unit, "" if passed else advice)

@@ -1,1 +1,1 @@
-"""What follows from a run: ranks, conclusions, cautions, limits."""
+"""What a stored run shows: ranks, conclusions, cautions, limits."""

@@ -1,4 +1,4 @@
-"""Two runs side by side: do they tell the same order?"""
+"""How well two runs agree on the order of the contenders."""
 
 from deadheat.report.findings.analysis import Level, analyze
 from deadheat.report.model.view import RunView
@@ -6,13 +6,18 @@ from deadheat.stats.agreement import Agreement, compare
 
 
 def agreements(first: RunView, second: RunView) -> dict[int, Agreement | None]:
-    """Agreement by connection level, for the levels that both runs hold.
+    """Agreement by connection level, for the levels in both runs.
 
-    None where one of the two has no order there, or fewer than two contenders are in both.
+    None where one of the two has no ranking there, or fewer than two contenders are in both.
     """
-    levels = [{level.connections: level for level in analyze(v).levels} for v in (first, second)]
-    shared = [connections for connections in levels[0] if connections in levels[1]]
-    return {at: _agreement(levels[0][at], levels[1][at]) for at in shared}
+    first_levels, second_levels = (
+        {level.connections: level for level in analyze(view).levels} for view in (first, second)
+    )
+    return {
+        connections: _agreement(level, second_levels[connections])
+        for connections, level in first_levels.items()
+        if connections in second_levels
+    }
 
 
 def _agreement(first: Level, second: Level) -> Agreement | None:

@@ -1,4 +1,4 @@
-"""How each server started and how it behaves: its behaviour card, in columns."""
+"""How each server started and how it behaves, in columns."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,8 @@ from typing import Any
 
 from deadheat.report import format
 from deadheat.report.model.column import NAME_MAX, Column
-from deadheat.report.model.view import ContenderView, RunView, StartView
+from deadheat.report.model.view import ContenderView, RunView
+from deadheat.store.rows import StoredInstance
 
 QUESTIONS = {
     "framing": "framing",
@@ -21,15 +22,17 @@ QUESTIONS = {
 
 
 def behavior_columns(view: RunView) -> list[Column]:
-    """A row for each contender that started; none where nothing did."""
-    started = [one for one in view.contenders if one.starts]
+    """A row for each contender that started; no columns if none did."""
+    started = [contender for contender in view.contenders if contender.starts]
     if not started:
         return []
-    behaviors = [_behavior(one) for one in started]
+    behaviors = [_behavior(contender) for contender in started]
     return [
-        Column("server", tuple(_name(one) for one in started), right=False),
-        Column("ready\nms", tuple(_ready_ms(one.starts) for one in started)),
-        Column("steady state", tuple(_steady(one.starts) for one in started), right=False),
+        Column("server", tuple(_name(contender) for contender in started), right=False),
+        Column("ready\nms", tuple(_ready_ms(contender.starts) for contender in started)),
+        Column(
+            "steady state", tuple(_steady(contender.starts) for contender in started), right=False
+        ),
         *(
             Column(header, tuple(answer(behavior.get(key)) for behavior in behaviors), right=False)
             for key, header in QUESTIONS.items()
@@ -37,33 +40,33 @@ def behavior_columns(view: RunView) -> list[Column]:
     ]
 
 
-def _name(one: ContenderView) -> str:
-    return format.plain(one.label or one.name, NAME_MAX)
+def _name(contender: ContenderView) -> str:
+    return format.plain(contender.label or contender.name, NAME_MAX)
 
 
-def _behavior(one: ContenderView) -> Mapping[str, Any]:
-    return next((start.behavior for start in one.starts if start.behavior), {})
+def _behavior(contender: ContenderView) -> Mapping[str, Any]:
+    return next((start.behavior for start in contender.starts if start.behavior), {})
 
 
-def _ready_ms(starts: Sequence[StartView]) -> str:
+def _ready_ms(starts: Sequence[StoredInstance]) -> str:
     known = [start.ready_s for start in starts if start.ready_s is not None]
     return f"{1000 * statistics.median(known):,.0f}" if known else format.NONE
 
 
-def _steady(starts: Sequence[StartView]) -> str:
-    """The classes of its starts, with the longest time it took to become steady."""
-    found = [start.steady for start in starts if start.steady]
-    kinds = ", ".join(dict.fromkeys(str(steady.get("kind")) for steady in found))
+def _steady(starts: Sequence[StoredInstance]) -> str:
+    """The steady-state classes of its starts, with the longest time to become steady."""
+    checks = [start.steady for start in starts if start.steady]
+    kinds = ", ".join(dict.fromkeys(str(steady.get("kind")) for steady in checks))
     after_s = [
         steady["start"] * steady["window_s"]
-        for steady in found
+        for steady in checks
         if steady.get("start") is not None and steady.get("window_s") is not None
     ]
     return f"{kinds}, {max(after_s):.1f} s" if after_s else kinds or format.NONE
 
 
 def answer(value: object) -> str:
-    """One answer of a behaviour card, as a cell."""
+    """One observed behavior as a table cell."""
     if value is None:
         return format.NONE
     if isinstance(value, bool):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.campaign.capacity import SERVER_GATES
+from deadheat.campaign.capacity import SERVER_GATES, Capacity
 from deadheat.report import format
 from deadheat.report.model.column import NAME_MAX, Column
 from deadheat.report.model.statement import Statement
@@ -15,110 +15,107 @@ MEMORY_UNIT_BYTES = 100 * format.MIB
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What the search for one contender came to; `rate_per_s` is 0 where no rate held.
+class CapacityResult:
+    """The result of the search for one contender, and what the rate costs.
 
-    `cpus` is what the server was given; memory is its peak over all trials of the search, and
-    CPU time a request that of the trials at the rate that held.
+    `cpus` is the number of CPUs that the server was given. Memory is the peak over all trials of
+    the search; CPU time per request is from the trials at the rate that held.
     """
 
-    name: str
-    rate_per_s: float
-    above_per_s: float | None
-    trials: int
-    trouble: str | None
+    capacity: Capacity
     cpus: int
     memory_peak_bytes: int | None
     server_cpu_us_per_request: float | None
-    disturbed: bool  # every trial above it was, so that the server may hold more
+    disturbed: bool  # every trial at `above_per_s` was, so the server may hold more
 
     @property
     def rate_per_s_per_cpu(self) -> float | None:
-        return self.rate_per_s / self.cpus if self.cpus and self.rate_per_s else None
+        rate_per_s = self.capacity.rate_per_s
+        return rate_per_s / self.cpus if self.cpus and rate_per_s else None
 
     @property
     def rate_per_s_per_100_mib(self) -> float | None:
-        peak_bytes = self.memory_peak_bytes
-        if not peak_bytes or not self.rate_per_s:
-            return None
-        return self.rate_per_s * MEMORY_UNIT_BYTES / peak_bytes
+        peak_bytes, rate_per_s = self.memory_peak_bytes, self.capacity.rate_per_s
+        return rate_per_s * MEMORY_UNIT_BYTES / peak_bytes if peak_bytes and rate_per_s else None
 
 
-def capacities(view: RunView) -> tuple[Found, ...]:
-    """In the order in which they were searched; none where the run searched none."""
-    contenders = {one.name: one for one in view.contenders}
+def capacities(view: RunView) -> tuple[CapacityResult, ...]:
+    """In the order of the searches; empty if the run has none."""
+    contenders = {contender.name: contender for contender in view.contenders}
     return tuple(
-        _found(contenders[told["name"]], told, view.server_cpus)
-        for told in view.conclusion.get("capacities", ())
+        _result(contenders[stored["name"]], stored, view.server_cpus)
+        for stored in view.conclusion.get("capacities", ())
     )
 
 
-def _found(one: ContenderView, told: Mapping[str, Any], cpus: int) -> Found:
-    held, above = _at(one, told["rate_per_s"]), _at(one, told["above_per_s"])
-    return Found(
-        name=one.name,
-        rate_per_s=told["rate_per_s"],
-        above_per_s=told["above_per_s"],
-        trials=told["trials"],
-        trouble=told["trouble"],
+def _result(contender: ContenderView, stored: Mapping[str, Any], cpus: int) -> CapacityResult:
+    capacity = Capacity(**stored)
+    held = _cell_at(contender, capacity.rate_per_s)
+    above = _cell_at(contender, capacity.above_per_s)
+    return CapacityResult(
+        capacity=capacity,
         cpus=cpus,
-        memory_peak_bytes=one.memory_peak_bytes,
+        memory_peak_bytes=contender.memory_peak_bytes,
         server_cpu_us_per_request=held.server_cpu_us_per_request if held else None,
         disturbed=above is not None and all(map(_disturbed, above.trials)),
     )
 
 
-def _at(one: ContenderView, rate_per_s: float | None) -> OfferedCell | None:
-    cells = [
-        c for c in one.offered if rate_per_s and math.isclose(c.offered_rate_per_s, rate_per_s)
-    ]
-    return cells[0] if cells else None
+def _cell_at(contender: ContenderView, rate_per_s: float | None) -> OfferedCell | None:
+    if not rate_per_s:
+        return None
+    cells = (c for c in contender.offered if math.isclose(c.offered_rate_per_s, rate_per_s))
+    return next(cells, None)
 
 
 def _disturbed(trial: TrialView) -> bool:
-    """A gate failed that does not judge the server."""
+    """Whether a gate failed that does not judge the server."""
     return any(gate.code not in SERVER_GATES for gate in trial.gates_failed)
 
 
 def objective(view: RunView) -> str:
-    """`p99=10ms`, as it was asked for."""
+    """The objective as the user wrote it, such as `p99=10ms`."""
     return str(view.conclusion.get("slo", "the objective"))
 
 
 def capacity_columns(view: RunView) -> list[Column]:
-    """A row for each contender that was searched; none where none was."""
-    rows = capacities(view)
-    if not rows:
+    """A row for each contender that was searched; no columns if there was none."""
+    results = capacities(view)
+    if not results:
         return []
+    searched = [result.capacity for result in results]
     return [
-        Column("server", tuple(format.plain(row.name, NAME_MAX) for row in rows), right=False),
-        Column("held\nreq/s", tuple(format.rate(row.rate_per_s or None) for row in rows)),
-        Column("not held\nreq/s", tuple(format.rate(row.above_per_s) for row in rows)),
-        Column("per CPU\nreq/s", tuple(format.rate(row.rate_per_s_per_cpu) for row in rows)),
+        Column("server", tuple(format.plain(c.name, NAME_MAX) for c in searched), right=False),
+        Column("held\nreq/s", tuple(format.rate(c.rate_per_s or None) for c in searched)),
+        Column("not held\nreq/s", tuple(format.rate(c.above_per_s) for c in searched)),
+        Column("per CPU\nreq/s", tuple(format.rate(r.rate_per_s_per_cpu) for r in results)),
+        Column("per 100 MiB\nreq/s", tuple(format.rate(r.rate_per_s_per_100_mib) for r in results)),
         Column(
-            "per 100 MiB\nreq/s", tuple(format.rate(row.rate_per_s_per_100_mib) for row in rows)
+            "CPU\nµs/req", tuple(format.microseconds(r.server_cpu_us_per_request) for r in results)
         ),
-        Column(
-            "CPU\nµs/req", tuple(format.microseconds(row.server_cpu_us_per_request) for row in rows)
-        ),
-        Column("peak\nMiB", tuple(format.mebibytes(row.memory_peak_bytes) for row in rows)),
-        Column("trials", tuple(f"{row.trials:,}" for row in rows)),
+        Column("peak\nMiB", tuple(format.mebibytes(r.memory_peak_bytes) for r in results)),
+        Column("trials", tuple(f"{c.trials:,}" for c in searched)),
     ]
 
 
 def capacity_statements(view: RunView) -> Iterator[Statement]:
-    for row in capacities(view):
-        yield Statement("capacity", f"{row.name}: {_told(row, objective(view))}")
+    for result in capacities(view):
+        text = capacity_text(result.capacity, objective(view), result.disturbed)
+        yield Statement("capacity", f"{result.capacity.name}: {text}")
 
 
-def _told(row: Found, slo: str) -> str:
-    if row.trials == 0:
-        return f"not measured: {row.trouble}"
-    trouble = f"; {row.trouble}" if row.trouble else ""
-    if row.rate_per_s == 0:
-        tried = row.above_per_s
-        least = "" if tried is None else f", not even {format.rate(tried)} requests/s"
-        return f"no rate that was tried held {slo}{least}{trouble}"
-    above = "" if row.above_per_s is None else f"; {format.rate(row.above_per_s)} did not"
-    more = ", but the machine disturbed those trials: it may hold more" if row.disturbed else ""
-    return f"{format.rate(row.rate_per_s)} requests/s held {slo}{above}{more}{trouble}"
+def capacity_text(capacity: Capacity, slo: str, disturbed: bool = False) -> str:
+    """`8,951 requests/s held p99=10ms; 9,065 did not`.
+
+    `disturbed` says that the machine disturbed every trial at the rate that did not hold.
+    """
+    if capacity.trials == 0:
+        return f"not measured: {capacity.trouble}"
+    trouble = f"; {capacity.trouble}" if capacity.trouble else ""
+    above_per_s = capacity.above_per_s
+    if capacity.rate_per_s == 0:
+        lowest = "" if above_per_s is None else f", not even {format.rate(above_per_s)} requests/s"
+        return f"no rate held {slo}{lowest}{trouble}"
+    above = "" if above_per_s is None else f"; {format.rate(above_per_s)} did not"
+    more = ", but the machine disturbed those trials: the server may hold more" if disturbed else ""
+    return f"{format.rate(capacity.rate_per_s)} requests/s held {slo}{above}{more}{trouble}"

@@ -1,4 +1,4 @@
-"""Every doubt about a run, as one short line with its advice."""
+"""What to know before believing the figures of a run: short lines with advice."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ NAMED = 4
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """What is doubtful, about whom, and what to do. `code` is for machines."""
+    """One problem, the contenders it affects, and what to do. `code` is for machines."""
 
     code: str
     contenders: tuple[str, ...]
@@ -23,81 +23,85 @@ class Caution:
 
 
 def cautions(view: RunView) -> tuple[Caution, ...]:
-    """What a reader has to know before believing the figures, the gravest first."""
+    """All cautions about a run, the most serious first."""
     contenders = (*view.contenders, *view.controls)
     return (
         *_state(view),
-        *(_absent(one) for one in contenders if one.fault),
-        *(caution for one in contenders for caution in _failed_trials(one)),
+        *(_absent(contender) for contender in contenders if contender.fault),
+        *(caution for contender in contenders for caution in _failed_trials(contender)),
         *_gates(view, contenders),
-        *(caution for one in contenders for caution in _errors(one)),
-        *(caution for one in contenders for caution in _unsteady(one)),
+        *(caution for contender in contenders for caution in _errors(contender)),
+        *(caution for contender in contenders for caution in _unsteady(contender)),
     )
 
 
 def none_found(view: RunView) -> str:
-    """What to say where there is no doubt: how much was asked."""
+    """The text if there are no cautions: what was checked."""
     if not view.gates:
-        return "none; but no gate was read of any trial"
+        return "none, but no gate was checked in any trial"
     trials = format.count(view.trials, "trial")
     return f"none: {trials} passed every gate ({', '.join(view.gates)})"
 
 
 def _state(view: RunView) -> Iterator[Caution]:
     if view.state in format.UNENDED:
-        text = f"{format.UNENDED[view.state]}: what it measured so far is shown"
+        text = f"{format.UNENDED[view.state]}: the results so far are shown"
         yield Caution(view.state, (), text)
     elif view.state != "complete":
         ended = "failed" if view.state == "failed" else f"was {view.state}"
         why = str(view.conclusion.get("why") or view.state)
         text = ended if why == view.state else f"{ended}: {why}"
-        yield Caution(view.state, (), f"the run {text}; what it measured is shown")
+        yield Caution(view.state, (), f"the run {text}; the results up to then are shown")
 
 
-def _absent(one: ContenderView) -> Caution:
-    told = (one.fault or "").strip().splitlines()[0]
-    text = told if told.startswith(one.name) else f"{one.name} is out: {told}"
-    return Caution("absent", (one.name,), text)
+def _absent(contender: ContenderView) -> Caution:
+    fault = (contender.fault or "").strip().splitlines()[0]
+    text = fault if fault.startswith(contender.name) else f"{contender.name} did not run: {fault}"
+    return Caution("absent", (contender.name,), text)
 
 
-def _failed_trials(one: ContenderView) -> Iterator[Caution]:
-    """One line a contender and reason, over all its trials."""
-    failed = [trial for trial in one.trials if trial.state != "ok"]
-    reasons = Counter(trial.reason or "no reason kept" for trial in failed)
+def _failed_trials(contender: ContenderView) -> Iterator[Caution]:
+    """A line for each contender and reason, over all its trials."""
+    failed = [trial for trial in contender.trials if trial.state != "ok"]
+    reasons = Counter(trial.reason or "no reason stored" for trial in failed)
     for reason, trials in reasons.most_common():
         lines = reason.strip().splitlines()
-        text = f"{one.name}: {count(trials, 'trial')} failed: {lines[0] if lines else reason}"
-        yield Caution("trial-failed", (one.name,), text)
+        text = f"{contender.name}: {count(trials, 'trial')} failed: {lines[0] if lines else reason}"
+        yield Caution("trial-failed", (contender.name,), text)
 
 
 def _gates(view: RunView, contenders: tuple[ContenderView, ...]) -> Iterator[Caution]:
-    """One line a gate: who failed it how often, and the worst reading."""
+    """A line for each gate: who failed it how often, and the worst reading."""
     failed: defaultdict[str, list[tuple[str, Gate]]] = defaultdict(list)
-    for one in contenders:
-        for trial in one.trials:
+    for contender in contenders:
+        for trial in contender.trials:
             for gate in trial.gates_failed:
-                failed[gate.code].append((one.name, gate))
+                failed[gate.code].append((contender.name, gate))
     for code, cases in sorted(failed.items(), key=lambda item: -len(item[1])):
         names = Counter(name for name, _ in cases)
         worst = max((gate for _, gate in cases), key=_excess)
-        who = f"all {view.trials:,} trials" if len(cases) == view.trials > 1 else _who(names)
-        text = f"{code}: failed in {who}{_reading(worst)}"
+        in_all = len(cases) == view.trials > 1
+        where = f"all {view.trials:,} trials" if in_all else _trials_of(names)
+        text = f"{code}: failed in {where}{_worst_reading(worst)}"
         yield Caution(code, tuple(names), text, worst.advice or None)
 
 
-def _who(names: Counter[str]) -> str:
-    told = [f"{count(trials, 'trial')} of {name}" for name, trials in names.most_common(NAMED)]
-    if rest := sum(trials for _, trials in names.most_common()[NAMED:]):
-        told.append(f"{rest:,} of {count(len(names) - NAMED, 'other')}")
-    return listing(told)
+def _trials_of(trials_by_name: Counter[str]) -> str:
+    """`3 trials of alpha and 1 trial of beta`."""
+    ordered = trials_by_name.most_common()
+    parts = [f"{count(trials, 'trial')} of {name}" for name, trials in ordered[:NAMED]]
+    if others := ordered[NAMED:]:
+        trials = sum(trials for _, trials in others)
+        parts.append(f"{trials:,} of {count(len(others), 'other')}")
+    return listing(parts)
 
 
-def _reading(gate: Gate) -> str:
+def _worst_reading(gate: Gate) -> str:
     if gate.reading is None:
         return ""
     if gate.threshold is None:
         return f" (worst {format.reading(gate.reading, gate.unit)})"
-    worst, limit = format.told_apart(gate.reading, gate.threshold, gate.unit)
+    worst, limit = format.reading_and_limit(gate.reading, gate.threshold, gate.unit)
     return f" (worst {worst}, limit {limit})"
 
 
@@ -107,21 +111,21 @@ def _excess(gate: Gate) -> float:
     return abs(gate.reading - gate.threshold)
 
 
-def _errors(one: ContenderView) -> Iterator[Caution]:
+def _errors(contender: ContenderView) -> Iterator[Caution]:
     total: Counter[str] = Counter()
-    for trial in one.trials:
+    for trial in contender.trials:
         total.update(trial.errors)
     if total:
         classes = ", ".join(f"{requests:,} {name}" for name, requests in total.most_common())
-        text = f"{one.name}: {count(total.total(), 'request')} failed ({classes})"
-        yield Caution("errors", (one.name,), f"{text}; they are in no rate")
+        text = f"{contender.name}: {count(total.total(), 'request')} failed ({classes})"
+        yield Caution("errors", (contender.name,), f"{text}; rates do not include them")
 
 
-def _unsteady(one: ContenderView) -> Iterator[Caution]:
-    """Starts after which no steady state was found, or warming went wrong."""
-    looked = [start.steady for start in one.starts if start.steady]
-    troubled = [steady for steady in looked if steady.get("trouble")]
+def _unsteady(contender: ContenderView) -> Iterator[Caution]:
+    """Starts without a steady state, or with trouble during warm-up."""
+    checks = [start.steady for start in contender.starts if start.steady]
+    troubled = [steady for steady in checks if steady.get("trouble")]
     if troubled:
         reasons = listing(list(dict.fromkeys(str(steady["trouble"]) for steady in troubled)))
-        text = f"{one.name}: {reasons}, in {len(troubled)} of {count(len(looked), 'start')}"
-        yield Caution("unsteady", (one.name,), text)
+        text = f"{contender.name}: {reasons}, in {len(troubled)} of {count(len(checks), 'start')}"
+        yield Caution("unsteady", (contender.name,), text)

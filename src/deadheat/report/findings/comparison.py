@@ -1,4 +1,4 @@
-"""`deadheat compare` in words: two runs, or two contenders of one run."""
+"""Two runs compared, or two contenders of one run: lines of text, and data."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from deadheat.errors import DeadheatError
 from deadheat.measure.contender import REFERENCE
 from deadheat.report import format
 from deadheat.report.findings.agreement import agreements
-from deadheat.report.findings.analysis import Analysis, Level
+from deadheat.report.findings.analysis import Analysis, Level, valid_rates
 from deadheat.report.findings.environment import differences
 from deadheat.report.model.view import ContenderView, RunView
 from deadheat.stats.agreement import Agreement
@@ -24,56 +24,56 @@ INDENT = "  "
 
 
 def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]]:
-    """Their orders, the change of each contender, and what may explain it: lines, and data."""
-    lines = [f"{first.run_id} beside {second.run_id}"]
+    """Rank agreement, the change of each contender, and differences in setup: lines, and data."""
+    lines = [f"{first.run_id} and {second.run_id}"]
     levels = {}
     for connections, agreement in agreements(first, second).items():
-        found = changes(first, second, connections)
+        changes_by_name = changes(first, second, connections)
         lines.append(f"at {connections} connections")
         lines += [INDENT + line for line in _agreement(agreement)]
-        lines += [INDENT + line for line in _changes(first, second, connections, found)]
+        lines += [INDENT + line for line in _changes(first, second, connections, changes_by_name)]
         levels[str(connections)] = {
             "agreement": asdict(agreement) if agreement else None,
-            "changes": {name: asdict(one) for name, one in found.items()},
+            "changes": {name: asdict(ratio) for name, ratio in changes_by_name.items()},
         }
     if not levels:
         lines.append("no connection level is in both runs")
-    unlike = differences(first, second)
-    lines.append("not the same in both" if unlike else "all that is stored is the same in both")
-    lines += [f"{INDENT}{one.what}: {one.first} → {one.second}" for one in unlike]
-    told = {"levels": levels, "differences": [asdict(one) for one in unlike]}
-    return lines, finite(told)
+    setup = differences(first, second)
+    lines.append("differences in setup" if setup else "no difference in the stored setup")
+    lines += [f"{INDENT}{item.what}: {item.first} → {item.second}" for item in setup]
+    return lines, finite({"levels": levels, "differences": [asdict(item) for item in setup]})
 
 
 def two_contenders(
     view: RunView, analysis: Analysis, a: str, b: str
 ) -> tuple[list[str], dict[str, Any]]:
-    """What one run says of two of its contenders: lines, and data.
+    """The difference between two contenders of one run: lines, and data.
 
-    Raises `DeadheatError` for a name that it lacks, and for one name twice.
+    Raises `DeadheatError` for a name that is not in the run, and if both names are the same.
     """
     if a == b:
         raise DeadheatError(f"FIRST and SECOND are both {a!r}", "name two contenders")
-    found = {one.name: one for one in view.contenders}
+    contenders = {contender.name: contender for contender in view.contenders}
     for name in (a, b):
-        if name not in found:
+        if name not in contenders:
             raise DeadheatError(
-                f"run {view.run_id} has no contender {name!r}", f"it has {', '.join(found)}"
+                f"run {view.run_id} has no contender {name!r}",
+                f"its contenders: {', '.join(contenders)}",
             )
     lines = [f"{a} and {b} in run {view.run_id}"]
     pairs: dict[str, Any] = {}
     for level in analysis.levels:
         lines.append(f"at {level.connections} connections")
         pair = _pair_of(level, a, b)
-        lines += [INDENT + line for line in _pair(level, pair, found[a], found[b])]
+        lines += [INDENT + line for line in _pair_lines(level, pair, contenders[a], contenders[b])]
         pairs[str(level.connections)] = asdict(pair) if pair else None
     return lines, finite({"levels": pairs})
 
 
 def changes(first: RunView, second: RunView, connections: int) -> dict[str, Change]:
-    """The change of each contender and canary that has a rate in both.
+    """The change of each contender and control that has a rate in both runs.
 
-    All intervals hold together at 95 %; the start is the unit (see `stats.unpaired`).
+    All intervals hold jointly at 95 %. The invocation is the unit (see `stats.unpaired`).
     """
     sides = [_rates(view, connections) for view in (first, second)]
     names = [name for name in sides[0] if name in sides[1]]
@@ -83,40 +83,48 @@ def changes(first: RunView, second: RunView, connections: int) -> dict[str, Chan
 
 def _agreement(agreement: Agreement | None) -> list[str]:
     if agreement is None:
-        return ["no order in both: nothing to compare"]
-    against = [f"{a} and {b}" for a, b in agreement.inversions]
+        return ["no rank agreement: not both runs have a ranking at this level"]
+    inversions = [f"{a} and {b}" for a, b in agreement.inversions]
     return [
         f"rank agreement  tau-b {agreement.tau_b:.3f} [{agreement.low:.3f}, {agreement.high:.3f}] "
         f"over {agreement.contenders} contenders",
-        f"of separated    tau-b {agreement.tau_b_of_separated:.3f}, other pairs counted as ties",
-        f"inversions      {'; '.join(against) or 'none'} (separated in both, in opposite order)",
+        f"separated pairs tau-b {agreement.tau_b_of_separated:.3f} (other pairs count as ties)",
+        f"inversions      {'; '.join(inversions) or 'none'} "
+        "(separated in both runs, in opposite order)",
     ]
 
 
 def _changes(
-    first: RunView, second: RunView, connections: int, found: Mapping[str, Change]
+    first: RunView, second: RunView, connections: int, changes_by_name: Mapping[str, Change]
 ) -> list[str]:
     cells = [
-        {one.name: one.cells[connections] for one in (*view.contenders, *view.controls)
-         if connections in one.cells}
+        {
+            contender.name: contender.cells[connections]
+            for contender in (*view.contenders, *view.controls)
+            if connections in contender.cells
+        }
         for view in (first, second)
-    ]  # fmt: skip
+    ]
     lines = [f"{'requests/s':28} {'first':>10} {'second':>10}  second / first [95 %]"]
-    for name, one in found.items():
+    for name, ratio in changes_by_name.items():
         rates = [by_name[name].rate_per_s("median") for by_name in cells]
-        lines.append(
-            f"{name:28} {format.rate(rates[0]):>10} {format.rate(rates[1]):>10}  {_ratio(one)}"
-        )
-    if REFERENCE in found:
-        lines.append(f"{REFERENCE} is a server of ours that never changes: {_machine(found)}")
+        first_rate, second_rate = map(format.rate, rates)
+        lines.append(f"{name:28} {first_rate:>10} {second_rate:>10}  {_ratio_text(ratio)}")
+    if REFERENCE in changes_by_name:
+        lines.append(_machine(changes_by_name[REFERENCE]))
     return lines
 
 
-def _machine(found: Mapping[str, Change]) -> str:
-    one = found[REFERENCE]
-    if one.known:
-        return "the machine itself changed, and that is in every row"
-    return "no change of the machine is seen"
+def _machine(change_of_reference: Change) -> str:
+    if change_of_reference.known:
+        return (
+            f"{REFERENCE} is a control that never changes, but its rate did: the machine changed, "
+            "which affects every row"
+        )
+    return (
+        f"{REFERENCE} is a control that never changes, and its rate did not either: no change of "
+        "the machine detected"
+    )
 
 
 def _pair_of(level: Level, a: str, b: str) -> Pair | None:
@@ -125,59 +133,57 @@ def _pair_of(level: Level, a: str, b: str) -> Pair | None:
     return level.ranking.pair(a, b) if level.ranking and {a, b} <= ranked else None
 
 
-def _pair(level: Level, pair: Pair | None, a: ContenderView, b: ContenderView) -> list[str]:
+def _pair_lines(level: Level, pair: Pair | None, a: ContenderView, b: ContenderView) -> list[str]:
     lines = [
-        f"{one.name:28} {format.rate(cell.rate_per_s('median'))} req/s, "
-        f"{format.microseconds(cell.server_cpu_us_per_request)} µs CPU a request, "
-        f"{format.mebibytes(one.memory_peak_bytes)} MiB at peak"
-        for one in (a, b)
-        if (cell := one.cells.get(level.connections)) is not None
+        f"{contender.name:28} {format.rate(cell.rate_per_s('median'))} req/s, "
+        f"{format.microseconds(cell.server_cpu_us_per_request)} µs CPU per request, "
+        f"{format.mebibytes(contender.memory_peak_bytes)} MiB peak"
+        for contender in (a, b)
+        if (cell := contender.cells.get(level.connections)) is not None
     ]
     if pair is None:
-        unranked = [standing for standing in level.standings if not standing.ranked]
-        ours = [one for one in unranked if one.contender.name in (a.name, b.name)]
-        reasons = [f"{one.contender.name} is not ranked: {one.reason}" for one in ours]
-        return [*lines, *(reasons or ["no order at this level"])]
+        reasons = [
+            f"{standing.contender.name} is not ranked: {standing.reason}"
+            for standing in level.standings
+            if not standing.ranked and standing.contender.name in (a.name, b.name)
+        ]
+        return [*lines, *(reasons or ["no ranking at this level"])]
     verdicts = {
         Verdict.SEPARATED: f"{pair.faster} is faster",
         Verdict.EQUIVALENT: "equivalent within the margin",
         Verdict.UNDECIDED: "undecided",
     }
-    apart = Change(pair.ratio.ratio, pair.ratio.low, pair.ratio.high)
+    ratio = Change(pair.ratio.ratio, pair.ratio.low, pair.ratio.high)
     return [
         *lines,
-        f"{verdicts[pair.verdict]}: {pair.faster} / {pair.slower} {_ratio(apart)}, "
+        f"{verdicts[pair.verdict]}: {pair.faster} / {pair.slower} {_ratio_text(ratio)}, "
         f"P({pair.faster} faster) {pair.probability_faster:.3f}",
         pair.ratio.method,
     ]
 
 
-def _ratio(one: Change) -> str:
-    if math.isinf(one.high) or one.high > format.UNKNOWN_FACTOR * one.low:
-        return f"{one.ratio:.3f}, no interval that says anything: too few fresh starts"
-    return f"{one.ratio:.3f} [{one.low:.3f}, {one.high:.3f}]"
+def _ratio_text(ratio: Change) -> str:
+    if math.isinf(ratio.high) or ratio.high > format.UNKNOWN_FACTOR * ratio.low:
+        return f"{ratio.ratio:.3f}, no useful interval: too few fresh starts"
+    return f"{ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
 
 
-def finite(told: Any) -> Any:
-    """The same data with null for what JSON has no number for."""
-    if isinstance(told, Mapping):
-        return {key: finite(value) for key, value in told.items()}
-    if isinstance(told, list | tuple):
-        return [finite(value) for value in told]
-    return None if isinstance(told, float) and not math.isfinite(told) else told
+def finite(data: Any) -> Any:
+    """The same data with None for each infinity and NaN, which JSON lacks."""
+    if isinstance(data, Mapping):
+        return {key: finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
 def _rates(view: RunView, connections: int) -> dict[str, Floats]:
-    """rates[start, block] by name, of those that have a valid one."""
-    trials = {
-        one.name: {
-            (trial.invocation, trial.heat, trial.block): trial.rate_per_s
-            for trial in one.cells[connections].valid
-            if trial.rate_per_s is not None
-        }
-        for one in (*view.contenders, *view.controls)
-        if connections in one.cells
+    """rates[invocation, block] by name, of those with a valid trial."""
+    rates_by_place = {
+        contender.name: valid_rates(contender.cells[connections])
+        for contender in (*view.contenders, *view.controls)
+        if connections in contender.cells
     }
-    by_name = {name: by_place for name, by_place in trials.items() if by_place}
+    by_name = {name: by_place for name, by_place in rates_by_place.items() if by_place}
     rates = tableau(by_name, {place for by_place in by_name.values() for place in by_place})
     return {name: rates[:, :, index] for index, name in enumerate(by_name)}

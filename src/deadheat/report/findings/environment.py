@@ -1,4 +1,4 @@
-"""In what two runs were not made alike: what may explain a difference between them."""
+"""Differences in how two runs were made, which may explain different results."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ PASSING = ("load_average",)  # changes from minute to minute; the gates watch it
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that was so in the first run and otherwise in the second."""
+    """One item with its values in the first and in the second run."""
 
     what: str
     first: str
@@ -30,45 +30,47 @@ def differences(first: RunView, second: RunView) -> tuple[Difference, ...]:
         *_contenders(first, second),
     ]
     return tuple(
-        Difference(what, _shown(one), _shown(other)) for what, one, other in pairs if one != other
+        Difference(what, _shown(before), _shown(after))
+        for what, before, after in pairs
+        if before != after
     )
 
 
 def _hosts(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
     hosts = [{host.role: host for host in view.hosts} for view in (first, second)]
     for role in sorted(hosts[0].keys() & hosts[1].keys()):
-        one, other = (by_role[role] for by_role in hosts)
-        yield f"{role} CPUs", list(one.cpus), list(other.cpus)
+        before, after = (by_role[role] for by_role in hosts)
+        yield f"{role} CPUs", list(before.cpus), list(after.cpus)
         if role == "server":
-            yield from _mappings("machine", one.fingerprint, other.fingerprint)
+            yield from _mappings("machine", before.fingerprint, after.fingerprint)
 
 
 def _mappings(
     name: str, first: Mapping[str, Any], second: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Every leaf that the two do not share, by its path."""
+    """Every leaf that differs, by its path."""
     for key in dict.fromkeys([*first, *second]):
-        one, other, path = first.get(key), second.get(key), f"{name} {key}"
+        before, after, path = first.get(key), second.get(key), f"{name} {key}"
         if key in PASSING:
             continue
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            yield from _mappings(path, one, other)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from _mappings(path, before, after)
         else:
-            yield path, one, other
+            yield path, before, after
 
 
 def _contenders(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
-    others = {one.name: one for one in second.contenders}
-    for one in first.contenders:
-        other = others.pop(one.name, None)
+    others = {contender.name: contender for contender in second.contenders}
+    for contender in first.contenders:
+        other = others.pop(contender.name, None)
         if other is None:
-            yield one.name, "raced", "not there"
+            yield contender.name, "present", "absent"
             continue
-        yield f"{one.name} version", one.version, other.version
-        yield f"{one.name} workers", one.workers, other.workers
-        if one.build and other.build:
-            yield f"{one.name} build", one.build.key, other.build.key
-    yield from ((name, "not there", "raced") for name in others)
+        yield f"{contender.name} version", contender.version, other.version
+        yield f"{contender.name} workers", contender.workers, other.workers
+        if contender.build and other.build:
+            yield f"{contender.name} build", contender.build.key, other.build.key
+    yield from ((name, "absent", "present") for name in others)
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""A level's standings in groups, as the published pages tell them apart."""
+"""A level's standings in the groups that the published pages use."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,32 +8,32 @@ Groups = Mapping[str, Sequence[Standing]]
 
 SINGLE, MULTI = "Single core (one worker)", "Multicore (several workers)"
 BY_LANGUAGE = {"kzmake-2018", "costajob-2020"}  # whose rows are named `language, framework`
-# One worker, with a thread for each connection: woo-2016 has it among those of four cores.
+# It has one worker and a thread for each connection; woo-2016 lists it with the multicore rows.
 THREADED = "Hunchentoot (multi-threaded-taskmaster)"
 
 
 def by_cores(standings: Sequence[Standing]) -> Groups:
-    """One worker, then several, as woo-2016 does; a group without standings is left out."""
+    """One worker, then several, as in woo-2016; without empty groups."""
     groups = {
-        SINGLE: [one for one in standings if not _several(one)],
-        MULTI: [one for one in standings if _several(one)],
+        SINGLE: [standing for standing in standings if not _has_several_workers(standing)],
+        MULTI: [standing for standing in standings if _has_several_workers(standing)],
     }
     return {head: group for head, group in groups.items() if group}
 
 
 def by_language(standings: Sequence[Standing]) -> Groups:
-    """The language of the first standing first, as kzmake-2018 tells them apart."""
+    """A group for each language, as in kzmake-2018, in the order of its first standing."""
     groups: dict[str, list[Standing]] = {}
-    for one in standings:
-        groups.setdefault(one.contender.language or "no language told", []).append(one)
+    for standing in standings:
+        groups.setdefault(standing.contender.language or "unknown language", []).append(standing)
     return groups
 
 
-def framework(one: Standing) -> str:
-    """`cowboy + plug` of `Elixir, cowboy + plug`, for where the language is told already."""
-    pages = {row.comparison for row in one.contender.published if row.row == one.name}
-    return one.name.partition(", ")[2] if BY_LANGUAGE & pages else one.name
+def framework(standing: Standing) -> str:
+    """`cowboy + plug` of `Elixir, cowboy + plug`: the name without its language."""
+    pages = {row.comparison for row in standing.contender.published if row.row == standing.name}
+    return standing.name.partition(", ")[2] if BY_LANGUAGE & pages else standing.name
 
 
-def _several(one: Standing) -> bool:
-    return one.contender.workers > 1 or one.contender.label == THREADED
+def _has_several_workers(standing: Standing) -> bool:
+    return standing.contender.workers > 1 or standing.contender.label == THREADED

@@ -18,7 +18,7 @@ def heading(view: RunView, analysis: Analysis) -> list[str]:
         f"run {view.run_id}, {format.moment(view.started_at)}",
         _measured(view, analysis),
         *_resumed(view),
-        *_foreign(view),
+        *_imported(view),
         *_machines(view),
         f"{view.generator_version}, deadheat {view.deadheat_version}, seed {view.seed}",
     ]
@@ -26,7 +26,7 @@ def heading(view: RunView, analysis: Analysis) -> list[str]:
 
 
 def command_line(view: RunView) -> str:
-    """The command that ran it, as a shell takes it."""
+    """The command of the run, quoted for a shell."""
     return format.plain(shlex.join(view.command))
 
 
@@ -40,16 +40,16 @@ def _state(view: RunView) -> str:
 
 
 def _resumed(view: RunView) -> list[str]:
-    """When it went on after an early end; what was measured then came of fresh processes."""
+    """When the run was resumed; trials after that are from fresh processes."""
     return [
-        f"resumed {format.moment(datetime.datetime.fromisoformat(one['at']))} "
-        f"after {format.count(one['trials'], 'trial')}, with fresh processes"
-        for one in view.conclusion.get("resumed", ())
+        f"resumed {format.moment(datetime.datetime.fromisoformat(resumption['at']))} "
+        f"after {format.count(resumption['trials'], 'trial')}, with fresh processes"
+        for resumption in view.conclusion.get("resumed", ())
     ]
 
 
-def _foreign(view: RunView) -> list[str]:
-    """Where the run came from, if it was measured elsewhere."""
+def _imported(view: RunView) -> list[str]:
+    """The origin of an imported run."""
     imported = view.conclusion.get("imported")
     return [f"imported from {imported['from']}: measured elsewhere"] if imported else []
 
@@ -63,11 +63,11 @@ def _measured(view: RunView, analysis: Analysis) -> str:
     if not view.races:
         return f"{load}: {format.count(view.trials, 'trial')} at offered rates"
     trials = format.count(view.trials, "trial")
-    told = f"{load}: {trials} of {format.duration(view.protocol.get('duration_s'))}"
+    text = f"{load}: {trials} of {format.duration(view.protocol.get('duration_s'))}"
     if view.protocol.get("residency") == "alone":
-        return f"{told}, {_alone(view)}"
+        return f"{text}, {_alone(view)}"
     return (
-        f"{told} in {format.count(analysis.blocks, 'block')} over "
+        f"{text} in {format.count(analysis.blocks, 'block')} over "
         f"{format.count(analysis.invocations, 'fresh start')}"
     )
 
@@ -76,7 +76,7 @@ def _alone(view: RunView) -> str:
     """`3 repetitions of each, a process for each contender; for each trial of PHP 5`."""
     repetitions = format.count(view.stopping.get("repetitions", 1), "repetition")
     processes = PROCESSES[view.protocol.get("restart", "never")]
-    shown = {one.label for one in view.contenders}
+    shown = {contender.label for contender in view.contenders}
     others = [
         f"{PROCESSES[policy]} of {label}"
         for label, policy in view.protocol.get("restarts", {}).items()
@@ -92,6 +92,6 @@ def _machines(view: RunView) -> list[str]:
     described = {host.role: format.machine(host.fingerprint) for host in view.hosts}
     cpus = {host.role: format.ranges(host.cpus) for host in view.hosts}
     if len(described) == 2 and len(set(described.values())) == 1:
-        told = " and ".join(f"{role} on CPU {cpus[role]}" for role in described)
-        return [f"{next(iter(described.values()))}; {told}"]
+        roles = " and ".join(f"{role} on CPU {cpus[role]}" for role in described)
+        return [f"{next(iter(described.values()))}; {roles}"]
     return [f"{role}: {described[role]}, CPU {cpus[role]}" for role in described]

@@ -1,7 +1,7 @@
-"""What limited a rate: the client, the server's CPUs, its workers, or none of them.
+"""What limited a rate: the client, the server's CPUs, too few workers, or no CPU.
 
-A closed loop always runs into something. Where it is not a CPU, the requests waited: for one
-another on too few connections, for a timer, a lock, a disk, or an acknowledgement held back.
+Something always limits a closed loop. If it is not a CPU, requests wait: for each other on too few
+connections, for a timer, a lock, a disk, or a delayed acknowledgment.
 """
 
 import enum
@@ -13,7 +13,7 @@ from deadheat.report.findings.bounds import CLIENT_LIMITS
 from deadheat.report.model.statement import Statement
 from deadheat.report.model.view import Cell, ContenderView, RunView
 
-FULL_SHARE = 0.85  # of a CPU: scheduling and the kernel's own work take the rest
+FULL_SHARE = 0.85  # of a CPU counts as full: scheduling and the kernel take the rest
 NAMED = 6
 
 
@@ -24,51 +24,53 @@ class Limit(enum.StrEnum):
     CPU = "cpu"
 
 
-def limit_of(view: RunView, one: ContenderView, cell: Cell) -> Limit | None:
-    """Of the trials behind the figures; None where the server's CPU time is not known."""
-    cautioned = sum(any(g.code in CLIENT_LIMITS for g in t.gates_failed) for t in cell.counted)
-    if 2 * cautioned > len(cell.counted):
+def limit_of(view: RunView, contender: ContenderView, cell: Cell) -> Limit | None:
+    """What limited the trials behind the figures; None if the server's CPU time is unknown."""
+    client_limited = sum(any(g.code in CLIENT_LIMITS for g in t.gates_failed) for t in cell.counted)
+    if 2 * client_limited > len(cell.counted):
         return Limit.CLIENT
     used = cell.server_cpus_used
     if used is None or not view.server_cpus:
         return None
     if used >= FULL_SHARE * view.server_cpus:
         return Limit.CPU
-    if one.workers < view.server_cpus and used >= FULL_SHARE * one.workers:
+    if contender.workers < view.server_cpus and used >= FULL_SHARE * contender.workers:
         return Limit.WORKERS
     return Limit.WAITING
 
 
 def limits(view: RunView, level: Level) -> Iterator[Statement]:
-    """A statement for each limit that some contender ran into, the common one last."""
-    found: dict[Limit, list[str]] = {limit: [] for limit in Limit}
-    for one in level.standings:
-        limit = limit_of(view, one.contender, one.cell)
+    """A statement for each limit that some contender reached, in the order of `Limit`."""
+    names_by_limit: dict[Limit, list[str]] = {limit: [] for limit in Limit}
+    for standing in level.standings:
+        limit = limit_of(view, standing.contender, standing.cell)
         if limit is not None:
-            found[limit].append(one.name + _share(view, limit, one.cell.server_cpus_used))
-    known = sum(map(len, found.values()))
+            names_by_limit[limit].append(
+                standing.name + _used_share(view, limit, standing.cell.server_cpus_used)
+            )
+    known = sum(map(len, names_by_limit.values()))
     cpus = format.count(view.server_cpus, "CPU")
-    for limit, names in found.items():
+    for limit, names in names_by_limit.items():
         if names:
-            yield Statement("limited by", _told(limit, _who(names, known), cpus))
+            yield Statement("limited by", _limit_text(limit, _named(names, known), cpus))
 
 
-def _told(limit: Limit, who: str, cpus: str) -> str:
+def _limit_text(limit: Limit, names: str, cpus: str) -> str:
     match limit:
         case Limit.CLIENT:
-            return f"the client: {who}"
+            return f"the client: {names}"
         case Limit.WAITING:
             return (
-                f"no CPU: {who} of the server's {cpus}; requests wait, for a timer, a lock, a "
-                "disk or an acknowledgement, or there are too few of them"
+                f"no CPU: {names} left part of the server's {cpus} idle; requests waited for a "
+                "timer, a lock, a disk or an acknowledgment, or there were too few of them"
             )
         case Limit.WORKERS:
-            return f"the CPU of its workers, fewer than the server's {cpus}: {who}"
+            return f"too few workers to use the server's {cpus}: {names}"
         case Limit.CPU:
-            return f"the server's {cpus}: {who}"
+            return f"the server's {cpus}: {names}"
 
 
-def _who(names: list[str], known: int) -> str:
+def _named(names: list[str], known: int) -> str:
     if len(names) == known > 1:
         return f"all {known}"
     if len(names) > NAMED:
@@ -76,8 +78,8 @@ def _who(names: list[str], known: int) -> str:
     return format.listing(names)
 
 
-def _share(view: RunView, limit: Limit, used: float | None) -> str:
-    """How little of its CPUs a server used whose requests wait."""
+def _used_share(view: RunView, limit: Limit, used: float | None) -> str:
+    """The share of its CPUs that a server used, if its requests waited."""
     if limit is not Limit.WAITING or used is None:
         return ""
-    return f" ({format.percent(used / view.server_cpus, 0)})"
+    return f" ({format.percent(used / view.server_cpus, 0)} used)"

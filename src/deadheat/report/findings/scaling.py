@@ -1,4 +1,4 @@
-"""One server at several numbers of workers: what each further worker brings."""
+"""One server at several worker counts: what each further worker adds."""
 
 import math
 from collections import defaultdict
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.report.findings.analysis import Level, Standing
+from deadheat.report.findings.analysis import Level, Standing, valid_rates
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking import Ranking
 from deadheat.stats.usl import FEWEST_LEVELS, ScalingFit, fit_scaling
@@ -14,7 +14,7 @@ from deadheat.stats.usl import FEWEST_LEVELS, ScalingFit, fit_scaling
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """The rate as a multiple of that with the fewest workers; no bounds without an interval."""
+    """The rate as a multiple of the rate with the fewest workers; bounds only with an interval."""
 
     ratio: float
     low: float | None = None
@@ -23,7 +23,7 @@ class Gain:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The server at one number of workers; `doubtful` where either rate behind its gain is."""
+    """The server at one worker count; `doubtful` if either rate behind its gain is."""
 
     standing: Standing
     gain: Gain | None
@@ -36,9 +36,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One server at one setting, the fewest workers first; `cpus` is what the server was given.
+    """One server at one setting, fewest workers first; `cpus` is the number that it was given.
 
-    More workers than CPUs take turns, so only the points `within` them say how it scales.
+    More workers than CPUs take turns, so only the points in `within` show how it scales.
     """
 
     server: str
@@ -58,7 +58,7 @@ class Curve:
 
 
 def curves(view: RunView, level: Level) -> tuple[Curve, ...]:
-    """Every server that stands at a level with two or more numbers of workers."""
+    """Every server that has two or more worker counts at a level."""
     groups: defaultdict[tuple[str, str], list[Standing]] = defaultdict(list)
     for standing in level.standings:
         groups[standing.contender.server, standing.contender.setting].append(standing)
@@ -78,27 +78,29 @@ def _curve(view: RunView, level: Level, standings: list[Standing]) -> Curve:
         cpus=cpus,
         points=tuple(
             Point(
-                standing=one,
-                gain=_gain(view, level.ranking, one, first),
-                doubtful=one.cell.doubtful or first.cell.doubtful,
+                standing=standing,
+                gain=_gain(view, level.ranking, standing, first),
+                doubtful=standing.cell.doubtful or first.cell.doubtful,
             )
-            for one in standings
+            for standing in standings
         ),
-        fit=_fit([one for one in standings if one.contender.workers <= cpus]),
+        fit=_fit([standing for standing in standings if standing.contender.workers <= cpus]),
     )
 
 
-def _gain(view: RunView, ranking: Ranking | None, one: Standing, first: Standing) -> Gain | None:
-    """From the ranking where it holds both: then it is paired by block, with an interval."""
-    names = one.contender.name, first.contender.name
-    if one is first:
-        return Gain(1.0) if one.cell.rates_per_s else None
-    if ranking is not None and one.ranked and first.ranked:
+def _gain(
+    view: RunView, ranking: Ranking | None, standing: Standing, first: Standing
+) -> Gain | None:
+    """From the ranking if both are in it: then it is paired by block and has an interval."""
+    names = standing.contender.name, first.contender.name
+    if standing is first:
+        return Gain(1.0) if standing.cell.rates_per_s else None
+    if ranking is not None and standing.ranked and first.ranked:
         pair = ranking.pair(*names)
         ratio, low, high = pair.ratio.ratio, pair.ratio.low, pair.ratio.high
         if not math.isinf(high):
             return Gain(ratio, low, high) if pair.faster == names[0] else _inverse(ratio, low, high)
-    rates = one.cell.rate_per_s(view.aggregate), first.cell.rate_per_s(view.aggregate)
+    rates = standing.cell.rate_per_s(view.aggregate), first.cell.rate_per_s(view.aggregate)
     return Gain(rates[0] / rates[1]) if rates[0] and rates[1] else None
 
 
@@ -107,14 +109,12 @@ def _inverse(ratio: float, low: float, high: float) -> Gain:
 
 
 def _fit(standings: list[Standing]) -> ScalingFit | None:
-    """The scalability law over the valid trials, block by block; None below three levels."""
-    known = [one for one in standings if one.cell.valid]
-    workers = [one.contender.workers for one in known]
+    """The scalability law over the valid trials, by block; None for too few worker counts."""
+    known = [standing for standing in standings if standing.cell.valid]
+    workers = [standing.contender.workers for standing in known]
     if len(set(workers)) < FEWEST_LEVELS:
         return None
-    rates = [
-        {(t.invocation, t.heat, t.block): t.rate_per_s for t in one.cell.valid} for one in known
-    ]
+    rates = [valid_rates(standing.cell) for standing in known]
     blocks = sorted({place for by_place in rates for place in by_place})
     table = [[by_place.get(place, math.nan) for by_place in rates] for place in blocks]
     return fit_scaling(workers, np.array(table, dtype=float))

@@ -1,4 +1,4 @@
-"""The report as CSV: a row for each contender and load, raw figures, units in the header."""
+"""The report as CSV: a row for each contender and load, with units in the header."""
 
 import csv
 import io
@@ -24,9 +24,9 @@ FIELDS = (
 
 
 def write(view: RunView, analysis: Analysis) -> str:
-    """One line a standing at each level, then one a rate that was offered (open loop).
+    """A line for each standing at each level, then a line for each offered rate (open loop).
 
-    An empty field is a figure that is not known, or not of this kind of load.
+    A field is empty if the figure is unknown or does not apply to this kind of load.
     """
     text = io.StringIO()
     writer = csv.DictWriter(text, FIELDS, restval="", lineterminator="\n")
@@ -34,7 +34,11 @@ def write(view: RunView, analysis: Analysis) -> str:
     if view.races:
         for level in analysis.levels:
             writer.writerows(_level(view, level))
-    writer.writerows(_offered(view, one, cell) for one in view.contenders for cell in one.offered)
+    writer.writerows(
+        _offered(view, contender, cell)
+        for contender in view.contenders
+        for cell in contender.offered
+    )
     return text.getvalue()
 
 
@@ -49,12 +53,12 @@ def _level(view: RunView, level: Level) -> Iterator[Mapping[str, Any]]:
         }
 
 
-def _contender(view: RunView, one: ContenderView) -> Mapping[str, Any]:
-    own = ("name", "label", "server", "setting", "language", "framework", "version", "workers")
+def _contender(view: RunView, contender: ContenderView) -> Mapping[str, Any]:
+    fields = ("name", "label", "server", "setting", "language", "framework", "version", "workers")
     return {
         "run": view.run_id,
-        **{name: getattr(one, name) for name in own},
-        "memory_peak_bytes": one.memory_peak_bytes,
+        **{name: getattr(contender, name) for name in fields},
+        "memory_peak_bytes": contender.memory_peak_bytes,
     }
 
 
@@ -94,9 +98,9 @@ def _gain(gain: Gain | None) -> Mapping[str, Any]:
     }
 
 
-def _offered(view: RunView, one: ContenderView, cell: OfferedCell) -> Mapping[str, Any]:
+def _offered(view: RunView, contender: ContenderView, cell: OfferedCell) -> Mapping[str, Any]:
     return {
-        **_contender(view, one),
+        **_contender(view, contender),
         "kind": cell.kind,
         "connections": cell.connections,
         "offered_rate_per_s": cell.offered_rate_per_s,

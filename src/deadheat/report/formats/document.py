@@ -1,8 +1,8 @@
 """The shape of `--format json`, version 4: `docs/schema-report.json` is made from it.
 
 History: 1, the first. 2: scaling and capacities; a trial's heat, a reading's unit, lost runs.
-3: what the page shows: the answer in a sentence, time to first byte, curves, series, builds,
-commands, the tool's output, published rows. The page is made from this document alone.
+3: all that the page shows: the answer in a sentence, time to first byte, curves, series, builds,
+commands, the generator's output, published rows. The page uses nothing but this document.
 4: what limited a rate.
 """
 
@@ -13,8 +13,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from deadheat.report.findings.limits import Limit
-from deadheat.report.formats.document_evidence import Build, PublishedRow, RawOutput, Series
 from deadheat.report.formats.document_part import Finite, Part
+from deadheat.report.model.evidence import Build, RawOutput
+from deadheat.report.model.published import PublishedRow
+from deadheat.report.model.series import Series
 
 SCHEMA: Literal["deadheat-report/4"] = "deadheat-report/4"
 
@@ -24,16 +26,16 @@ class Run(Part):
 
     id: str
     state: Literal["running", "complete", "interrupted", "failed", "lost", "unended"]
-    """`lost`: its process is gone, without a conclusion. `unended`: that process cannot be seen
-    from the machine that made this report."""
+    """`lost`: its process is gone, without a conclusion. `unended`: the machine that made this
+    report cannot see that process."""
     why: str | None
     """Why it ended: settled, budget spent, interrupted, or an error."""
     started_at: datetime.datetime
     ended_at: datetime.datetime | None
     elapsed_s: Finite | None
-    """Start to end; of a run that has not ended, first start to last trial."""
+    """Start to end; to the last trial for a run that has not ended."""
     protocol: dict[str, Any]
-    """As it was run: the file's values with the command line's in their place."""
+    """The protocol of this run: the file's values, overridden by the command line."""
     command: tuple[str, ...]
     seed: int
     deadheat_version: str
@@ -57,7 +59,7 @@ class Latency(Part):
 
     requests: int
     merged: bool
-    """True: of all requests together. False: medians of what the generator printed of trials."""
+    """True: over all requests together. False: medians over trials of the generator's figures."""
     mean_us: Finite | None
     p50_us: Finite | None
     p75_us: Finite | None
@@ -67,7 +69,8 @@ class Latency(Part):
     p99_99_us: Finite | None
     max_us: Finite | None
     curve: tuple[tuple[Finite, Finite], ...]
-    """(q, microseconds): quantiles equally spaced in log10(1 - q), as far as requests support."""
+    """(q, microseconds): quantiles equally spaced in log10(1 - q), up to the last that enough
+    requests support."""
 
 
 class FailedGate(Part):
@@ -77,7 +80,7 @@ class FailedGate(Part):
     reading: Finite | None
     threshold: Finite | None
     unit: Literal["share", "count", "us", "per_10k"] | None
-    """Of both: a share of 1, a count, microseconds, or events per 10,000 requests."""
+    """Unit of both: a share of 1, a count, microseconds, or events per 10,000 requests."""
     advice: str
 
 
@@ -87,10 +90,10 @@ class Trial(Part):
     invocation: int
     block: int
     at_s: Finite
-    """When it began, since the run's start."""
+    """Start of the trial, since the run's start."""
     command: tuple[str, ...]
     heat: int
-    """1, unless memory did not hold all contenders at once."""
+    """1, unless not all contenders fit into memory together."""
     valid: bool
     """Only a valid trial ranks: it ended with a rate, and passed every gate."""
     state: Literal["ok", "failed"]
@@ -100,13 +103,13 @@ class Trial(Part):
     server_cpu_us_per_request: Finite | None
     memory_peak_bytes: int | None
     errors: dict[str, int]
-    """Failed requests by class; they are in no rate."""
+    """Failed requests by class; rates do not include them."""
     gates_failed: tuple[FailedGate, ...]
     series: Series | None
 
 
 class Cell(Part):
-    """A contender at one connection level. Its figures are of its valid trials."""
+    """A contender at one connection level. The figures are those of its valid trials."""
 
     connections: int
     aggregate: Literal["median", "mean", "best"]
@@ -115,18 +118,18 @@ class Cell(Part):
     rate_per_s_min: Finite | None
     rate_per_s_max: Finite | None
     doubtful: bool
-    """No trial was valid: the figures are of trials that failed a gate."""
+    """No trial was valid: the figures are those of trials that failed a gate."""
     trials_valid: int
     service: Latency
-    """Service time: from a request's sending to its last byte, in a closed loop."""
+    """Service time: from sending a request to the last byte of its answer, in a closed loop."""
     first_byte: Latency
-    """Time to first byte: from a request's sending; nothing where the generator tells none."""
+    """Time to first byte: from sending a request; empty if the generator does not report it."""
     server_cpu_us_per_request: Finite | None
     server_cpus_used: Finite | None
-    """How many CPUs the server kept busy."""
+    """Number of CPUs that the server kept busy."""
     limit: Limit | None
     """What limited the rate: the load generator, all CPUs that the server was given, those that its
-    workers can use, or no CPU; null where the server's CPU time is not known."""
+    workers can use, or no CPU; null if the server's CPU time is unknown."""
     memory_peak_bytes: int | None
     errors: dict[str, int]
     trials: tuple[Trial, ...]
@@ -136,15 +139,15 @@ class Offered(Part):
     """A contender under an offered rate (open loop)."""
 
     kind: str
-    """`latency`, or `capacity` where a search for the highest rate asked."""
+    """`latency`, or `capacity` for a trial of a capacity search."""
     connections: int
     offered_rate_per_s: Finite
     achieved_rate_per_s: Finite | None
     trials_valid: int
     response: Latency
-    """Response time: from the intended send time."""
+    """Response time: from the moment a request was due."""
     first_byte: Latency
-    """From the actual send time."""
+    """Time to first byte: from sending a request."""
     trials: tuple[Trial, ...]
 
 
@@ -154,14 +157,14 @@ class Start(Part):
     invocation: int
     ready_s: Finite | None
     steady: dict[str, Any] | None
-    """How its steady state was found."""
+    """How the steady state was detected."""
     behavior: dict[str, Any] | None
-    """Its behaviour card, where it was asked at this start."""
+    """How the server behaves, if it was probed at this start."""
     fault: str | None
     command: tuple[str, ...]
     ended: dict[str, Any] | None
     log_tail: str | None
-    """The end of what the server itself printed."""
+    """The end of the server's own output."""
 
 
 class Contender(Part):
@@ -171,9 +174,9 @@ class Contender(Part):
     server: str
     setting: str
     label: str | None
-    """As published, where it stands for a published row."""
+    """The name of the published row that it repeats."""
     role: Literal["contender", "control"]
-    """A canary shows what the machine and the client do; it does not rank."""
+    """A control shows what the machine and the client do; it does not rank."""
     language: str | None
     framework: str | None
     version: str | None
@@ -181,12 +184,12 @@ class Contender(Part):
     workers: int
     threads: int
     fault: str | None
-    """Why it could not take part."""
+    """Why it could not run."""
     homepage: str | None
     notes: tuple[str, ...]
     published: tuple[PublishedRow, ...]
     build: Build | None
-    """None for what needs no build."""
+    """Null if it needs no build."""
     raw_output: RawOutput | None
     starts: tuple[Start, ...]
     levels: tuple[Cell, ...]
@@ -194,7 +197,7 @@ class Contender(Part):
 
 
 class Ratio(Part):
-    """A ratio of two geometric mean rates; without bounds where there is no interval."""
+    """A ratio of two geometric mean rates; the bounds are null if there is no interval."""
 
     ratio: Finite
     low: Finite | None
@@ -202,46 +205,46 @@ class Ratio(Part):
 
 
 class Standing(Part):
-    """A contender's place; without a rank, `reason` says why."""
+    """A contender's rank, or the reason why it has none."""
 
     name: str
     rank_low: int | None
     """The best rank that the data allow; 1 is the fastest."""
     rank_high: int | None
     group: int | None
-    """Contenders of one group are a dead heat; of different groups, separated."""
+    """Contenders of one group are a dead heat; contenders of different groups are separated."""
     ratio_to_leader: Ratio | None
     reason: str | None
 
 
 class Pair(Part):
-    """Two ranked contenders, the one that looks faster first."""
+    """Two ranked contenders; `faster` has the higher estimated rate."""
 
     faster: str
     slower: str
     neighbors: bool
-    """Next to each other in the order."""
+    """Whether they are next to each other in the order."""
     verdict: Literal["separated", "equivalent", "undecided"]
     ratio: Ratio | None
     probability_faster: Finite | None
     extra_blocks: int | None
-    """What an undecided pair would need, at its present difference and variance."""
+    """Blocks that an undecided pair needs at its present difference and variance."""
     extra_invocations: int | None
 
 
 class ScalingPoint(Part):
-    """The server at one number of workers; its contender has all other figures."""
+    """The server at one worker count; its contender has all other figures."""
 
     name: str
     workers: int
     rate_per_s: Finite | None
     ratio_to_fewest: Ratio | None
-    """To the rate with the fewest workers."""
+    """Ratio to the rate with the fewest workers."""
     server_cpu_us_per_request: Finite | None
 
 
 class Estimate(Part):
-    """A fitted parameter, null where infinite; without both bounds there were too few blocks."""
+    """A fitted parameter; null is infinite, and no bounds mean too few blocks."""
 
     value: Finite | None
     low: Finite | None
@@ -255,51 +258,51 @@ class ScalingFit(Part):
     contention: Estimate
     coherency: Estimate
     peak_workers: Estimate
-    """sqrt((1 - contention) / coherency); no value where the data show no peak.
+    """sqrt((1 - contention) / coherency); null if the data show no peak.
 
-    They show none beyond twice the most workers measured, nor beyond the most workers measured
-    where the interval of the coherency holds 0 or is missing. An upper bound beyond that is null.
+    The data show no peak beyond twice the largest worker count, nor beyond the largest worker count
+    if the interval of the coherency contains 0 or is missing. An upper bound beyond that is null.
     """
     levels: int
     blocks: int
     confidence: Finite
-    """Of each interval alone."""
+    """Confidence of each interval alone."""
     provisional: bool
-    """Of fewer numbers of workers than are recommended."""
+    """Fitted over fewer worker counts than recommended."""
 
 
 class Scaling(Part):
-    """One server at several numbers of workers."""
+    """One server at several worker counts."""
 
     server: str
     setting: str
     cpus: int
-    """What the server was given: points of more workers than this are no scaling curve."""
+    """CPUs of the server. Points with more workers are not part of the scaling curve."""
     points: tuple[ScalingPoint, ...]
     fit: ScalingFit | None
-    """Over the points that have their CPUs, if there are three."""
+    """Over the points with at most `cpus` workers, if there are three."""
     text: tuple[str, ...]
 
 
 class Level(Part):
-    """What is decided at one connection level."""
+    """The results at one connection level."""
 
     connections: int
     answer: str
-    """Which is fastest, in a sentence."""
+    """Which contender is fastest, in one sentence."""
     trust: str
-    """How far that can be believed, in a sentence or two."""
+    """How certain that is, in a few sentences."""
     settled: bool
-    """Every neighbouring pair is separated or equivalent."""
+    """Whether every neighboring pair is separated or equivalent."""
     confidence: Finite | None
-    """Of all statements of this level jointly."""
+    """Joint confidence of all statements about this level."""
     margin: Finite | None
-    """Closer than this is equivalent: 0.03 is 3 %."""
+    """Equivalence margin: 0.03 is 3 %."""
     minimum_detectable_effect: Finite | None
-    """The difference that this run finds four times in five."""
+    """The difference that a run like this detects with 80 % power."""
     method: str | None
     standings: tuple[Standing, ...]
-    """From the fastest to the slowest, then what is not ranked."""
+    """From the fastest to the slowest, then those not ranked."""
     pairs: tuple[Pair, ...]
     scaling: tuple[Scaling, ...]
 
@@ -309,25 +312,26 @@ class Capacity(Part):
 
     name: str
     slo: str
-    """The objective: a quantile of the response time and its limit, such as p99=10ms."""
+    """A quantile of the response time and its limit, such as p99=10ms."""
     rate_per_s: Finite
     above_per_s: Finite | None
-    """The lowest rate above it that did not hold."""
+    """The lowest rate that did not hold."""
     rate_per_s_per_cpu: Finite | None
-    """Over the CPUs that the server was given."""
+    """`rate_per_s` over the CPUs that the server was given."""
     rate_per_s_per_100_mib: Finite | None
-    """Over the peak of its memory during the search."""
+    """`rate_per_s` over the server's peak memory during the search, in 100 MiB."""
     server_cpu_us_per_request: Finite | None
-    """At the rate that held."""
+    """CPU time at the rate that held."""
     memory_peak_bytes: int | None
     disturbed: bool
-    """Every trial at `above_per_s` was, and not by the server: it may hold more."""
+    """Something other than the server failed a gate in every trial at `above_per_s`: the server may
+    hold more."""
     trials: int
     trouble: str | None
 
 
 class Caution(Part):
-    """What to know before believing a figure."""
+    """What to know before believing the figures."""
 
     code: str
     contenders: tuple[str, ...]
@@ -336,14 +340,14 @@ class Caution(Part):
 
 
 class Statement(Part):
-    """A conclusion in words, about the last level asked for."""
+    """A conclusion in words, about the main level unless it names another."""
 
     topic: str
     text: str
 
 
 class Calibration(Part):
-    """What `deadheat calibrate` last found on a machine like the server's."""
+    """The last result of `deadheat calibrate` on a machine like the server's."""
 
     at: datetime.datetime
     result: dict[str, Any]
@@ -361,12 +365,12 @@ class Document(Part):
     cautions: tuple[Caution, ...]
     conclusions: tuple[Statement, ...]
     heading: tuple[str, ...]
-    """What was run, where and how, a line each."""
+    """What was run, where and how, in lines."""
     calibration: Calibration | None
 
 
 def schema() -> str:
-    """The JSON Schema of the document, as `docs/schema-report.json` holds it."""
+    """The JSON Schema of the document, as stored in `docs/schema-report.json`."""
     described = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     described |= Document.model_json_schema(by_alias=True, mode="serialization")
     return json.dumps(described, indent=2) + "\n"

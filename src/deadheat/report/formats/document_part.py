@@ -1,13 +1,13 @@
-"""What every part of the JSON document is."""
+"""The base of every part of the JSON document."""
 
-from typing import Annotated
+from pydantic import BaseModel, ConfigDict
 
-from pydantic import BaseModel, ConfigDict, Field
+from deadheat.report.model.shape import SHAPE, Finite
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+__all__ = ["Finite", "Part"]
 
 
 class Part(BaseModel):
-    """Nothing unknown, nothing infinite; what is not known is null."""
+    """Rejects unknown keys and infinite numbers; an unknown figure is null."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(**SHAPE, frozen=True)

@@ -1,4 +1,4 @@
-"""Text for an output that cannot show all of it."""
+"""Fit a text into an output's encoding."""
 
 PLAIN = str.maketrans(
     {"╭": "/", "│": "|", "╰": "\\", "─": "-", "–": "-", "…": "...", "µ": "u", "∞": "inf"}
@@ -6,7 +6,7 @@ PLAIN = str.maketrans(
 
 
 def fit(text: str, encoding: str) -> str:
-    """The text as it is where `encoding` has all of it; else plain signs, the rest escaped."""
+    """The same text if `encoding` has all its characters; else with plain signs, or escaped."""
     try:
         text.encode(encoding)
     except UnicodeEncodeError:

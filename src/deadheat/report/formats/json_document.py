@@ -5,7 +5,7 @@ import json
 import math
 
 from deadheat.report.findings.analysis import Analysis, Level, Standing
-from deadheat.report.findings.capacity import Found, capacities, objective
+from deadheat.report.findings.capacity import CapacityResult, capacities, objective
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.findings.conclusion import conclusions
 from deadheat.report.findings.heading import heading
@@ -20,11 +20,11 @@ from deadheat.report.model.view import (
     ContenderView,
     OfferedCell,
     RunView,
-    StartView,
     TrialView,
 )
 from deadheat.stats.ranking import Pair, Ranking
 from deadheat.stats.ratio import RatioInterval
+from deadheat.store.rows import StoredInstance
 
 
 def write(view: RunView, analysis: Analysis, indent: int | None = 2) -> str:
@@ -39,11 +39,13 @@ def build(view: RunView, analysis: Analysis) -> to.Document:
         {
             "run": _run(view, analysis),
             "hosts": [dataclasses.asdict(host) for host in view.hosts],
-            "contenders": [_contender(view, one) for one in (*view.contenders, *view.controls)],
+            "contenders": [
+                _contender(view, contender) for contender in (*view.contenders, *view.controls)
+            ],
             "levels": [_level(view, analysis, level) for level in analysis.levels],
-            "capacities": [_capacity(view, found) for found in capacities(view)],
+            "capacities": [_capacity(view, result) for result in capacities(view)],
             "cautions": [dataclasses.asdict(caution) for caution in cautions(view)],
-            "conclusions": [dataclasses.asdict(one) for one in conclusions(view, analysis)],
+            "conclusions": [dataclasses.asdict(text) for text in conclusions(view, analysis)],
             "heading": heading(view, analysis),
             "calibration": dataclasses.asdict(calibration) if calibration else None,
         }
@@ -71,28 +73,30 @@ def _run(view: RunView, analysis: Analysis) -> to.Run:
     )
 
 
-def _contender(view: RunView, one: ContenderView) -> to.Contender:
-    own = ("name", "server", "setting", "label", "role", "language", "framework", "version")
+def _contender(view: RunView, contender: ContenderView) -> to.Contender:
+    identity = ("name", "server", "setting", "label", "role", "language", "framework", "version")
     more = ("kind", "workers", "threads", "fault", "homepage", "notes")
     return to.Contender.model_validate(
-        {name: getattr(one, name) for name in (*own, *more)}
+        {name: getattr(contender, name) for name in (*identity, *more)}
         | {
-            "published": [dataclasses.asdict(row) for row in one.published],
-            "build": dataclasses.asdict(one.build) if one.build else None,
-            "raw_output": dataclasses.asdict(one.raw_output) if one.raw_output else None,
-            "starts": [_start(start) for start in one.starts],
-            "levels": [_cell(view, one, cell) for cell in one.cells.values()],
-            "offered": [_offered(cell) for cell in one.offered],
+            "published": [dataclasses.asdict(row) for row in contender.published],
+            "build": dataclasses.asdict(contender.build) if contender.build else None,
+            "raw_output": dataclasses.asdict(contender.raw_output)
+            if contender.raw_output
+            else None,
+            "starts": [_start(start) for start in contender.starts],
+            "levels": [_cell(view, contender, cell) for cell in contender.cells.values()],
+            "offered": [_offered(cell) for cell in contender.offered],
         }
     )
 
 
-def _start(start: StartView) -> to.Start:
+def _start(start: StoredInstance) -> to.Start:
     values = dataclasses.asdict(start)
     return to.Start.model_validate({name: values[name] for name in to.Start.model_fields})
 
 
-def _cell(view: RunView, one: ContenderView, cell: Cell) -> to.Cell:
+def _cell(view: RunView, contender: ContenderView, cell: Cell) -> to.Cell:
     slowest, fastest = cell.spread_per_s or (None, None)
     return to.Cell(
         connections=cell.connections,
@@ -106,7 +110,7 @@ def _cell(view: RunView, one: ContenderView, cell: Cell) -> to.Cell:
         first_byte=_latency(cell.first_byte),
         server_cpu_us_per_request=cell.server_cpu_us_per_request,
         server_cpus_used=cell.server_cpus_used,
-        limit=limit_of(view, one, cell),
+        limit=limit_of(view, contender, cell),
         memory_peak_bytes=cell.memory_peak_bytes,
         errors=dict(cell.errors),
         trials=tuple(_trial(trial) for trial in cell.trials),
@@ -147,9 +151,16 @@ def _latency(distribution: Distribution) -> to.Latency:
     )
 
 
-def _capacity(view: RunView, found: Found) -> to.Capacity:
-    known = {name: getattr(found, name) for name in to.Capacity.model_fields if name != "slo"}
-    return to.Capacity.model_validate({**known, "slo": objective(view)})
+def _capacity(view: RunView, result: CapacityResult) -> to.Capacity:
+    return to.Capacity(
+        **result.capacity.to_json(),
+        slo=objective(view),
+        rate_per_s_per_cpu=result.rate_per_s_per_cpu,
+        rate_per_s_per_100_mib=result.rate_per_s_per_100_mib,
+        server_cpu_us_per_request=result.server_cpu_us_per_request,
+        memory_peak_bytes=result.memory_peak_bytes,
+        disturbed=result.disturbed,
+    )
 
 
 def _level(view: RunView, analysis: Analysis, level: Level) -> to.Level:

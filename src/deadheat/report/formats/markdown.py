@@ -1,4 +1,4 @@
-"""The report as Markdown, with GitHub's tables: to paste, or to keep beside the code."""
+"""The report as Markdown with GitHub's tables, to paste or to keep with the code."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,16 +19,16 @@ from deadheat.report.model.view import RunView
 from deadheat.stats.ranking import Ranking
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~#])")
-OF_LEVEL = ("order", "spread", "latency", "trials")  # the columns that speak of one level
+OF_LEVEL = ("order", "spread", "latency", "trials")  # columns about one level
 
 
 def write(view: RunView, analysis: Analysis) -> str:
-    """The whole report; foreign text in it is text, never markup."""
+    """The whole report. Foreign text is escaped, never markup."""
     return "\n".join(_lines(view, analysis)) + "\n"
 
 
 def escape(text: str) -> str:
-    """Text that Markdown and HTML leave alone, on one line."""
+    """Text with all signs escaped that Markdown or HTML interpret."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return SPECIAL.sub(r"\\\1", text)
 
@@ -51,15 +51,14 @@ def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
     yield from _titled(
         _text(f"The highest rate that held {objective(view)}"), capacity_columns(view)
     )
-    yield from _titled("Response time from the intended send time", offered_columns(view))
-    found = [f"**{one.topic}**: {_text(one.text)}" for one in conclusions(view, analysis)]
-    yield from _listed("Conclusion", found)
+    yield from _titled("Response time from the moment each request was due", offered_columns(view))
+    statements = conclusions(view, analysis)
+    yield from _listed("Conclusion", [f"**{s.topic}**: {_text(s.text)}" for s in statements])
     if analysis.levels and analysis.main.ranking:
-        yield from _titled("Neighbours", _neighbours(analysis.main.ranking))
-    yield from _listed(
-        "Doubts", [_doubt(one) for one in cautions(view)] or [_text(none_found(view))]
-    )
-    yield from _titled("Behaviour", behavior_columns(view))
+        yield from _titled("Neighbors", _neighbors(analysis.main.ranking))
+    all_cautions = [_caution(caution) for caution in cautions(view)]
+    yield from _listed("Cautions", all_cautions or [_text(none_found(view))])
+    yield from _titled("Behavior", behavior_columns(view))
 
 
 def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
@@ -72,31 +71,31 @@ def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
         yield from ("", escape(f"{text[:1].upper()}{text[1:]}."))
     for level in reversed([level for level in analysis.levels if level is not analysis.main]):
         columns = ranking_columns(view, analysis, level, [level.connections])
-        own = [column for column in columns if column.group in OF_LEVEL]
-        yield from _titled(f"At {format.count(level.connections, 'connection')}", own)
+        level_columns = [column for column in columns if column.group in OF_LEVEL]
+        yield from _titled(f"At {format.count(level.connections, 'connection')}", level_columns)
 
 
 def _shaped(view: RunView, analysis: Analysis) -> Iterator[str]:
-    found = shape(view, analysis)
-    if found is None:
+    layout = shape(view, analysis)
+    if layout is None:
         return
-    yield from ("", f"## {_text(found.title)}")
-    for head, columns in found.tables.items():
+    yield from ("", f"## {_text(layout.title)}")
+    for head, columns in layout.tables.items():
         yield from ("", f"### {_text(head)}", "") if head else ("",)
         yield from _table(columns)
 
 
 def _scaling(view: RunView, analysis: Analysis) -> Iterator[str]:
     for level in analysis.levels[::-1]:
-        found = curves(view, level)
-        yield from _titled(title(level), scaling_columns(view, level, found))
-        if found:
+        found_curves = curves(view, level)
+        yield from _titled(title(level), scaling_columns(view, level, found_curves))
+        if found_curves:
             yield ""
-            yield from (f"- {_text(line)}" for line in sentences(found))
+            yield from (f"- {_text(line)}" for line in sentences(found_curves))
 
 
-def _neighbours(ranking: Ranking) -> list[Column]:
-    """Every neighbouring pair with its interval; no column where there is none."""
+def _neighbors(ranking: Ranking) -> list[Column]:
+    """Every neighboring pair with its interval; no columns without a pair."""
     pairs = ranking.neighbors
     if not pairs:
         return []
@@ -109,13 +108,13 @@ def _neighbours(ranking: Ranking) -> list[Column]:
     ]
 
 
-def _doubt(caution: Caution) -> str:
+def _caution(caution: Caution) -> str:
     advice = f" *{_text(caution.advice)}*" if caution.advice else ""
     return f"{_text(caution.text)}.{advice}"
 
 
-def _text(foreign: str) -> str:
-    return escape(format.plain(foreign))
+def _text(text: str) -> str:
+    return escape(format.plain(text))
 
 
 def _listed(title: str, items: Sequence[str]) -> Iterator[str]:

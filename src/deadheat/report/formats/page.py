@@ -1,8 +1,8 @@
-"""The report as one HTML file: the page of `web/`, with the JSON document inside.
+"""The report as one HTML file: the page of `web/` with the JSON document inside.
 
-The document is packed (gzip, base64), so that no foreign text stands in the file's markup and sixty
-servers with all their series stay small; the page's script unpacks it. What stands in its place
-until then, and stays where no script runs, is the terminal's report.
+The document is packed (gzip, base64): the file's markup contains no foreign text, and sixty servers
+with all their series stay small. The page's script unpacks it. Without scripts the page shows the
+terminal's report.
 """
 
 import base64
@@ -24,7 +24,7 @@ PLAIN_WIDTH = 100
 
 
 def write(view: RunView, analysis: Analysis) -> str:
-    """The page with this run in it. The same run makes the same bytes."""
+    """The page with this run. The same run gives the same bytes."""
     packed = gzip.compress(json_document.write(view, analysis, indent=None).encode(), mtime=0)
     return fill(
         title=format.plain(f"{view.protocol.get('name', '?')} {view.run_id} – deadheat"),
@@ -43,8 +43,8 @@ def fill(title: str, plain: str = "", document: str = "") -> str:
             "in a checkout, with Node.js 20 or newer: make page; or take another --format",
         ) from error
     texts = {"{title}": title, "{plain}": plain, "{document}": document}
-    # Each stands once, before the script, in which the same words in braces may stand too.
-    return re.sub("|".join(texts), lambda found: html.escape(texts[found[0]]), page, count=3)
+    # Each occurs once before the script, which may contain the same words in braces.
+    return re.sub("|".join(texts), lambda match: html.escape(texts[match[0]]), page, count=3)
 
 
 def _plain(view: RunView, analysis: Analysis) -> str:

@@ -1,4 +1,4 @@
-"""Is the head slower than the base? A verdict for each level, for people, for pull requests, CI."""
+"""Whether the head is slower than the base: a verdict for each level, as text and for CI."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from deadheat.report.model.view import RunView
 
 
 class Outcome(IntEnum):
-    """The worst of several levels is the largest."""
+    """The verdict at one level; the largest of several is the worst."""
 
     PASS = 0
     INCONCLUSIVE = 1
@@ -36,7 +36,7 @@ EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 3, Outcome.INCONCLUSIVE: 4}
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """The head's rate over the base's at one level, with its interval, and what follows."""
+    """The ratio of the head's rate to the base's at one level, its interval, and the verdict."""
 
     outcome: Outcome
     connections: int
@@ -63,61 +63,65 @@ def regressions(view: RunView, analysis: Analysis, base: str, head: str) -> list
     return [_regression(level, base, head, _margin(view)) for level in analysis.levels]
 
 
-def worst(found: Sequence[Regression]) -> Outcome:
-    return max((one.outcome for one in found), default=Outcome.INCONCLUSIVE)
+def worst(regressions: Sequence[Regression]) -> Outcome:
+    return max((regression.outcome for regression in regressions), default=Outcome.INCONCLUSIVE)
 
 
 def judge(low: float, high: float, margin: float) -> Outcome:
-    """What an interval of head over base says.
+    """The verdict of an interval of the ratio head / base.
 
-    PASS where a slowdown of more than the margin is ruled out (one-sided non-inferiority), FAIL
-    where the head is slower beyond doubt, INCONCLUSIVE where neither can be said.
+    PASS if it rules out a slowdown of more than the margin (one-sided non-inferiority), FAIL if all
+    of it is below 1, else INCONCLUSIVE.
     """
     if low > 1 / (1 + margin):
         return Outcome.PASS
     return Outcome.FAIL if high < 1 else Outcome.INCONCLUSIVE
 
 
-def sentence(one: Regression) -> str:
+def sentence(regression: Regression) -> str:
     """`PASS at 100 connections: 0.8 % faster [-0.5, 2.1]; ...`."""
-    return f"{one.outcome.name} at {format.count(one.connections, 'connection')}: {one.why}"
+    at = format.count(regression.connections, "connection")
+    return f"{regression.outcome.name} at {at}: {regression.why}"
 
 
-def comment(view: RunView, found: Sequence[Regression]) -> str:
+def comment(view: RunView, regressions: Sequence[Regression]) -> str:
     """A Markdown comment for a pull request."""
     lines = [
-        f"### deadheat: {worst(found).name}",
+        f"### deadheat: {worst(regressions).name}",
         "",
         f"| {' | '.join(HEADER)} |",
         f"| {' | '.join(['---'] * len(HEADER))} |",
-        *(f"| {' | '.join(_cells(one))} |" for one in found),
+        *(f"| {' | '.join(_cells(regression))} |" for regression in regressions),
         "",
-        *(f"- {escape(sentence(one))}" for one in found),
+        *(f"- {escape(sentence(regression))}" for regression in regressions),
         "",
         f"Run {view.run_id}: {code(' '.join(view.command))}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def junit(view: RunView, found: Sequence[Regression]) -> str:
-    """JUnit XML: a test a level; an inconclusive one counts as skipped."""
-    count = {outcome: sum(one.outcome is outcome for one in found) for outcome in Outcome}
+def junit(view: RunView, regressions: Sequence[Regression]) -> str:
+    """JUnit XML: a test for each level; an inconclusive one counts as skipped."""
+    count = {
+        outcome: sum(regression.outcome is outcome for regression in regressions)
+        for outcome in Outcome
+    }
     suite = ElementTree.Element(
         "testsuite",
         name="deadheat regress",
-        tests=str(len(found)),
+        tests=str(len(regressions)),
         failures=str(count[Outcome.FAIL]),
         skipped=str(count[Outcome.INCONCLUSIVE]),
         errors="0",
         time=f"{view.elapsed_s or 0:.0f}",
     )
-    for one in found:
-        name = f"rate at {one.connections} connections"
+    for regression in regressions:
+        name = f"rate at {regression.connections} connections"
         case = ElementTree.SubElement(suite, "testcase", classname="deadheat", name=name)
-        if one.outcome is Outcome.FAIL:
-            ElementTree.SubElement(case, "failure", message=one.why)
-        elif one.outcome is Outcome.INCONCLUSIVE:
-            ElementTree.SubElement(case, "skipped", message=one.why)
+        if regression.outcome is Outcome.FAIL:
+            ElementTree.SubElement(case, "failure", message=regression.why)
+        elif regression.outcome is Outcome.INCONCLUSIVE:
+            ElementTree.SubElement(case, "skipped", message=regression.why)
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -161,41 +165,47 @@ def _why(
     if outcome is Outcome.FAIL:
         return f"the head is {change}"
     if outcome is Outcome.PASS:
-        return f"the head is {change}; slower by more than {format.percent(margin)} is ruled out"
+        return (
+            f"the head is {change}; a slowdown of more than {format.percent(margin)} is ruled out"
+        )
     return (
-        f"the head is {change}; slower by more than {format.percent(margin)} is neither shown nor "
-        f"ruled out. This run finds a difference of {format.percent(detectable)} four times in "
-        "five: give it a longer --budget"
+        f"the head is {change}; a slowdown of more than {format.percent(margin)} is neither shown "
+        f"nor ruled out. This run has 80 % power to detect a difference of "
+        f"{format.percent(detectable)}: use a longer --budget"
     )
 
 
-def _cells(one: Regression) -> list[str]:
+def _cells(regression: Regression) -> list[str]:
     return [
-        f"{one.connections:,}",
-        f"**{one.outcome.name}**",
-        _change(one),
-        format.rate(one.base_rate_per_s),
-        format.rate(one.head_rate_per_s),
-        format.microseconds(one.base_cpu_us_per_request),
-        format.microseconds(one.head_cpu_us_per_request),
-        _detectable(one),
+        f"{regression.connections:,}",
+        f"**{regression.outcome.name}**",
+        _change(regression),
+        format.rate(regression.base_rate_per_s),
+        format.rate(regression.head_rate_per_s),
+        format.microseconds(regression.base_cpu_us_per_request),
+        format.microseconds(regression.head_cpu_us_per_request),
+        _detectable(regression),
     ]
 
 
-def _detectable(one: Regression) -> str:
-    known = math.isfinite(one.minimum_detectable_effect)
-    return format.percent(one.minimum_detectable_effect) if known else format.NONE
+def _detectable(regression: Regression) -> str:
+    known = math.isfinite(regression.minimum_detectable_effect)
+    return format.percent(regression.minimum_detectable_effect) if known else format.NONE
 
 
-def _change(one: Regression) -> str:
-    return format.NONE if math.isnan(one.ratio) else _interval(one.ratio, one.low, one.high)
+def _change(regression: Regression) -> str:
+    return (
+        format.NONE
+        if math.isnan(regression.ratio)
+        else _interval(regression.ratio, regression.low, regression.high)
+    )
 
 
 def _interval(ratio: float, low: float, high: float) -> str:
-    """`1.2 % slower [-2.0, -0.4]`: the change of the rate, in per cent."""
+    """`1.2 % slower [-2.0, -0.4]`: the change of the rate."""
     change = 100 * (ratio - 1)
-    told = "slower" if change < 0 else "faster"
-    return f"{abs(change):.1f} % {told} [{100 * (low - 1):+.1f}, {100 * (high - 1):+.1f}]"
+    direction = "slower" if change < 0 else "faster"
+    return f"{abs(change):.1f} % {direction} [{100 * (low - 1):+.1f}, {100 * (high - 1):+.1f}]"
 
 
 def _margin(view: RunView) -> float:

@@ -1,4 +1,4 @@
-"""Scaling with workers, as a table and in words."""
+"""Scaling with workers, as a table and as sentences."""
 
 import math
 from collections import defaultdict
@@ -18,7 +18,7 @@ def title(level: Level) -> str:
 
 
 def scaling_columns(view: RunView, level: Level, curves: Sequence[Curve]) -> list[Column]:
-    """A row for each server and number of workers; none where no server has several."""
+    """A row for each server and worker count; no columns if no server has several."""
     if not curves:
         return []
     rows = [(curve, point) for curve in curves for point in curve.points]
@@ -30,26 +30,31 @@ def scaling_columns(view: RunView, level: Level, curves: Sequence[Curve]) -> lis
     return [
         Column("server", names, right=False),
         Column("workers", tuple(f"{point.workers:,}" for _, point in rows)),
-        Column("req/s", tuple(rate(view, one, level.connections) for one in standings)),
+        Column("req/s", tuple(rate(view, standing, level.connections) for standing in standings)),
         Column(f"times {base}{held}", tuple(_gain(point) for _, point in rows), right=False),
         Column(
             "CPU\nµs/req",
-            tuple(format.microseconds(one.cell.server_cpu_us_per_request) for one in standings),
+            tuple(
+                format.microseconds(standing.cell.server_cpu_us_per_request)
+                for standing in standings
+            ),
         ),
         Column(
             "trials\nvalid",
-            tuple(f"{len(one.cell.valid)}/{len(one.cell.trials)}" for one in standings),
+            tuple(
+                f"{len(standing.cell.valid)}/{len(standing.cell.trials)}" for standing in standings
+            ),
         ),
     ]
 
 
 def sentences(curves: Sequence[Curve]) -> list[str]:
-    """What each curve says, and first where it is none; the same of several is said once."""
-    told: defaultdict[str, list[str]] = defaultdict(list)
+    """What each curve shows. Curves with the same sentence share it."""
+    names_by_text: defaultdict[str, list[str]] = defaultdict(list)
     for curve in curves:
-        for text in (*_few_cpus(curve), *_law(curve)):
-            told[text].append(curve.name)
-    return [f"{format.listing(names)}: {text}" for text, names in told.items()]
+        for text in (*_cpu_sentences(curve), *_law_sentences(curve)):
+            names_by_text[text].append(curve.name)
+    return [f"{format.listing(names)}: {text}" for text, names in names_by_text.items()]
 
 
 def _gain(point: Point) -> str:
@@ -63,35 +68,35 @@ def _gain(point: Point) -> str:
     return f"{gain.ratio:.2f} [{gain.low:.2f}–{gain.high:.2f}]"
 
 
-def _few_cpus(curve: Curve) -> Iterator[str]:
+def _cpu_sentences(curve: Curve) -> Iterator[str]:
     most = curve.points[-1].workers
     if curve.cpus >= most:
         return
     given = format.count(curve.cpus, "CPU")
     if len(curve.within) < 2:
-        yield f"{given} for {most:,} workers: this is no scaling curve"
+        yield f"only {given} for {most:,} workers, so this is not a scaling curve"
     else:
-        yield f"{given}: the rows of more workers than that are no part of a scaling curve"
+        yield f"only {given}: rows with more workers are not part of the scaling curve"
 
 
-def _law(curve: Curve) -> Iterator[str]:
-    """The Universal Scalability Law over the points that have their CPUs."""
+def _law_sentences(curve: Curve) -> Iterator[str]:
+    """The Universal Scalability Law over the points with a CPU for each worker."""
     fit, within = curve.fit, curve.within
     if fit is None:
         if len(within) > 1:
             yield (
-                f"no scalability law fitted: it takes {FEWEST_LEVELS} numbers of workers, "
-                "each with a CPU a worker and a valid trial"
+                f"no scalability law fitted: that needs {FEWEST_LEVELS} worker counts, each with a "
+                "CPU for each worker and a valid trial"
             )
         return
     yield (
-        f"scalability law (USL) over {fit.levels} numbers of workers: contention "
+        f"scalability law (USL) over {fit.levels} worker counts: contention "
         f"{_share(fit.contention)}, coherency {_share(fit.coherency)}{_confidence(fit)}"
     )
-    yield _limit(fit, within[-1].workers)
+    yield _limit_sentence(fit, within[-1].workers)
     if fit.provisional:
         yield (
-            f"provisional: {fit.levels} numbers of workers for 3 parameters; "
+            f"provisional: {fit.levels} worker counts for 3 parameters; "
             f"{RECOMMENDED_LEVELS} are recommended"
         )
 
@@ -108,15 +113,15 @@ def _confidence(fit: ScalingFit) -> str:
     return f", each at {format.percent(fit.confidence, 0)}, resampled by block"
 
 
-def _limit(fit: ScalingFit, most: int) -> str:
-    """Where it peaks, and what costs more at the most workers measured."""
+def _limit_sentence(fit: ScalingFit, most: int) -> str:
+    """Where the rate peaks, and what limits it at the largest worker count."""
     contention, coherency = fit.contention.value, fit.coherency.value
     if max(contention, coherency * most) < 1e-6:
-        return f"each of {most} workers brought as much as the first: no limit was seen"
+        return f"each of {most} workers added as much as the first: no limit was detected"
     limit = (
-        "contention limits it (work that one worker at a time can do)"
+        "contention limits it (work that only one worker at a time can do)"
         if contention >= coherency * most
-        else "coherency limits it (workers wait for what others change)"
+        else "coherency limits it (workers wait for each other's changes)"
     )
     if fit.has_peak:
         text = f"peak at N* = {_peak(fit)} workers; at {most} {limit}"
@@ -124,7 +129,7 @@ def _limit(fit: ScalingFit, most: int) -> str:
     text = f"no peak within the measured range (up to {most} workers); at {most} {limit}"
     if math.isinf(fit.speedup_limit):
         return text
-    return f"{text}, to {fit.speedup_limit:,.1f} times one worker at the very most"
+    return f"{text} to at most {fit.speedup_limit:,.1f} times one worker"
 
 
 def _peak(fit: ScalingFit) -> str:

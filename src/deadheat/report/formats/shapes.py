@@ -1,8 +1,8 @@
-"""A run's rates in the shape of the page whose rows its contenders stand for.
+"""A run's rates in the layout of the published page whose rows its contenders repeat.
 
-woo-2016 tells one core from several, kzmake-2018 has a table of languages and frameworks,
-landshark-2009 a row for each server with its rate and its mean time. A run that stands for none
-of them is told by language, if it has several. The ranking is another table, and stays.
+woo-2016 separates one core from several, kzmake-2018 has a table of languages and frameworks,
+landshark-2009 a row for each server with its rate and its mean time. Any other run with several
+languages is shown by language. This table is in addition to the ranking.
 """
 
 from collections import Counter
@@ -16,36 +16,36 @@ from deadheat.report.formats.tables import rank, rate
 from deadheat.report.model.column import Column
 from deadheat.report.model.view import RunView
 
-ORDERED_AT = 100  # connections: where each of the pages has its order
+ORDERED_AT = 100  # connections; all these pages order their rows at this level
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Tables by their headings; a single one has an empty heading."""
+    """Tables by heading; a single table has an empty heading."""
 
     title: str
     tables: Mapping[str, Sequence[Column]]
 
 
 def shape(view: RunView, analysis: Analysis) -> Shape | None:
-    """None where nothing was compared, or where no page and no language tells rows apart."""
+    """None if nothing was compared, or if neither a page nor the language groups the rows."""
     if not view.races or not analysis.levels or not view.contenders:
         return None
     page = stood_for(view)
-    if page is None and len({one.language for one in view.contenders}) < 2:
+    if page is None and len({contender.language for contender in view.contenders}) < 2:
         return None
     tables = _SHAPES.get(page or "", _languages)
-    title = f"In the shape of {page}" if page else "By language"
+    title = f"In the layout of {page}" if page else "By language"
     return Shape(title, tables(view, _ordered(analysis)))
 
 
 def stood_for(view: RunView) -> str | None:
-    """The comparison of which most contenders carry a row's name."""
+    """The comparison from which most contenders have a row's name."""
     rows = Counter(
         row.comparison
-        for one in view.contenders
-        for row in one.published
-        if row.row == one.label and row.setting == one.setting
+        for contender in view.contenders
+        for row in contender.published
+        if row.row == contender.label and row.setting == contender.setting
     )
     return rows.most_common(1)[0][0] if rows else None
 
@@ -64,7 +64,7 @@ def _cores(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
 
 def _languages(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
     groups = by_language(level.standings)
-    rows = [one for group in groups.values() for one in group]
+    rows = [standing for group in groups.values() for standing in group]
     languages = tuple(format.plain(language) for language, group in groups.items() for _ in group)
     head = [Column("language", languages, right=False)]
     return {"": [*head, *_names("framework", rows, level, framework), *_rates(view, rows)]}
@@ -73,7 +73,9 @@ def _languages(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
 def _times(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
     rows = level.standings
     times = [
-        Column(f"mean ms\nat {connections:,}", tuple(_mean(one, connections) for one in rows))
+        Column(
+            f"mean ms\nat {connections:,}", tuple(_mean(standing, connections) for standing in rows)
+        )
         for connections in view.levels
     ]
     columns = zip(_rates(view, rows), times, strict=True)
@@ -92,10 +94,10 @@ def _names(
     header: str,
     rows: Sequence[Standing],
     level: Level,
-    name: Callable[[Standing], str] = lambda one: one.name,
+    name: Callable[[Standing], str] = lambda standing: standing.name,
 ) -> list[Column]:
-    """The rows' names, and their ranks where the level has any."""
-    names = [Column(header, tuple(format.plain(name(one)) for one in rows), right=False)]
+    """The rows' names, and their ranks if the level has any."""
+    names = [Column(header, tuple(format.plain(name(standing)) for standing in rows), right=False)]
     if level.ranked:
         names.append(Column("rank", tuple(map(rank, rows)), right=False))
     return names
@@ -103,11 +105,14 @@ def _names(
 
 def _rates(view: RunView, rows: Sequence[Standing]) -> list[Column]:
     return [
-        Column(f"req/s\nat {connections:,}", tuple(rate(view, one, connections) for one in rows))
+        Column(
+            f"req/s\nat {connections:,}",
+            tuple(rate(view, standing, connections) for standing in rows),
+        )
         for connections in view.levels
     ]
 
 
-def _mean(one: Standing, connections: int) -> str:
-    cell = one.contender.cells.get(connections)
+def _mean(standing: Standing, connections: int) -> str:
+    cell = standing.contender.cells.get(connections)
     return format.milliseconds(cell.service.mean_us if cell else None)

@@ -1,4 +1,4 @@
-"""The tables that the terminal and Markdown share: columns of words."""
+"""The tables that the terminal and Markdown share, as columns of text."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ def ranking_columns(
 ) -> list[Column]:
     """A row for each standing of a level; the most important columns first.
 
-    A rate in brackets is of trials none of which was valid.
+    A rate in brackets comes from invalid trials only.
     """
 
     def column(
@@ -47,15 +47,17 @@ def ranking_columns(
 
 
 def offered_columns(view: RunView) -> list[Column]:
-    """A row for each rate that was offered to a contender; none where latency was not asked."""
-    rows = [(one, cell) for one in view.contenders for cell in one.offered]
+    """A row for each offered rate of each contender; no columns if there was none."""
+    rows = [(contender, cell) for contender in view.contenders for cell in contender.offered]
 
     def column(header: str, cell: Callable[[OfferedCell], str]) -> Column:
         return Column(header, tuple(cell(row) for _, row in rows))
 
     if not rows:
         return []
-    names = tuple(format.plain(one.label or one.name, NAME_MAX) for one, _ in rows)
+    names = tuple(
+        format.plain(contender.label or contender.name, NAME_MAX) for contender, _ in rows
+    )
     return [
         Column("server", names, right=False),
         column("connections", lambda row: f"{row.connections:,}"),
@@ -69,7 +71,7 @@ def offered_columns(view: RunView) -> list[Column]:
 
 
 def rank(standing: Standing) -> str:
-    """`3`, `2–4`, or a dash for what is not ranked."""
+    """`3`, `2–4`, or a dash if it is not ranked."""
     if standing.row is None or not standing.ranked:
         return format.NONE
     return standing.row.rank.replace("-", "–")
@@ -84,7 +86,7 @@ def of_leader(standing: Standing) -> str:
         return "100"
     percent = f"{100 * ratio.ratio:.1f}"
     if ratio.high > format.UNKNOWN_FACTOR * ratio.low:
-        return percent  # an interval as wide as that says nothing
+        return percent  # the interval is too wide to be useful
     return f"{percent} [{100 * ratio.low:.1f}–{100 * ratio.high:.1f}]"
 
 
@@ -94,43 +96,43 @@ def errors(standing: Standing) -> int:
 
 
 def rate(view: RunView, standing: Standing, connections: int) -> str:
-    """The rate at a level; in brackets where no trial behind it is valid."""
+    """The rate at a level; in brackets if it comes from invalid trials only."""
     cell = standing.contender.cells.get(connections)
-    found = cell.rate_per_s(view.aggregate) if cell else None
-    if cell is None or found is None:
+    per_s = cell.rate_per_s(view.aggregate) if cell else None
+    if cell is None or per_s is None:
         return format.NONE
-    return f"({format.rate(found)})" if cell.doubtful else format.rate(found)
+    return f"({format.rate(per_s)})" if cell.doubtful else format.rate(per_s)
 
 
 def spread(standing: Standing) -> str:
     """`-2.1 +3.4`: the slowest and the fastest repetition, in percent from the median."""
-    found, middle = standing.cell.spread_per_s, standing.cell.rate_per_s("median")
-    if found is None or middle is None:
+    ends, middle = standing.cell.spread_per_s, standing.cell.rate_per_s("median")
+    if ends is None or middle is None:
         return format.NONE
-    return " ".join(f"{100 * (end / middle - 1):+.1f}" for end in found)
+    return " ".join(f"{100 * (end / middle - 1):+.1f}" for end in ends)
 
 
 def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
-    """How to read the table, where that does not go without saying."""
+    """Notes on how to read the table."""
     cells = [standing.cell for standing in analysis.main.standings]
     if analysis.blocks == 0:
         return ()
-    told = [_rates_are(view, analysis)]
+    texts = [_aggregate_note(view, analysis)]
     if any(cell.spread_per_s for cell in cells):
-        told.append("spread: slowest and fastest trial around the median")
+        texts.append("spread: slowest and fastest trial around the median")
     if len(analysis.levels) > 1:
         at = format.count(analysis.main.connections, "connection")
-        told.append(f"order, spread, latency and CPU are at {at}")
+        texts.append(f"order, spread, latency and CPU are at {at}")
     if any(cell.doubtful and cell.rates_per_s for cell in cells):
-        told.append("a rate in brackets is of trials none of which is valid")
+        texts.append("a rate in brackets comes from invalid trials only")
     if any(not cell.service.merged for cell in cells):
         generator = view.protocol.get("generator", "the load generator")
-        told.append(f"p50 and p99 are medians over trials of what {generator} printed")
+        texts.append(f"p50 and p99 are medians over trials of what {generator} printed")
     else:
-        told.append("p50 and p99: service time under full load")
+        texts.append("p50 and p99: service time under full load")
         if any(cell.service.requests and cell.service["p99"] is None for cell in cells):
-            told.append("a p99 needs 10,000 requests")
-    return tuple(told)
+            texts.append("a p99 needs 10,000 requests")
+    return tuple(texts)
 
 
 def _rates(view: RunView, analysis: Analysis, level: Level, connections: int) -> Column:
@@ -148,8 +150,8 @@ def _ratio_header(level: Level) -> str:
     return f"% of leader\n[{format.percent(level.ranking.level.confidence, 0)}]"
 
 
-def _rates_are(view: RunView, analysis: Analysis) -> str:
+def _aggregate_note(view: RunView, analysis: Analysis) -> str:
     if view.aggregate == "best":
-        return f"rates are the best of {analysis.blocks}, which flatters whatever scatters most"
+        return f"rates are the best of {analysis.blocks}, which favors servers with unsteady rates"
     noun = "repetition" if view.protocol.get("residency") == "alone" else "block"
     return f"rates are {view.aggregate}s over {format.count(analysis.blocks, noun)}"

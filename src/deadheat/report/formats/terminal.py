@@ -1,4 +1,4 @@
-"""The report on a terminal: tables as wide as it is, and what follows from them."""
+"""The report on a terminal: tables that fit its width, conclusions and cautions."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,11 +25,11 @@ GAP = 2
 SERVER = 2  # the column that heads every table
 ADVICE_INDENT = 4
 TOPIC_WIDTH = 12
-SPARE = ("version", "language", "trials")  # not worth a table of their own
+SPARE = ("version", "language", "trials")  # left out rather than put into another table
 
 
 def show(console: Console, view: RunView, analysis: Analysis) -> None:
-    """Print the report. Nothing in it is read as markup, whoever wrote it."""
+    """Print the report. No text in it is interpreted as markup."""
     console.print(Group(*_parts(view, analysis, console.width)), highlight=False, emoji=False)
 
 
@@ -43,22 +43,24 @@ def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderable
         for page in tables:
             yield Text()
             yield _table(page, analysis.main)
-        told = [*notes(view, analysis), *_not_shown(left_out)]
-        yield Text("; ".join(told), style="dim")
+        remarks = [*notes(view, analysis), *_not_shown(left_out)]
+        yield Text("; ".join(remarks), style="dim")
         yield from _scaling(view, analysis.main)
     if searched := capacity_columns(view):
         yield Text(f"\nThe highest rate that held {objective(view)}", style="bold")
         yield _table(searched, None)
     if offered := offered_columns(view):
-        yield Text("\nResponse time from the intended send time, at offered rates", style="bold")
+        yield Text(
+            "\nResponse time from the moment each request was due, at offered rates", style="bold"
+        )
         yield _table(offered, None)
     if statements := conclusions(view, analysis):
         yield Text("\nConclusion", style="bold")
-        yield _topics([(one.topic, format.plain(one.text)) for one in statements])
-    found = cautions(view)
-    yield Text("\nDoubts", style="bold yellow" if found else "bold")
-    if found:
-        for caution in found:
+        yield _topics([(statement.topic, format.plain(statement.text)) for statement in statements])
+    all_cautions = cautions(view)
+    yield Text("\nCautions", style="bold yellow" if all_cautions else "bold")
+    if all_cautions:
+        for caution in all_cautions:
             yield Text(f"! {format.plain(caution.text)}")
             if caution.advice:
                 advice = Text(format.plain(caution.advice), style="cyan")
@@ -68,38 +70,39 @@ def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderable
 
 
 def _scaling(view: RunView, level: Level) -> Iterator[RenderableType]:
-    found = curves(view, level)
-    if columns := scaling_columns(view, level, found):
+    found_curves = curves(view, level)
+    if columns := scaling_columns(view, level, found_curves):
         yield Text(f"\n{title(level)}", style="bold")
         yield _table(columns, None)
-        yield from (Text(format.plain(line)) for line in sentences(found))
+        yield from (Text(format.plain(line)) for line in sentences(found_curves))
 
 
 def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], list[Column]]:
-    """Columns as one table or, where that is too wide, as several; and those left out.
+    """The columns as one table, or as several if it is too wide; and the columns left out.
 
-    Groups of columns go where they fit, the last table first; the server heads every table.
+    Each group of columns goes into the last table with room for it. Every table starts with the
+    server.
     """
     server = columns[SERVER]
-    made: list[list[Column]] = []
+    tables: list[list[Column]] = []
     left_out: list[Column] = []
     for group in dict.fromkeys(column.group for column in columns):
         members = [column for column in columns if column.group == group]
-        fit = [page for page in made if _width([*page, *members]) <= width]
+        fit = [page for page in tables if _width([*page, *members]) <= width]
         if fit:
             fit[-1].extend(members)
-        elif not made:
-            made.append(members)
+        elif not tables:
+            tables.append(members)
         elif group not in SPARE:
-            made.append([server, *members])
+            tables.append([server, *members])
         else:
             left_out += members
-    return [sorted(page, key=columns.index) for page in made], left_out
+    return [sorted(page, key=columns.index) for page in tables], left_out
 
 
 def _not_shown(columns: Sequence[Column]) -> list[str]:
     names = format.listing([" ".join(column.header.split()[:1]) for column in columns])
-    return [f"{names}: in a wider terminal, or --format md"] if columns else []
+    return [f"{names}: shown in a wider terminal or with --format md"] if columns else []
 
 
 def _width(columns: Sequence[Column]) -> int:
@@ -108,7 +111,7 @@ def _width(columns: Sequence[Column]) -> int:
 
 
 def _braces(level: Level) -> Column:
-    """A brace down the rows of each dead heat."""
+    """A brace along the rows of each dead heat."""
     groups = [
         standing.row.group if standing.row and standing.ranked else None
         for standing in level.standings
@@ -149,7 +152,7 @@ def _table(columns: Sequence[Column], level: Level | None) -> Table:
 
 
 def _topics(rows: Sequence[tuple[str, str]]) -> Table:
-    """A hanging indent: the topic, then as many lines as its text takes."""
+    """Topics with their texts, as a hanging indent."""
     table = Table.grid(padding=(0, GAP, 0, 0))
     table.add_column(width=TOPIC_WIDTH, style="bold", no_wrap=True)
     table.add_column()

@@ -9,7 +9,7 @@ NAME_MAX = 30  # characters of a name in a table
 class Column:
     """One column. A header's second line, after a newline, is its unit or its level.
 
-    Columns of one `group` stay together where a table has to be broken.
+    Columns of one `group` stay together if a table is split.
     """
 
     header: str

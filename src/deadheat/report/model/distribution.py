@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +17,10 @@ QUANTILES = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Quantiles in microseconds by name (`p50`, `p99`, `p99_9`); what is not there is not known.
+    """Quantiles in microseconds by name (`p50`, `p99`, `p99_9`); a missing one is unknown.
 
-    `merged` tells quantiles of all requests together from medians of what a foreign load
-    generator said of each trial.
+    `merged`: the quantiles are of all requests together. Otherwise each is the median over trials
+    of what another load generator printed.
     """
 
     requests: int = 0
@@ -28,7 +28,7 @@ class Distribution:
     mean_us: float | None = None
     max_us: float | None = None
     merged: bool = True
-    curve: tuple[tuple[float, float], ...] = ()  # (q, microseconds), while requests support q
+    curve: tuple[tuple[float, float], ...] = ()  # (q, microseconds), to the last supported q
 
     def __getitem__(self, name: str) -> float | None:
         return self.quantiles_us.get(name)
@@ -37,8 +37,8 @@ class Distribution:
 def of_histograms(encoded: Iterable[str]) -> Distribution:
     """One distribution of all trials' HdrHistograms (V2, base64), which count microseconds.
 
-    A quantile q is left out below 100 / (1 - q) requests. Raises `StoreError` for text that is
-    no histogram.
+    A quantile q is left out below 100 / (1 - q) requests. Raises `StoreError` for text that is not
+    a histogram.
     """
     try:
         latency = merge(encoded)
@@ -57,7 +57,7 @@ def of_histograms(encoded: Iterable[str]) -> Distribution:
 
 
 def _curve(latency: Latency) -> tuple[tuple[float, float], ...]:
-    """Quantiles, equally spaced in the logarithm of the share above them, to the last supported."""
+    """Quantiles equally spaced in log10(1 - q), up to the last that the requests support."""
     histogram = latency.histogram
     filled = np.flatnonzero(latency.counts)
     below = np.cumsum(latency.counts[filled])
@@ -70,14 +70,13 @@ def _curve(latency: Latency) -> tuple[tuple[float, float], ...]:
     return tuple(zip((1 - shares).round(7).tolist(), highest, strict=True))
 
 
-def of_summaries(summaries: Iterable[Mapping[str, Any]], requests: int) -> Distribution:
-    """Medians over trials of what their generator printed, where it keeps no histogram."""
-    known = list(summaries)
+def of_summaries(summaries: Sequence[Mapping[str, Any]], requests: int) -> Distribution:
+    """Medians over trials of what a generator without histograms printed."""
     figures = {}
     for name in (*QUANTILES, "mean", "max"):
-        told = [each[name] for each in known if each.get(name) is not None]
-        if told:
-            figures[name] = float(statistics.median(told))
+        values = [printed[name] for printed in summaries if printed.get(name) is not None]
+        if values:
+            figures[name] = float(statistics.median(values))
     return Distribution(
         requests=requests,
         quantiles_us={name: figures[name] for name in QUANTILES if name in figures},

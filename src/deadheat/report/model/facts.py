@@ -1,93 +1,72 @@
-"""What hangs on the trials of one run: gates, errors, histograms, series."""
+"""`Facts`: the gates, errors, histograms and series of one run's trials, as views."""
 
-import json
-import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
 from deadheat.report.model.distribution import Distribution, of_histograms, of_summaries
 from deadheat.report.model.series import Series, series
 from deadheat.report.model.view import TrialView
-from deadheat.store import Gate, Store
+from deadheat.store import StoredRun
+from deadheat.store.rows import StoredTrial
 
-Row = Mapping[str, Any]
-
-OF_TRIALS = """
-    SELECT {columns} FROM {table} WHERE trial_id IN (SELECT id FROM trial WHERE run_id = ?)
-"""
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
 
 
 class Facts:
-    """Reads each table once; rows are found by their trial's id."""
+    """Reads each table once. `whole` adds the time to first byte and the series."""
 
-    def __init__(self, store: Store, run_id: str, whole: bool) -> None:
-        self.store = store
-        self.whole = whole
+    def __init__(self, run: StoredRun, whole: bool) -> None:
+        self._run = run
+        names = ("service_us", "response_us", *(["first_byte_us"] if whole else []))
+        self._histograms = run.histograms(*names)
+        self._slices = {trial_id: tuple(rows["slices"]) for trial_id, rows in run.series("slices")}
+        self._series: dict[int, Series] = {}
+        if whole:
+            for trial_id, rows in run.series("load", "machine"):
+                self._series[trial_id] = series(rows.get("load", ()), rows.get("machine", ()))
 
-        def of_trials(table: str, columns: str, condition: str = "") -> dict[Any, list[Row]]:
-            query = OF_TRIALS.format(table=table, columns=f"trial_id, {columns}") + condition
-            return grouped(store.rows(query, run_id), "trial_id")
-
-        self._gates = of_trials(
-            "gate", "code, reading, threshold, unit, advice", " AND NOT passed ORDER BY code"
-        )
-        self._errors = of_trials("error", "class, requests", " ORDER BY class")
-        names = "'service_us', 'response_us'" + (", 'first_byte_us'" if whole else "")
-        self._histograms = of_trials("histogram", "name, hdr_v2_base64", f" AND name IN ({names})")
-        self._series = of_trials("series", "name, rows") if whole else {}
-
-    def trial(self, row: Row) -> TrialView:
+    def trial(self, trial: StoredTrial) -> TrialView:
         return TrialView(
-            invocation=row["invocation"],
-            block=row["block"],
-            heat=row["heat"],
-            state=row["state"],
-            reason=row["reason"],
-            rate_per_s=row["rate_per_s"],
-            requests_ok=row["requests_ok"] or 0,
-            server_cpu_us_per_request=row["server_cpu_us_per_request"],
-            memory_peak_bytes=row["memory_peak_bytes"],
-            errors={error["class"]: error["requests"] for error in self._errors[row["id"]]},
-            gates_failed=tuple(
-                Gate(
-                    code=gate["code"],
-                    passed=False,
-                    reading=gate["reading"],
-                    threshold=gate["threshold"],
-                    unit=gate["unit"],
-                    advice=gate["advice"],
-                )
-                for gate in self._gates[row["id"]]
-            ),
-            at_s=row["at_s"],
-            command=tuple(json.loads(row["command"])),
-            series=self._series_of(row),
+            invocation=trial.invocation,
+            block=trial.block,
+            heat=trial.heat,
+            state=trial.state,
+            reason=trial.reason,
+            rate_per_s=trial.rate_per_s,
+            requests_ok=trial.requests_ok or 0,
+            server_cpu_us_per_request=trial.server_cpu_us_per_request,
+            memory_peak_bytes=trial.memory_peak_bytes,
+            errors=self._run.errors.get(trial.id, {}),
+            gates_failed=self._run.gates_failed.get(trial.id, ()),
+            at_s=trial.at_s,
+            command=trial.command,
+            series=self._series.get(trial.id),
+            instance_id=trial.instance_id,
+            elapsed_s=trial.elapsed_s,
+            client_busy_share=self._client_busy_share(trial),
+            slices=self._slices.get(trial.id, ()),
         )
 
-    def _series_of(self, row: Row) -> Series | None:
-        stored = {one["name"]: one["rows"] for one in self._series.get(row["id"], ())}
-        if not stored:
-            return None
-        rows = {name: json.loads(zlib.decompress(packed)) for name, packed in stored.items()}
-        return series(rows.get("load", ()), rows.get("machine", ()))
+    def _client_busy_share(self, trial: StoredTrial) -> float | None:
+        """Of a trial of slices, which is judged together with the contender's others."""
+        return trial.result.get("busiest_thread_share") if trial.id in self._slices else None
 
-    def distribution(self, rows: Sequence[Row], name: str) -> Distribution:
-        """The merged histogram of that name; without one, what the generator printed."""
-        texts = [
-            histogram["hdr_v2_base64"]
-            for row in rows
-            for histogram in self._histograms[row["id"]]
-            if histogram["name"] == name
-        ]
+    def distribution(self, trials: Sequence[StoredTrial], name: str) -> Distribution:
+        """The merged histogram of that name; if there is none, what the generator printed."""
+        keys = [(trial.id, name) for trial in trials]
+        texts = [self._histograms[key] for key in keys if key in self._histograms]
         if texts or name != "service_us":
             return of_histograms(texts)
-        summaries = [json.loads(row["service_us"]) for row in rows if row["service_us"]]
-        return of_summaries(summaries, sum(row["requests_ok"] or 0 for row in rows))
+        printed = [trial.result.get("service_us") for trial in trials]
+        requests = sum(trial.requests_ok or 0 for trial in trials)
+        return of_summaries([summary for summary in printed if summary], requests)
 
 
-def grouped(rows: Iterable[Row], key: str) -> defaultdict[Any, list[Row]]:
-    groups: defaultdict[Any, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[row[key]].append(row)
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> defaultdict[Key, list[Item]]:
+    """The items of each key, in their order."""
+    groups: defaultdict[Key, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
     return groups

@@ -1,175 +1,140 @@
-"""Reads a run out of the store."""
+"""`load_view`: a stored run as a report shows it."""
 
-import datetime
-import json
-from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from deadheat.campaign.half_load import HALF_LOAD
 from deadheat.host.machine import host_key
-from deadheat.report.model.evidence import build_of, raw_output
-from deadheat.report.model.facts import OF_TRIALS, Facts, Row, grouped
+from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
+from deadheat.report.model.facts import Facts, grouped
 from deadheat.report.model.published import published_rows
-from deadheat.report.model.runs import state_of
-from deadheat.report.model.view import (
-    CalibrationView,
-    Cell,
-    ContenderView,
-    HostView,
-    OfferedCell,
-    RunView,
-    StartView,
-    TrialView,
-)
-from deadheat.store import Store, StoreError
-
-TRIALS = """
-    SELECT id, contender_id, kind, invocation, block, heat, connections, offered_rate_per_s, at_s,
-           command, state, reason, rate_per_s, requests_ok, elapsed_s, server_cpu_us_per_request,
-           memory_peak_bytes, json_extract(result, '$.service_us') AS service_us
-    FROM trial WHERE run_id = ? ORDER BY id
-"""
-GATES = OF_TRIALS.format(columns="DISTINCT code", table="gate") + " ORDER BY code"
-STARTS = """
-    SELECT instance.* FROM instance JOIN contender ON contender.id = instance.contender_id
-    WHERE contender.run_id = ? ORDER BY instance.id
-"""
+from deadheat.report.model.slice_fit import with_model
+from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
+from deadheat.store import Store, StoredRun, read_run
+from deadheat.store.rows import StoredCalibration, StoredContender, StoredTrial
 
 
 def load_view(store: Store, run_id: str, *, whole: bool = False) -> RunView:
-    """The run of that id, in whatever state it is. Raises `StoreError` where there is none.
+    """The run of that id, in any state. Raises `StoreError` if there is none.
 
-    `whole`: with what the page and JSON alone show, and what takes the longest to read: series,
-    time to first byte, builds and the tool's own output.
+    `whole` adds what only the page and JSON show, and what takes the longest to read: series,
+    time to first byte, builds, and the output of the load generator.
     """
-    found = store.rows("SELECT * FROM run WHERE id = ?", run_id)
-    if not found:
-        raise StoreError(f"the store {store.path} has no run {run_id}")
-    run = found[0]
-    protocol = json.loads(run["protocol"])
-    hosts = _hosts(store, run_id)
-    trials = store.rows(TRIALS, run_id)
-    contenders = _contenders(store, run_id, trials, whole)
+    return with_model(view_of(read_run(store, run_id), whole))
+
+
+def view_of(run: StoredRun, whole: bool) -> RunView:
+    """The view of a stored run; see `load_view`."""
+    contenders = _contenders(run, whole)
     return RunView(
-        run_id=run_id,
-        started_at=datetime.datetime.fromisoformat(run["started_at"]),
-        ended_at=datetime.datetime.fromisoformat(run["ended_at"]) if run["ended_at"] else None,
-        state=state_of(run),
-        last_trial_at_s=max((row["at_s"] for row in trials), default=None),
-        protocol=protocol,
-        command=tuple(json.loads(run["command"])),
-        seed=run["seed"],
-        deadheat_version=run["deadheat_version"],
-        generator_version=run["generator_version"],
-        conclusion=_json(run["conclusion"]) or {},
-        hosts=hosts,
-        levels=_levels(protocol, trials),
-        contenders=tuple(one for one in contenders if one.role != "control"),
-        controls=tuple(one for one in contenders if one.role == "control"),
-        gates=tuple(row["code"] for row in store.rows(GATES, run_id)),
-        calibration=_calibration(store, hosts),
+        run_id=run.id,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+        state=run.state,
+        last_trial_at_s=max((trial.at_s for trial in run.trials), default=None),
+        protocol=run.protocol,
+        command=run.command,
+        seed=run.seed,
+        deadheat_version=run.deadheat_version,
+        generator_version=run.generator_version,
+        conclusion=run.conclusion,
+        hosts=run.hosts,
+        levels=_levels(run),
+        contenders=tuple(each for each in contenders if each.role != "control"),
+        controls=tuple(each for each in contenders if each.role == "control"),
+        gates=run.gate_codes,
+        calibration=_calibration(run),
     )
 
 
-def _levels(protocol: Row, trials: Sequence[Row]) -> tuple[int, ...]:
+def _levels(run: StoredRun) -> tuple[int, ...]:
     """The protocol's levels in its order, then any other that was measured."""
-    measured = [row["connections"] for row in trials if row["kind"] == "measure"]
-    return tuple(dict.fromkeys([*protocol.get("connections", ()), *sorted(measured)]))
+    measured = {trial.connections for trial in run.trials if trial.kind == "measure"}
+    return tuple(dict.fromkeys([*run.protocol.get("connections", ()), *sorted(measured)]))
 
 
-def _hosts(store: Store, run_id: str) -> tuple[HostView, ...]:
-    rows = store.rows("SELECT * FROM host WHERE run_id = ? ORDER BY role DESC", run_id)
-    return tuple(
-        HostView(row["role"], tuple(json.loads(row["cpus"])), json.loads(row["fingerprint"]))
-        for row in rows
-    )
+def _contenders(run: StoredRun, whole: bool) -> list[ContenderView]:
+    trials = grouped(run.trials, lambda trial: trial.contender_id)
+    outputs = _outputs(run, trials) if whole else {}
+    builds = {key: build_of(build) for key, build in run.builds.items()} if whole else {}
+    instances = grouped(run.instances, lambda instance: instance.contender_id)
+    facts = Facts(run, whole)
+    return [
+        ContenderView(
+            name=row.name,
+            server=row.server,
+            setting=row.setting,
+            label=row.label,
+            role=row.role,
+            workers=row.workers,
+            threads=row.threads,
+            version=row.version,
+            language=row.manifest.get("language"),
+            framework=row.manifest.get("framework"),
+            kind=row.manifest.get("kind"),
+            fault=row.fault,
+            starts=tuple(instances[row.id]),
+            cells=_cells(trials[row.id], facts),
+            offered=_offered(trials[row.id], facts),
+            homepage=row.manifest.get("homepage"),
+            notes=_notes(row),
+            published=published_rows(row.manifest),
+            build=builds.get(row.build_id) if row.build_id is not None else None,
+            raw_output=outputs.get(row.id),
+            half_load_cpu_us_per_request=_half_load_cpu_us(trials[row.id]),
+        )
+        for row in run.contenders
+    ]
 
 
-def _contenders(
-    store: Store, run_id: str, trials: Sequence[Row], whole: bool
-) -> list[ContenderView]:
-    rows = store.rows("SELECT * FROM contender WHERE run_id = ? ORDER BY position, id", run_id)
-    starts = grouped(store.rows(STARTS, run_id), "contender_id")
-    trials_of = grouped(trials, "contender_id")
-    facts = Facts(store, run_id, whole)
-    return [_contender(row, starts[row["id"]], trials_of[row["id"]], facts) for row in rows]
-
-
-def _contender(
-    row: Row, starts: Sequence[Row], trials: Sequence[Row], facts: Facts
-) -> ContenderView:
-    manifest = json.loads(row["manifest"])
-    measured = [trial for trial in trials if trial["kind"] == "measure"]
-    return ContenderView(
-        name=row["name"],
-        server=row["server"],
-        setting=row["setting"],
-        label=row["label"],
-        role=row["role"],
-        workers=row["workers"],
-        threads=row["threads"],
-        version=row["version"],
-        language=manifest.get("language"),
-        framework=manifest.get("framework"),
-        kind=manifest.get("kind"),
-        fault=row["fault"],
-        starts=tuple(_start(start) for start in starts),
-        cells={
-            level: _cell(level, rows, facts)
-            for level, rows in grouped(measured, "connections").items()
-        },
-        offered=_offered([trial for trial in trials if trial["offered_rate_per_s"]], facts),
-        homepage=manifest.get("homepage"),
-        notes=_notes(manifest),
-        published=published_rows(manifest),
-        build=build_of(facts.store, row["build_id"]) if facts.whole else None,
-        raw_output=raw_output(facts.store, trials) if facts.whole else None,
-    )
-
-
-def _notes(manifest: Row) -> tuple[str, ...]:
-    """The manifest's own, and whether its recipe was only ever tried in another way."""
-    verified = manifest.get("verified")
+def _notes(contender: StoredContender) -> tuple[str, ...]:
+    """The manifest's notes, and what its recipe was verified against if not as it stands."""
+    verified = contender.manifest.get("verified")
     tried = [f"a recipe, verified against {verified}"] if verified else []
-    return (*manifest.get("notes", ()), *tried)
+    return (*contender.manifest.get("notes", ()), *tried)
 
 
-def _cell(connections: int, rows: Sequence[Row], facts: Facts) -> Cell:
-    trials = tuple(facts.trial(row) for row in rows)
-    counted = _counted(rows, trials)
-    return Cell(
-        connections=connections,
-        trials=trials,
-        service=facts.distribution(counted, "service_us"),
-        first_byte=facts.distribution(counted, "first_byte_us"),
+def _outputs(run: StoredRun, trials: Mapping[int, Sequence[StoredTrial]]) -> dict[int, RawOutput]:
+    """The output of one trial of each contender, by the contender's id."""
+    chosen = {key: trial for key, group in trials.items() if (trial := middle_trial(group))}
+    outputs = run.outputs([trial.id for trial in chosen.values()])
+    return {key: raw_output(trial, outputs[trial.id]) for key, trial in chosen.items()}
+
+
+def _cells(trials: Sequence[StoredTrial], facts: Facts) -> dict[int, Cell]:
+    """The closed-loop trials by level."""
+    measured = [trial for trial in trials if trial.kind == "measure"]
+    cells = {}
+    for connections, group in grouped(measured, lambda trial: trial.connections).items():
+        views = tuple(facts.trial(trial) for trial in group)
+        counted = _counted(group, views)
+        cells[connections] = Cell(
+            connections=connections,
+            trials=views,
+            service=facts.distribution(counted, "service_us"),
+            first_byte=facts.distribution(counted, "first_byte_us"),
+        )
+    return cells
+
+
+def _offered(trials: Sequence[StoredTrial], facts: Facts) -> tuple[OfferedCell, ...]:
+    """The open-loop trials by kind, level and offered rate."""
+    groups = grouped(
+        (t for t in trials if t.offered_rate_per_s and t.kind != HALF_LOAD),
+        lambda trial: (trial.kind, trial.connections, trial.offered_rate_per_s or 0.0),
     )
-
-
-def _counted(rows: Sequence[Row], trials: Sequence[TrialView]) -> list[Row]:
-    """The rows of the valid trials; if there are none, of the measured ones (as in `Cell`)."""
-    pairs = list(zip(rows, trials, strict=True))
-    valid = [row for row, trial in pairs if trial.valid]
-    return valid or [row for row, trial in pairs if trial.measured]
-
-
-def _offered(rows: Sequence[Row], facts: Facts) -> tuple[OfferedCell, ...]:
-    """The open-loop trials, by level and offered rate."""
-    groups: defaultdict[tuple[str, int, float], list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[row["kind"], row["connections"], row["offered_rate_per_s"]].append(row)
     cells = []
     for (kind, connections, offered_rate_per_s), group in sorted(groups.items()):
-        trials = tuple(facts.trial(row) for row in group)
-        counted = _counted(group, trials)
-        elapsed_s = sum(row["elapsed_s"] or 0 for row in counted)
-        requests = sum(row["requests_ok"] or 0 for row in counted)
+        views = tuple(facts.trial(trial) for trial in group)
+        counted = _counted(group, views)
+        elapsed_s = sum(trial.elapsed_s or 0 for trial in counted)
+        requests = sum(trial.requests_ok or 0 for trial in counted)
         cells.append(
             OfferedCell(
                 kind=kind,
                 connections=connections,
                 offered_rate_per_s=offered_rate_per_s,
                 achieved_rate_per_s=requests / elapsed_s if elapsed_s else None,
-                trials=trials,
+                trials=views,
                 response=facts.distribution(counted, "response_us"),
                 first_byte=facts.distribution(counted, "first_byte_us"),
             )
@@ -177,28 +142,20 @@ def _offered(rows: Sequence[Row], facts: Facts) -> tuple[OfferedCell, ...]:
     return tuple(cells)
 
 
-def _start(row: Row) -> StartView:
-    return StartView(
-        invocation=row["invocation"],
-        ready_s=row["ready_s"],
-        behavior=_json(row["behavior"]),
-        steady=_json(row["steady"]),
-        fault=row["fault"],
-        log_tail=row["log_tail"],
-        command=tuple(json.loads(row["command"])),
-        ended=_json(row["ended"]),
-    )
+def _half_load_cpu_us(trials: Sequence[StoredTrial]) -> float | None:
+    """CPU time per request in the contender's last trial at half its rate, if it had one."""
+    half = [t.server_cpu_us_per_request for t in trials if t.kind == HALF_LOAD]
+    return half[-1] if half else None
 
 
-def _calibration(store: Store, hosts: Sequence[HostView]) -> CalibrationView | None:
+def _counted(trials: Sequence[StoredTrial], views: Sequence[TrialView]) -> list[StoredTrial]:
+    """The valid trials; if there are none, the measured ones (as in `Cell`)."""
+    pairs = list(zip(trials, views, strict=True))
+    valid = [trial for trial, view in pairs if view.valid]
+    return valid or [trial for trial, view in pairs if view.measured]
+
+
+def _calibration(run: StoredRun) -> StoredCalibration | None:
     """The newest calibration of a machine like the run's server host."""
-    query = "SELECT at, result FROM calibration WHERE host_key = ? ORDER BY id DESC LIMIT 1"
-    for host in hosts:
-        if host.role == "server":
-            for row in store.rows(query, host_key(host.fingerprint)):
-                return CalibrationView(row["at"], json.loads(row["result"]))
-    return None
-
-
-def _json(text: str | None) -> Any:
-    return json.loads(text) if text else None
+    servers = [host for host in run.hosts if host.role == "server"]
+    return run.calibration(host_key(servers[0].fingerprint)) if servers else None

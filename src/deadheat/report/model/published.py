@@ -1,4 +1,4 @@
-"""Figures of the published comparisons, beside which a server's own are put."""
+"""Figures of the published comparisons, to show beside a server's own."""
 
 import functools
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from deadheat.protocol.figures import Figures, read_figures
+from deadheat.report.model.shape import SHAPE, Finite
 
 PACKAGE = Path(__file__).resolve().parents[2]
 PLACES = (PACKAGE.parents[2] / "published", PACKAGE / "shipped" / "published")
@@ -14,59 +15,67 @@ PLACES = (PACKAGE.parents[2] / "published", PACKAGE / "shipped" / "published")
 
 @dataclass(frozen=True, slots=True)
 class PublishedRate:
-    """A row's rate at one level, and its place among that level's rows, the first being 1."""
+    """A published rate at one level, and its place among that level's rows."""
+
+    __pydantic_config__ = SHAPE
 
     connections: int
-    rate_per_s: float
+    rate_per_s: Finite
     rank: int
+    """1 is the fastest."""
     rows: int
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedRow:
-    """A row that a server stands for; `differs` says in what it is not the same."""
+    """A row of a published comparison that the server stands for."""
+
+    __pydantic_config__ = SHAPE
 
     comparison: str
     row: str
     setting: str
+    """The server's setting that repeats the row most closely."""
     differs: tuple[str, ...]
+    """What differs from the published server."""
     rates: tuple[PublishedRate, ...]
 
 
 def published_rows(manifest: Mapping[str, Any]) -> tuple[PublishedRow, ...]:
-    """The rows of a stored manifest whose figures are at hand."""
+    """The rows of a stored manifest whose figures are available here."""
     rows = (
         PublishedRow(
-            comparison=told["protocol"],
-            row=told["row"],
-            setting=told.get("setting") or "default",
-            differs=tuple(told.get("differs", ())),
-            rates=_rates(told["protocol"], told["row"]),
+            comparison=claim["protocol"],
+            row=claim["row"],
+            setting=claim.get("setting") or "default",
+            differs=tuple(claim.get("differs", ())),
+            rates=_rates(claim["protocol"], claim["row"]),
         )
-        for told in manifest.get("published", ())
+        for claim in manifest.get("published", ())
     )
     return tuple(row for row in rows if row.rates)
 
 
+@functools.cache
 def _rates(comparison: str, row: str) -> tuple[PublishedRate, ...]:
     figures = _figures(comparison)
     if figures is None:
         return ()
-    found = []
+    published = []
     for connections in figures.levels:
         rates = {
-            one.row: one.rate_per_s
-            for one in figures.at(connections).values()
-            if one.rate_per_s is not None
+            figure.row: figure.rate_per_s
+            for figure in figures.at(connections).values()
+            if figure.rate_per_s is not None
         }
         if row in rates:
             rank = 1 + sum(rate > rates[row] for rate in rates.values())
-            found.append(PublishedRate(connections, rates[row], rank, len(rates)))
-    return tuple(found)
+            published.append(PublishedRate(connections, rates[row], rank, len(rates)))
+    return tuple(published)
 
 
 @functools.cache
 def _figures(comparison: str) -> Figures | None:
-    """None where the table is not at hand."""
+    """None if the table is not available here."""
     paths = [place / f"{comparison}.csv" for place in PLACES]
     return next((read_figures(path) for path in paths if path.is_file()), None)

@@ -1,76 +1,28 @@
-"""The stored runs: a line each, and finding one by what the user typed."""
+"""The stored runs: one line for each, and the run that the user means."""
 
-import datetime
 import difflib
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import NoReturn
 
 from deadheat.report import format
-from deadheat.store import Store, StoreError, Writer
+from deadheat.store import Store, StoreError
+from deadheat.store.listing import RunSummary, run_ids, run_summaries
 
 NEAREST = 3
 LISTED = {"lost": "process gone", "unended": "no end"}
 
-RUNS = """
-    SELECT id, started_at, ended_at, state, writer, protocol,
-           (SELECT count(*) FROM contender
-            WHERE run_id = run.id AND role = 'contender') AS contenders,
-           (SELECT count(*) FROM trial WHERE run_id = run.id) AS trials
-    FROM run ORDER BY started_at DESC, rowid DESC
-"""
 
-
-@dataclass(frozen=True, slots=True)
-class StoredRun:
-    """What tells one run from another in a list."""
-
-    run_id: str
-    started_at: datetime.datetime
-    ended_at: datetime.datetime | None
-    state: str
-    protocol: str
-    contenders: int
-    trials: int
-
-
-def list_runs(store: Store) -> list[StoredRun]:
-    """Every stored run, the newest first. Raises `StoreError` where there is none."""
-    rows = store.rows(RUNS)
-    if not rows:
-        raise StoreError(f"the store {store.path} holds no run yet", "measure one: deadheat run")
-    return [
-        StoredRun(
-            run_id=row["id"],
-            started_at=datetime.datetime.fromisoformat(row["started_at"]),
-            ended_at=datetime.datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
-            state=state_of(row),
-            protocol=str(json.loads(row["protocol"]).get("name", "?")),
-            contenders=row["contenders"],
-            trials=row["trials"],
-        )
-        for row in rows
-    ]
-
-
-def state_of(run: Mapping[str, Any]) -> str:
-    """A row's state. One that nobody ended is `running` only while its process is there.
-
-    Otherwise it is `lost`; or `unended`, where that process cannot be seen from here.
-    """
-    if run["state"] != "running":
-        return str(run["state"])
-    writer = Writer(**json.loads(run["writer"]))
-    return {"alive": "running", "gone": "lost", "unknown": "unended"}[writer.state()]
+def list_runs(store: Store) -> list[RunSummary]:
+    """Every stored run, the newest first. Raises `StoreError` if there is none."""
+    return run_summaries(store) or _refuse_empty(store)
 
 
 def find_run(store: Store, wanted: str | None) -> str:
-    """The id of the run whose id is, or alone begins with, `wanted`; the last run for None.
+    """The id of the run whose id is `wanted`, or alone begins with it; the newest run for None.
 
-    Raises `StoreError` naming the runs it could have been.
+    Raises `StoreError` that names the runs it could have been.
     """
-    ids = [run.run_id for run in list_runs(store)]
+    ids = run_ids(store) or _refuse_empty(store)
     if wanted is None:
         return ids[0]
     if wanted in ids:
@@ -80,18 +32,18 @@ def find_run(store: Store, wanted: str | None) -> str:
         return matches[0]
     if matches:
         raise StoreError(
-            f"RUN {wanted!r}: {len(matches)} runs begin so: {_some(matches)}",
-            "give more of its id",
+            f"RUN {wanted!r} is ambiguous: {len(matches)} run ids begin with it: {_some(matches)}",
+            "type more of the id",
         )
     near = difflib.get_close_matches(wanted, ids, n=NEAREST, cutoff=0.3) or ids[:NEAREST]
     raise StoreError(
         f"RUN {wanted!r}: no stored run has this id",
-        f"the nearest: {', '.join(near)}; all of them: deadheat report --list",
+        f"similar ids: {', '.join(near)}; to list all: deadheat report --list",
     )
 
 
-def lines(runs: Sequence[StoredRun]) -> str:
-    """The runs as text, a line each; nothing is cut off, however long."""
+def lines(runs: Sequence[RunSummary]) -> str:
+    """The runs as text, one line each. Nothing is cut off."""
     rows = [
         (
             run.run_id,
@@ -109,6 +61,10 @@ def lines(runs: Sequence[StoredRun]) -> str:
         + "\n"
         for row in rows
     )
+
+
+def _refuse_empty(store: Store) -> NoReturn:
+    raise StoreError(f"the store {store.path} has no run yet", "measure one: deadheat run")
 
 
 def _some(ids: Sequence[str]) -> str:

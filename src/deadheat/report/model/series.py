@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from deadheat.report.model.shape import SHAPE, Finite
+
 WINDOWS_MAX = 60
 
 Row = Mapping[str, Any]
@@ -13,17 +15,19 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Two clocks from the trial's beginning: the generator's windows, and the server's usage.
+    """Within one trial: the generator's windows, and the server's CPU and memory, as columns.
 
-    `rate_per_s[i]` is the mean over the window that ends at `rate_at_s[i]`; `cpu_cores[i]` the
-    mean CPU use since the sample before `usage_at_s[i]`, 1 being one CPU.
+    Times are from the trial's beginning. A rate is the mean of the window that ends there; CPU
+    use is the mean since the value before, and 1 is one CPU.
     """
 
-    rate_at_s: tuple[float, ...] = ()
-    rate_per_s: tuple[float, ...] = ()
-    usage_at_s: tuple[float, ...] = ()
-    cpu_cores: tuple[float, ...] = ()
-    memory_bytes: tuple[int, ...] = ()
+    __pydantic_config__ = SHAPE
+
+    rate_at_s: tuple[Finite, ...]
+    rate_per_s: tuple[Finite, ...]
+    usage_at_s: tuple[Finite, ...]
+    cpu_cores: tuple[Finite, ...]
+    memory_bytes: tuple[int, ...]
 
 
 def series(load: Sequence[Row], machine: Sequence[Row]) -> Series:
@@ -40,13 +44,16 @@ def series(load: Sequence[Row], machine: Sequence[Row]) -> Series:
 
 
 def _rates(rows: Sequence[Row]) -> list[tuple[float, float]]:
-    """Windows joined until there are at most `WINDOWS_MAX`; the fragment after the last full
-    window, in which requests in flight come home, belongs to none."""
+    """Windows joined until there are at most `WINDOWS_MAX`.
+
+    The fragment after the last full window is left out: the last requests in flight end in it.
+    """
     widths_s = [row["at_s"] - at_s for at_s, row in zip(_befores(rows), rows, strict=True)]
+    full_s = max(widths_s, default=0.0)
     whole = [
         (row["at_s"], row["ok"], width_s)
         for row, width_s in zip(rows, widths_s, strict=True)
-        if width_s > max(widths_s) / 2
+        if width_s > full_s / 2
     ]
     step = max(1, math.ceil(len(whole) / WINDOWS_MAX))
     joined = []
@@ -62,7 +69,7 @@ def _befores(rows: Sequence[Row]) -> list[float]:
 
 
 def _usage(rows: Sequence[Row]) -> list[tuple[float, float, int]]:
-    """Differences of the server tree's CPU clock between the samples that read it."""
+    """Differences of the server's CPU time between the samples that have it."""
     read = [(row["at_s"], next(iter(row["usage"].values()))) for row in rows if row["usage"]]
     step = max(1, math.ceil((len(read) - 1) / WINDOWS_MAX))
     read = [*read[:-1:step], *read[-1:]]

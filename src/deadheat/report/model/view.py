@@ -1,4 +1,4 @@
-"""`RunView`: one run as a reader of it sees it, whatever the report's format."""
+"""`RunView`: one run as reports show it, in every format."""
 
 import datetime
 import statistics
@@ -11,7 +11,9 @@ from deadheat.report.model.distribution import Distribution
 from deadheat.report.model.evidence import Build, RawOutput
 from deadheat.report.model.published import PublishedRow
 from deadheat.report.model.series import Series
+from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Gate
+from deadheat.store.rows import StoredCalibration, StoredHost, StoredInstance
 
 Aggregate = Literal["median", "mean", "best"]
 AGGREGATES: Mapping[Aggregate, Callable[[Sequence[float]], float]] = {
@@ -22,31 +24,8 @@ AGGREGATES: Mapping[Aggregate, Callable[[Sequence[float]], float]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class HostView:
-    """A machine in its role, with the CPUs it was given."""
-
-    role: str
-    cpus: tuple[int, ...]
-    fingerprint: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class StartView:
-    """One start of a contender: how it behaved, and whether its rate became steady."""
-
-    invocation: int
-    ready_s: float | None
-    behavior: Mapping[str, Any] | None
-    steady: Mapping[str, Any] | None
-    fault: str | None
-    log_tail: str | None
-    command: tuple[str, ...] = ()
-    ended: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class TrialView:
-    """One trial's figures and doubts."""
+    """One trial: its figures, and the gates that it failed."""
 
     invocation: int
     block: int
@@ -62,34 +41,42 @@ class TrialView:
     at_s: float = 0.0  # since the run's start
     command: tuple[str, ...] = ()
     series: Series | None = None
+    instance_id: int | None = None
+    elapsed_s: float | None = None  # measured
+    client_busy_share: float | None = None  # of the busiest client thread
+    slices: tuple[Mapping[str, Any], ...] = ()  # what a trial of slices is the sum of
 
     @property
     def server_cpus_used(self) -> float | None:
-        """How many CPUs the server kept busy; None where its CPU time is not known."""
+        """CPUs that the server kept busy; None if its CPU time is unknown."""
         if self.rate_per_s is None or self.server_cpu_us_per_request is None:
             return None
         return self.rate_per_s * self.server_cpu_us_per_request / 1e6
 
     @property
     def measured(self) -> bool:
-        """It ended with a rate, whatever its gates say."""
+        """Whether it ended with a rate. Its gates may have failed."""
         return self.state == "ok" and self.rate_per_s is not None and self.rate_per_s > 0
 
     @property
     def valid(self) -> bool:
-        """It may rank."""
+        """Whether it may rank: it was measured, and no gate failed."""
         return self.measured and not self.gates_failed
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A contender at one level. Its figures are of its valid trials; if it has none, of all
-    its measured ones, which is why `doubtful` has to be asked before they are believed."""
+    """A contender at one level.
+
+    Its figures are of its valid trials. If it has none, they are of all measured trials, and
+    `doubtful` is true.
+    """
 
     connections: int
     trials: tuple[TrialView, ...] = ()
     service: Distribution = field(default_factory=Distribution)
     first_byte: Distribution = field(default_factory=Distribution)
+    model_rate_per_s: float | None = None  # of a race in slices: its ratios are the printed ones
 
     @property
     def valid(self) -> tuple[TrialView, ...]:
@@ -109,13 +96,15 @@ class Cell:
         return tuple(trial.rate_per_s for trial in self.counted if trial.rate_per_s is not None)
 
     def rate_per_s(self, aggregate: Aggregate) -> float | None:
-        """The `median`, `mean` or `best` rate; None where nothing was measured."""
+        """The model's rate, else the `median`, `mean` or `best`; None if nothing was measured."""
+        if self.model_rate_per_s is not None and aggregate == "median":
+            return self.model_rate_per_s
         rates = self.rates_per_s
         return AGGREGATES[aggregate](rates) if rates else None
 
     @property
     def spread_per_s(self) -> tuple[float, float] | None:
-        """The slowest and the fastest repetition; None below two."""
+        """The slowest and the fastest trial; None for fewer than two."""
         rates = self.rates_per_s
         return (min(rates), max(rates)) if len(rates) > 1 else None
 
@@ -125,12 +114,12 @@ class Cell:
 
     @property
     def server_cpus_used(self) -> float | None:
-        """How many CPUs the server kept busy."""
+        """CPUs that the server kept busy, the median over trials."""
         return _median([trial.server_cpus_used for trial in self.counted])
 
     @property
     def memory_peak_bytes(self) -> int | None:
-        """The highest of any trial: a peak is a peak whatever else went wrong."""
+        """The highest of any trial, valid or not."""
         peaks = [t.memory_peak_bytes for t in self.trials if t.memory_peak_bytes is not None]
         return max(peaks, default=None)
 
@@ -147,7 +136,7 @@ class Cell:
 class OfferedCell:
     """A contender under an offered rate (open loop): response time from the intended send time."""
 
-    kind: str  # latency; capacity, where a search for the highest rate asked
+    kind: str  # latency, or capacity in a search for the highest rate
     connections: int
     offered_rate_per_s: float
     achieved_rate_per_s: float | None
@@ -166,7 +155,7 @@ class OfferedCell:
 
 @dataclass(frozen=True, slots=True)
 class ContenderView:
-    """What was measured: a server at one setting."""
+    """What was measured: a server, a command or a URL at one setting."""
 
     name: str
     server: str
@@ -180,7 +169,7 @@ class ContenderView:
     framework: str | None
     kind: str | None
     fault: str | None
-    starts: tuple[StartView, ...]
+    starts: tuple[StoredInstance, ...]
     cells: Mapping[int, Cell]
     offered: tuple[OfferedCell, ...] = ()
     homepage: str | None = None
@@ -188,6 +177,7 @@ class ContenderView:
     published: tuple[PublishedRow, ...] = ()
     build: Build | None = None
     raw_output: RawOutput | None = None
+    half_load_cpu_us_per_request: float | None = None  # of a server that may spin
 
     @property
     def trials(self) -> tuple[TrialView, ...]:
@@ -197,22 +187,14 @@ class ContenderView:
 
     @property
     def memory_peak_bytes(self) -> int | None:
-        """The highest of any trial at any level: a peak lasts from one level to the next."""
+        """The highest of any trial at any level."""
         peaks = [t.memory_peak_bytes for t in self.trials if t.memory_peak_bytes is not None]
         return max(peaks, default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class CalibrationView:
-    """What `deadheat calibrate` last found on a machine like this run's."""
-
-    at: str
-    result: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class RunView:
-    """One run, whole: read once, then only looked at."""
+    """One run as a report shows it."""
 
     run_id: str
     started_at: datetime.datetime
@@ -225,22 +207,23 @@ class RunView:
     deadheat_version: str
     generator_version: str
     conclusion: Mapping[str, Any]
-    hosts: tuple[HostView, ...]
+    hosts: tuple[StoredHost, ...]
     levels: tuple[int, ...]
     contenders: tuple[ContenderView, ...]
     controls: tuple[ContenderView, ...]
-    gates: tuple[str, ...] = ()  # every gate that was read of some trial
-    calibration: CalibrationView | None = None
+    gates: tuple[str, ...] = ()  # codes of every gate that any trial was checked with
+    calibration: StoredCalibration | None = None
+    sliced: Mapping[int, SlicedLevel] = field(default_factory=dict)  # by connections
 
     @property
     def aggregate(self) -> Aggregate:
-        """Which of the trials' rates stands for all of them."""
+        """How the rates of several trials become one."""
         aggregate: Aggregate = self.protocol.get("aggregate", "median")
         return aggregate
 
     @property
     def settles(self) -> bool:
-        """Whether it raced until the order was settled, rather than a fixed number of times."""
+        """Whether it measures until the order is settled, not a fixed number of times."""
         return self.stopping.get("kind") == "settle"
 
     @property
@@ -250,25 +233,25 @@ class RunView:
 
     @property
     def server_cpus(self) -> int:
-        """How many the server was given; 0 where no host is known yet."""
+        """CPUs that the server was given; 0 if no host is known yet."""
         return max((len(host.cpus) for host in self.hosts if host.role == "server"), default=0)
 
     @property
     def elapsed_s(self) -> float | None:
-        """Start to end, pauses left out; of a run that has not ended, start to its last trial."""
+        """Start to end without pauses; for a run that has not ended, start to its last trial."""
         if self.ended_at is None:
             return self.last_trial_at_s
-        paused_s: float = sum(one["paused_s"] for one in self.conclusion.get("resumed", ()))
+        paused_s: float = sum(pause["paused_s"] for pause in self.conclusion.get("resumed", ()))
         return (self.ended_at - self.started_at).total_seconds() - paused_s
 
     @property
     def trials(self) -> int:
-        """How many there are, in closed and in open loop."""
+        """How many trials there are, in closed and in open loop."""
         return sum(len(contender.trials) for contender in (*self.contenders, *self.controls))
 
     @property
     def races(self) -> bool:
-        """Whether it compares in closed loop; a search for capacity does not."""
+        """Whether it compares contenders in closed loop; a search for capacity does not."""
         offered = any(contender.offered for contender in self.contenders)
         return not offered or any(contender.cells for contender in self.contenders)
 

@@ -1,0 +1,75 @@
+//! The values of options, read from text.
+
+use std::str::FromStr;
+
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::schedule::Arrival;
+use crate::shard::Shard;
+
+/// Anything that a standard type reads; `expected` names it in the error.
+pub(crate) fn number<T: FromStr>(value: &str, expected: &str) -> Result<T> {
+    value.parse().map_err(|_| Error::usage(format!("{value:?}: expected {expected}")))
+}
+
+pub(crate) fn at_least_one(value: &str) -> Result<usize> {
+    match value.parse() {
+        Ok(count) if (1..=10_000_000).contains(&count) => Ok(count),
+        _ => Err(Error::usage(format!("{value:?}: expected a whole number from 1 to 10000000"))),
+    }
+}
+
+pub(crate) fn arrival(value: &str) -> Result<Arrival> {
+    match value {
+        "constant" => Ok(Arrival::Constant),
+        "poisson" => Ok(Arrival::Poisson),
+        _ => Err(Error::usage(format!("{value:?}: expected constant or poisson"))),
+    }
+}
+
+pub(crate) fn backend(value: &str) -> Result<Option<Backend>> {
+    match value {
+        "auto" => Ok(None),
+        "epoll" => Ok(Some(Backend::Epoll)),
+        "io_uring" => Ok(Some(Backend::IoUring)),
+        _ => Err(Error::usage(format!("{value:?}: expected auto, epoll or io_uring"))),
+    }
+}
+
+/// FIRST/COUNT/TOTAL: which threads of a run are this process's. Not for people to type.
+pub(crate) fn shard(value: &str) -> Result<Shard> {
+    let wrong = || Error::usage(format!("{value:?}: expected FIRST/COUNT/TOTAL"));
+    let parts: Vec<usize> =
+        value.split('/').map(|part| part.parse().map_err(|_| wrong())).collect::<Result<_>>()?;
+    match parts[..] {
+        [first, count, total] if count > 0 && first + count <= total => {
+            Ok(Shard { first, count, total })
+        }
+        _ => Err(wrong()),
+    }
+}
+
+pub(crate) fn token(value: &str) -> Result<String> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    match !value.is_empty() && value.bytes().all(fits) {
+        true => Ok(value.to_owned()),
+        false => Err(Error::usage(format!("{value:?}: expected an HTTP token, as GET or X-Name"))),
+    }
+}
+
+pub(crate) fn header(value: &str) -> Result<(String, String)> {
+    let (name, content) = value
+        .split_once(':')
+        .ok_or_else(|| Error::usage(format!("{value:?}: expected 'NAME: VALUE'")))?;
+    if content.bytes().any(|byte| byte == b'\r' || byte == b'\n') {
+        return Err(Error::usage(format!("{value:?}: expected a header of one line")));
+    }
+    Ok((token(name)?, content.trim().to_owned()))
+}
+
+pub(crate) fn text_or_file(value: &str) -> Result<Vec<u8>> {
+    match value.strip_prefix('@') {
+        Some(path) => std::fs::read(path).map_err(|error| Error::usage(format!("{path}: {error}"))),
+        None => Ok(value.as_bytes().to_vec()),
+    }
+}

@@ -1,0 +1,78 @@
+//! What keeps a command from being carried out, and the exit code that each kind has.
+
+use std::io;
+
+use crate::preflight_problem::PreflightProblem;
+
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The command line cannot be carried out, here or anywhere.
+    #[error("{0}")]
+    Usage(String),
+    #[error("preflight of {url}: {problem}")]
+    Preflight { url: String, problem: PreflightProblem },
+    #[error("{what}: {source}")]
+    System { what: &'static str, source: io::Error },
+    /// Another process of the run failed, or said something else than it should.
+    #[error("{0}")]
+    Process(String),
+    #[error("a client thread ended early")]
+    Thread,
+    #[error("{scheduled} requests scheduled, {classed} classed: this is a bug")]
+    Miscount { scheduled: u64, classed: u64 },
+}
+
+impl Error {
+    /// As documented in the help.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Preflight { .. } => 3,
+            Self::System { .. } | Self::Process(_) | Self::Thread | Self::Miscount { .. } => 1,
+        }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// Of a system call by its error number.
+    pub(crate) fn of_errno(what: &'static str, errno: i32) -> Self {
+        Self::System { what, source: io::Error::from_raw_os_error(errno) }
+    }
+
+    /// For `map_err`: what failed, with the error of the system.
+    pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { what, source }
+    }
+
+    /// The same, about this option.
+    pub(crate) fn of_option(self, name: &str) -> Self {
+        match self {
+            Self::Usage(message) => Self::Usage(format!("{name}: {message}")),
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_follow_the_kind() {
+        let problem = PreflightProblem::Timeout;
+        for (error, code) in [
+            (Error::usage("-c"), 2),
+            (Error::Preflight { url: "http://a/".to_owned(), problem }, 3),
+            (Error::of_errno("poll", libc::EINVAL), 1),
+            (Error::Process("it ended".to_owned()), 1),
+            (Error::Thread, 1),
+            (Error::Miscount { scheduled: 2, classed: 1 }, 1),
+        ] {
+            assert_eq!(error.exit_code(), code, "{error}");
+        }
+    }
+}

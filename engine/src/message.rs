@@ -1,0 +1,31 @@
+//! What a thread of a load sends while it runs, and at its end.
+
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Backend;
+use crate::connection_stats::ConnectionStats;
+use crate::error::Result;
+use crate::series::Row;
+use crate::tally::Tally;
+use crate::usage::ThreadUsage;
+
+/// What a thread tells the collector.
+pub(crate) enum Message {
+    Row { thread: usize, tick: i64, row: Box<Row> },
+    End { thread: usize, outcome: Box<Result<Outcome>> },
+}
+
+/// What a thread leaves behind.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    pub backend: Backend,
+    pub tallies: [Tally; 2],
+    pub stats: ConnectionStats,
+    pub responses: Vec<u64>,
+    pub backlog_peak: Option<u64>,
+    /// At the start and the end of measuring, and at the end of the drain.
+    pub usage: [ThreadUsage; 3],
+    /// When nothing new was sent any more, and when the last answer was in or given up.
+    pub stopped_ns: u64,
+    pub ended_ns: u64,
+}

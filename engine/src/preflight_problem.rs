@@ -1,0 +1,29 @@
+//! What can be wrong with the first answer of a URL.
+
+use std::io;
+
+use crate::classes::MalformedKind;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PreflightProblem {
+    #[error("no connection: {0}")]
+    Connect(#[source] io::Error),
+    #[error("{0}")]
+    Broken(#[source] io::Error),
+    #[error("the server closed the connection without a response")]
+    NoResponse,
+    #[error("the server closed the connection inside the response")]
+    Truncated,
+    #[error("no complete response within --timeout")]
+    Timeout,
+    #[error("the response is malformed ({})", .0.name())]
+    Malformed(MalformedKind),
+    #[error("the response is longer than {0} bytes")]
+    TooLong(usize),
+    #[error("status {status}, expected {wanted}; set another with --expect-status")]
+    Status { status: u16, wanted: String },
+    #[error("media type {media_type:?}, expected {wanted:?} (--expect-type)")]
+    MediaType { media_type: String, wanted: String },
+    #[error("a body of {bytes} bytes, which is not the {wanted} bytes of --expect-body")]
+    Body { bytes: usize, wanted: usize },
+}

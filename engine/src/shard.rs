@@ -1,0 +1,25 @@
+//! Which threads of a run are those of one process, and what falls to each of them.
+
+/// The threads of one process among those of the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shard {
+    pub first: usize,
+    pub count: usize,
+    pub total: usize,
+}
+
+/// One part's share of `total`; the shares of all parts add up to it.
+pub(crate) fn share(total: usize, parts: usize, part: usize) -> usize {
+    total / parts + usize::from(part < total % parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up_and_differ_by_one_at_most() {
+        let shares: Vec<usize> = (0..4).map(|part| share(10, 4, part)).collect();
+        assert_eq!(shares, [3, 3, 2, 2]);
+    }
+}

@@ -1,0 +1,11 @@
+//! Tests of several modules together, without a socket.
+
+mod arguments;
+mod connections;
+mod events;
+mod modules;
+mod outputs;
+mod parser;
+mod phases;
+mod splits;
+mod virtual_time;

@@ -1,0 +1,234 @@
+//! From a run to its document and its summary, where the figures are known.
+
+use std::ffi::OsString;
+
+use crate::args::{self, Command};
+use crate::classes::Class;
+use crate::config::Config;
+use crate::connection_stats::ConnectionStats;
+use crate::document::Document;
+use crate::expected::Expected;
+use crate::head::Framing;
+use crate::phase::Phase;
+use crate::preflight::Preflight;
+use crate::run::Run;
+use crate::tally::Tally;
+use crate::usage::ThreadUsage;
+use crate::{report, summary};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn config(args: &[&str]) -> Config {
+    let words = ["http://127.0.0.1/"].iter().chain(args).map(OsString::from);
+    let Ok(Command::Load(config)) = args::parse(words) else { panic!("{args:?}") };
+    *config
+}
+
+/// A run of two seconds in which nothing happened.
+fn run() -> Run {
+    Run {
+        backend: None,
+        processes: 1,
+        tallies: Default::default(),
+        stats: ConnectionStats::default(),
+        responses: Vec::new(),
+        backlog_peak: None,
+        usage: Vec::new(),
+        steal_share: 0.0,
+        elapsed_ns: 2 * SECOND,
+        rows: Vec::new(),
+        phases: Vec::new(),
+    }
+}
+
+fn tally(counts: &[(Class, u64)]) -> Tally {
+    let mut tally = Tally::default();
+    for (class, count) in counts {
+        tally.classes[*class as usize] = *count;
+        tally.scheduled += count;
+    }
+    tally
+}
+
+fn document(args: &[&str], run: &Run) -> Document {
+    let expected = Expected {
+        status: 200,
+        media_type: None,
+        body: Some(b"ok".to_vec()),
+        to_head_request: false,
+    };
+    let preflight = Preflight {
+        expected: vec![expected],
+        head_bytes: 40,
+        framing: Framing::Length(2),
+        closes_unannounced: false,
+    };
+    let phase = Phase { name: "preflight", start_ns: 0, end_ns: 1 };
+    report::of_run(&config(args), &preflight, Some(phase), run)
+}
+
+fn codes(document: &Document) -> Vec<&str> {
+    document.limits.iter().map(|limit| limit.code.as_str()).collect()
+}
+
+#[test]
+fn errors_are_no_throughput() {
+    let tallies = [tally(&[(Class::Ok, 7)]), tally(&[(Class::Ok, 30), (Class::Status, 10)])];
+    let document = document(&["-c", "1"], &Run { tallies, ..run() });
+    assert_eq!((document.rate_per_s, document.requests.scheduled), (15.0, 40));
+    assert_eq!((document.classes["ok"], document.warmup.classes["ok"]), (30, 7));
+}
+
+#[test]
+fn fairness_is_jains_over_all_connections() {
+    let responses = vec![1, 1, 2, 0];
+    let document = document(&["-c", "4"], &Run { responses, ..run() });
+    let connections = &document.connections;
+    assert_eq!(connections.jain_fairness, Some(16.0 / (4.0 * 6.0)));
+    assert_eq!((connections.asked, connections.served), (4, 3));
+    assert_eq!((connections.responses_min, connections.responses_max), (0, 2));
+    assert_eq!(codes(&document), ["unserved_connections"]);
+    assert_eq!(document.limits[0].reading, 1.0);
+}
+
+#[test]
+fn connections_without_a_response_are_no_sign_where_there_was_no_time_or_no_need() {
+    let responses = vec![0, 0];
+    let early =
+        document(&["-c", "2"], &Run { responses: responses.clone(), elapsed_ns: 0, ..run() });
+    assert!(early.limits.is_empty(), "a signal in the warm-up: {:?}", early.limits);
+    let open = document(&["-c", "2", "--rate", "1"], &Run { responses, ..run() });
+    assert!(open.limits.is_empty(), "{:?}", open.limits);
+}
+
+#[test]
+fn littles_law_is_about_connections_times_depth() {
+    let load = ["-c", "3", "--pipeline", "2"];
+    let busy = |busy_ns: u64, failed: u64| {
+        let mut tally = tally(&[(Class::Ok, 10), (Class::Status, failed)]);
+        tally.busy_ns = u128::from(busy_ns);
+        Run { tallies: [Tally::default(), tally], responses: vec![4, 3, 3], ..run() }
+    };
+    let full = document(&load, &busy(12 * SECOND, 0));
+    assert_eq!((full.little_law_error, codes(&full)), (Some(0.0), vec![]));
+    let half = document(&load, &busy(6 * SECOND, 0));
+    assert_eq!((half.little_law_error, codes(&half)), (Some(-0.5), vec!["little_law"]));
+    let with_errors = document(&load, &busy(6 * SECOND, 1));
+    assert_eq!(codes(&with_errors), [""; 0], "errors have their own exit code");
+}
+
+#[test]
+fn the_busiest_and_the_most_hindered_thread_are_judged() {
+    let thread = |user_ns, wait_ns| {
+        let usage = ThreadUsage { at_ns: SECOND, user_ns, wait_ns, ..ThreadUsage::default() };
+        [usage, ThreadUsage { user_ns: user_ns + SECOND, ..usage }]
+    };
+    let tallies = [Tally::default(), tally(&[(Class::Shed, 1000)])];
+    let usage = vec![thread(SECOND / 2, SECOND / 4), thread(SECOND / 4, 0)];
+    let document = document(&["-c", "1", "--rate", "1"], &Run { usage, tallies, ..run() });
+    let client = &document.client;
+    assert_eq!((client.busiest_thread_share, client.run_wait_share), (0.5, 0.25));
+    assert_eq!((client.cpu_s, client.cpu_us_per_request), (2.75, Some(2750.0)));
+    assert_eq!(codes(&document), ["run_wait"]);
+}
+
+/// Once, a signal in the warm-up could make the client look busy for all of an empty window.
+#[test]
+fn shares_of_an_empty_window_are_zero() {
+    let usage = ThreadUsage { at_ns: 1, user_ns: 1000, wait_ns: 1000, ..ThreadUsage::default() };
+    let document = document(&[], &Run { usage: vec![[usage, usage]], elapsed_ns: 0, ..run() });
+    let client = &document.client;
+    assert_eq!((client.busiest_thread_share, client.run_wait_share), (0.0, 0.0));
+    assert_eq!(codes(&document), [""; 0]);
+}
+
+/// Once, every open loop of more than 16,000 requests a second was told to use more threads.
+#[test]
+fn polling_for_the_next_request_is_no_limit_of_the_client() {
+    let polling = ThreadUsage {
+        at_ns: SECOND,
+        user_ns: SECOND,
+        polled_ns: SECOND / 4 * 3,
+        ..ThreadUsage::default()
+    };
+    let tallies = [Tally::default(), tally(&[(Class::Shed, 1)])];
+    let run = Run { usage: vec![[polling, polling]], tallies, ..run() };
+    let document = document(&["-c", "1", "--rate", "1"], &run);
+    let client = &document.client;
+    assert_eq!((client.cpu_s, client.busiest_thread_share, client.polled_share), (1.0, 0.25, 0.75));
+    assert_eq!(codes(&document), [""; 0]);
+}
+
+#[test]
+fn each_process_has_a_preflight_of_its_own() {
+    assert_eq!(document(&[], &run()).requests.preflight, 1);
+    let several = document(&["http://127.0.0.1/b"], &Run { processes: 3, ..run() });
+    assert_eq!(several.requests.preflight, 8, "2 URLs, by the first process and by 3 of its own");
+}
+
+#[test]
+fn offered_and_backlog_are_of_an_open_loop() {
+    let tallies = [Tally::default(), tally(&[(Class::Ok, 30), (Class::Shed, 10)])];
+    let open = document(&["--rate", "20"], &Run { tallies, backlog_peak: Some(4), ..run() });
+    assert_eq!((open.offered_rate_per_s, open.rate_per_s), (Some(20.0), 15.0));
+    assert_eq!((open.backlog_peak, open.little_law_error), (Some(4), None));
+    assert!(document(&[], &run()).offered_rate_per_s.is_none());
+}
+
+/// Once, bytes on idle connections made the exit code 3, and the summary did not say why.
+#[test]
+fn the_summary_says_all_that_decides_the_exit_code() {
+    let mut tally = tally(&[(Class::Ok, 1), (Class::ConnectOther, 5), (Class::Status, 6)]);
+    tally.connect_errnos.insert(libc::EHOSTUNREACH, 5);
+    tally.status_codes.insert(503, 6);
+    let stats = ConnectionStats {
+        unsolicited_idle: 2,
+        failed_without_request: 3,
+        stale_reuse: 4,
+        ..ConnectionStats::default()
+    };
+    let run = Run { tallies: [Tally::default(), tally], stats, ..run() };
+    let text = summary::of(&document(&["-c", "1"], &run));
+    for told in [
+        "  connect_other              5\n",
+        "    errno 113                5  No route to host",
+        "    status 503               6\n",
+        "  2 connections with bytes that nobody had asked for\n",
+        "  3 failed connects that cost no request\n",
+        "  4 requests lost where the server may just have closed (stale reuse)\n",
+        "  LIMIT unserved_connections: 1.000 > 0.000;",
+    ] {
+        assert!(text.contains(told), "no {told:?} in\n{text}");
+    }
+}
+
+/// Once, a calibration was only told of where the client was the limit.
+#[test]
+fn the_summary_tells_of_a_calibration() {
+    let tallies = [Tally::default(), tally(&[(Class::Ok, 100)])];
+    let mut document = document(&["-c", "1"], &Run { tallies, responses: vec![100], ..run() });
+    report::add_calibration(&mut document, 200.0);
+    assert_eq!(document.calibration.as_ref().map(|part| part.share), Some(0.25));
+    let text = summary::of(&document);
+    let told = "  calibration: 200.0 ok/s of a null server, 25 % of it here\n";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
+fn the_summary_says_what_was_asked_for() {
+    let line = |args: &[&str], processes| {
+        let text = summary::of(&document(args, &Run { processes, ..run() }));
+        text.lines().nth(1).unwrap().trim().to_owned()
+    };
+    assert_eq!(line(&[], 1), "10 connections, 1 threads, closed loop");
+    assert_eq!(
+        line(&["--rate", "50", "--deadline", "20ms", "--close"], 1),
+        "10 connections, 1 threads, open loop, 50 requests/s, constant, deadline 20.00ms, \
+         a connection per request"
+    );
+    assert_eq!(
+        line(&["--requests-per-connection", "9", "--pipeline", "3"], 2),
+        "10 connections, 2 threads, 2 processes, closed loop, 9 requests per connection, \
+         pipelined 3 deep"
+    );
+}
