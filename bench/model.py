@@ -6,7 +6,8 @@ Each case simulates races whose truth is known (tests/stats/slice_races.py) and 
 Carlo errors, how often any pair of a race is falsely told apart at 5 % over all pairs, and how wide
 the intervals are. Cases in lockstep also show what `fit_pairs` makes of the same slices, averaged
 by block. `detect` counts true differences found, `looks` a race with five looks and contenders
-that stop as soon as their place is settled, `speed` times the largest fit.
+that stop as soon as their place is settled, `variances` compares ways to estimate the variance of
+instances, `speed` times the largest fit.
 """
 
 import argparse
@@ -28,11 +29,13 @@ from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.contender_effects import Estimate
 from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats, t_critical
+from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.pairs import fit_pairs
 from deadheat.stats.ranking import rank
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Slices
+from deadheat.stats.variance_shrinkage import moderate
 from tests.stats import slice_races
 from tests.stats.slice_races import Field, Machine, Schedule
 
@@ -198,6 +201,8 @@ def rate(hits: Iterable[bool]) -> str:
 
 
 def print_cases(names: Sequence[str], races: int, pool: ProcessPoolExecutor) -> None:
+    if not names:
+        return
     print("| case | estimate | any false, % | pair, % | pairs of 0, % | half width, % |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name in names:
@@ -240,6 +245,56 @@ def print_looks(races: int, pool: ProcessPoolExecutor) -> None:
               f"{run:.0f} % of slices run", flush=True)  # fmt: skip
 
 
+def variances(settings: tuple[int, int, str], seed: int) -> list[tuple[bool, float]]:
+    """Any false difference and the median half width, by how instance variances are estimated.
+
+    Instances' means only, with no slices around them: own mean squares, empirical Bayes with a
+    prior of at most 8 degrees, and the hierarchy of `learn_variances`.
+    """
+    count, instances, kind = settings
+    field = Field.copies(count)
+    if kind != "copies":
+        field = Field.mixed([0.0] * count, start_unstable=kind == "unstable")
+    sd = np.hypot(field.instance_sd, 0.008)
+    generator = np.random.default_rng([seed, count, instances, *kind.encode()])
+    means = sd * generator.standard_normal((instances, count))
+    own, degrees = means.var(axis=0, ddof=1), np.full(count, instances - 1.0)
+    shrunk, prior = moderate(own, degrees, 8.0)
+    results = []
+    for variance, known in (
+        (own, degrees),
+        (shrunk, degrees + prior),
+        learn_variances(own, degrees),
+    ):
+        each = variance / instances
+        total = each[:, None] + each
+        parts = each**2 / known
+        log_rate = means.mean(axis=0)
+        outcome = Outcome.of(
+            log_rate[:, None] - log_rate,
+            np.sqrt(total),
+            total**2 / (parts[:, None] + parts),
+            np.zeros(count),
+        )
+        results.append((outcome.any_false, outcome.half_width))
+    return results
+
+
+def print_variances(races: int, pool: ProcessPoolExecutor) -> None:
+    print("| contenders | instances | own | empirical Bayes | hierarchy |")
+    print("| --- | --- | --- | --- | --- |")
+    for count, kind in ((15, "copies"), (8, "mixed"), (8, "unstable"), (24, "mixed")):
+        for instances in (2, 3, 4, 8):
+            job = partial(variances, (count, instances, kind))
+            results = list(pool.map(job, range(races), chunksize=8))
+            cells = [
+                f"{rate(any_false for any_false, _ in column)}; "
+                f"{100 * statistics.median(width for _, width in column):.1f}"
+                for column in zip(*results, strict=True)
+            ]
+            print(f"| {count} {kind} | {instances} | {' | '.join(cells)} |", flush=True)
+
+
 def print_speed() -> None:
     field = Field.mixed([0.0] * 24)
     for rounds in (60, 1000):
@@ -255,14 +310,18 @@ def print_speed() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--races", type=int, default=400, help="races per case")
-    parser.add_argument("cases", nargs="*", help="names of cases, or detect, looks, speed")
+    parser.add_argument(
+        "cases", nargs="*", help="names of cases, or variances, detect, looks, speed"
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", RuntimeWarning)
-    wanted = arguments.cases or [*cases(), "detect", "looks", "speed"]
+    wanted = arguments.cases or [*cases(), "variances", "detect", "looks", "speed"]
     with ProcessPoolExecutor(2) as pool:
         print_cases([name for name in wanted if name in cases()], arguments.races, pool)
         if "detect" in wanted:
             print_detect(arguments.races, pool)
+        if "variances" in wanted:
+            print_variances(arguments.races, pool)
         if "looks" in wanted:
             print_looks(arguments.races, pool)
     if "speed" in wanted:

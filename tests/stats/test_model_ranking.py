@@ -40,7 +40,7 @@ def test_ratios_multiply_through_and_are_those_of_the_printed_rates(fit: ModelFi
 def test_states_its_method(fit: ModelFit) -> None:
     method = rank_from_model(fit, NAMES).pair("go", "php").ratio.method
     assert "additive model" in method
-    assert "95% jointly over 10 pairs" in method
+    assert "95 % jointly over 10 pairs" in method
 
 
 def test_an_undecided_pair_says_what_it_needs(fit: ModelFit) -> None:
