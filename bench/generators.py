@@ -8,8 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 OURS = "deadheat-load"
 
-# Connections, seconds, a connection per request, URL.
-Arguments = Callable[[int, int, bool, str], list[str]]
+# Connections, seconds, kind of scene, URL.
+Arguments = Callable[[int, int, str, str], list[str]]
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,12 @@ class Generator:
     arguments: Arguments
     closes: bool = True
     """It can open a connection per request."""
+    resident: bool = False
+    """It reads requests for slices from its input."""
     good_exits: tuple[int, ...] = (0,)
 
-    def command(self, connections: int, seconds: int, close: bool, url: str) -> list[str]:
-        return [str(self.program), *self.arguments(connections, seconds, close, url)]
+    def command(self, connections: int, seconds: int, kind: str, url: str) -> list[str]:
+        return [str(self.program), *self.arguments(connections, seconds, kind, url)]
 
 
 def engine() -> str | None:
@@ -33,43 +35,44 @@ def engine() -> str | None:
 
 
 def ours(*options: str) -> Arguments:
-    def arguments(connections: int, seconds: int, close: bool, url: str) -> list[str]:
-        kept = ["--close"] if close else []
-        return ["-c", f"{connections}", "-d", f"{seconds}s", "--warmup", "0s", *kept, *options, url]
+    def arguments(connections: int, seconds: int, kind: str, url: str) -> list[str]:
+        load = ["-d", f"{seconds}s", "--warmup", "0s"] if kind != "slices" else ["--slices"]
+        close = ["--close"] if kind == "closed" else []
+        return ["-c", f"{connections}", *load, *close, *options, url]
 
     return arguments
 
 
-def wrk(connections: int, seconds: int, close: bool, url: str) -> list[str]:
-    kept = ["-H", "Connection: close"] if close else []
+def wrk(connections: int, seconds: int, kind: str, url: str) -> list[str]:
+    kept = ["-H", "Connection: close"] if kind == "closed" else []
     return ["-t1", f"-c{connections}", f"-d{seconds}s", *kept, url]
 
 
-def ab(connections: int, seconds: int, close: bool, url: str) -> list[str]:
+def ab(connections: int, seconds: int, kind: str, url: str) -> list[str]:
     # A number of requests that no run reaches: -t alone ends after 50,000.
-    kept = [] if close else ["-k"]
+    kept = [] if kind == "closed" else ["-k"]
     most = f"{seconds * 1_000_000}"
     return ["-q", *kept, "-c", f"{connections}", "-t", f"{seconds}", "-n", most, url]
 
 
-def h2load(connections: int, seconds: int, close: bool, url: str) -> list[str]:
+def h2load(connections: int, seconds: int, kind: str, url: str) -> list[str]:
     return ["--h1", "-t1", f"-c{connections}", f"-D{seconds}", url]
 
 
-def oha(connections: int, seconds: int, close: bool, url: str) -> list[str]:
-    kept = ["--disable-keepalive"] if close else []
+def oha(connections: int, seconds: int, kind: str, url: str) -> list[str]:
+    kept = ["--disable-keepalive"] if kind == "closed" else []
     return ["--no-tui", "-c", f"{connections}", "-z", f"{seconds}s", *kept, url]
 
 
-def bombardier(connections: int, seconds: int, close: bool, url: str) -> list[str]:
+def bombardier(connections: int, seconds: int, kind: str, url: str) -> list[str]:
     # Its -a is for another HTTP client of its own, and does nothing here.
-    kept = ["-H", "Connection: close"] if close else []
+    kept = ["-H", "Connection: close"] if kind == "closed" else []
     return ["-q", "-c", f"{connections}", "-d", f"{seconds}s", *kept, url]
 
 
 def of_ours(name: str, *options: str) -> Generator:
     # 4: every response was right, and the client was the limit, as it is to be here.
-    return Generator(name, engine(), ours(*options), good_exits=(0, 4))
+    return Generator(name, engine(), ours(*options), resident=True, good_exits=(0, 4))
 
 
 def other(arguments: Arguments, closes: bool = True) -> Generator:

@@ -10,17 +10,20 @@ from typing import Self
 
 from generators import Generator, engine
 
+SLICE_S = 0.06
+
 
 @dataclass(frozen=True)
 class Scene:
     kind: str
-    """`kept` or `closed`: connections are kept, or there is one per request."""
+    """`kept`, `closed` (a connection per request) or `slices`: connections are kept, and the engine
+    is one resident process that loads for 60 ms at a time."""
     connections: int
     seconds: int
 
     @classmethod
     def of_name(cls, name: str, seconds: int) -> Self:
-        """`kept-10`: the kind and the number of connections."""
+        """From `kept-10`: the kind and the number of connections."""
         kind, _, connections = name.partition("-")
         return cls(kind, int(connections), seconds)
 
@@ -83,19 +86,31 @@ def sample(scene: Scene, generator: Generator, *, client_core: int, server_core:
 
 def run(scene: Scene, generator: Generator, core: int, url: str) -> float:
     """User and system seconds of one run."""
-    command = generator.command(scene.connections, scene.seconds, scene.kind == "closed", url)
+    command = generator.command(scene.connections, scene.seconds, scene.kind, url)
     with pinned(core):
         process = subprocess.Popen(
             command,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "GOMAXPROCS": "1", "TOKIO_WORKER_THREADS": "1"},
         )
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError), process.stdin as requests:
+        if scene.kind == "slices" and generator.resident:
+            requests.write(slice_requests(scene.seconds))
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in generator.good_exits:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
     return usage.ru_utime + usage.ru_stime
+
+
+def slice_requests(seconds: int) -> bytes:
+    """Lines that ask for as many slices as measure for that long."""
+    count = round(seconds / SLICE_S)
+    lines = (json.dumps({"id": number, "duration_s": SLICE_S}) for number in range(count))
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 @contextlib.contextmanager

@@ -1,14 +1,30 @@
 //! Signs that the client, not the server, set the figures.
+//!
+//! A campaign judges the same readings by gates of the same names with the same thresholds; see
+//! docs/engine.md.
 
 use serde::Serialize;
+
+use crate::usage::Steal;
+
+/// Shares of one core, of wall time, of all CPU time, and of the null server's rate.
+const CLIENT_CPU_MAX: f64 = 0.80;
+const CLIENT_WAIT_MAX: f64 = 0.05;
+const STEAL_MAX: f64 = 0.01;
+const CEILING_MAX: f64 = 0.70;
+/// How far Little's law may be off.
+const LITTLE_LAW_MAX: f64 = 0.05;
+/// The 99th percentile of the client's lag: at least this, or a share of the median response time.
+const SEND_LAG_US_MAX: f64 = 100.0;
+const SEND_LAG_SHARE_MAX: f64 = 0.05;
 
 /// One sign, with what was read, what is allowed, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Limit {
-    pub code: String,
+    pub code: &'static str,
     pub reading: f64,
     pub threshold: f64,
-    pub advice: String,
+    pub advice: &'static str,
 }
 
 /// The readings that limits are found in; an absent one is not judged.
@@ -16,76 +32,89 @@ pub(crate) struct Limit {
 pub(crate) struct Readings {
     pub busiest_thread_share: f64,
     pub run_wait_share: f64,
-    pub steal_share: f64,
+    pub steal: Steal,
     pub little_law_error: Option<f64>,
+    /// The mean service time over the measured time: a request that overlaps an end of the window
+    /// is counted whole or not at all, which moves Little's law by this much at most.
+    pub edge_share: f64,
     pub client_lag_us_p99: Option<f64>,
     pub response_us_p50: Option<f64>,
     pub client_limits: u64,
-    pub unserved_connections: u64,
+    /// Connections with a measured response, of those asked for.
+    pub served: Option<[u64; 2]>,
 }
 
 impl Readings {
     /// The limits that were reached.
     pub(crate) fn limits(&self) -> Vec<Limit> {
-        let lag_us = (self.response_us_p50.unwrap_or(0.0) * 0.05).max(100.0);
-        let checks = [
-            ("client_cpu", Some(self.busiest_thread_share), 0.85, "use more threads (-t) or cores"),
+        let lag_us_max =
+            (self.response_us_p50.unwrap_or(0.0) * SEND_LAG_SHARE_MAX).max(SEND_LAG_US_MAX);
+        let above = [
             (
-                "run_wait",
+                "client_cpu",
+                Some(self.busiest_thread_share),
+                CLIENT_CPU_MAX,
+                "the client was near its own limit: use more threads (-t) or cores",
+            ),
+            (
+                "client_wait",
                 Some(self.run_wait_share),
-                0.02,
-                "the client waits for a CPU: give it cores of its own",
+                CLIENT_WAIT_MAX,
+                "the client waited for a CPU: give it cores that nothing else uses",
             ),
             (
                 "steal",
-                Some(self.steal_share),
-                0.01,
-                "the hypervisor takes CPU time: use a quieter machine",
+                Some(self.steal.share),
+                STEAL_MAX + self.steal.resolution,
+                "the hypervisor took CPU time: use a quieter machine",
             ),
             (
                 "little_law",
                 self.little_law_error.map(f64::abs),
-                0.03,
-                "connections were not in use all the time: run longer, with fewer connections",
+                LITTLE_LAW_MAX + self.edge_share,
+                "connections were idle for a part of the time: run longer, with fewer connections",
             ),
             (
                 "send_lag",
                 self.client_lag_us_p99,
-                lag_us,
+                lag_us_max,
                 "requests left late: use more threads or connections, or a lower --rate",
             ),
             (
                 "client_resources",
                 Some(self.client_limits as f64),
                 0.0,
-                "out of ports or descriptors: add --source addresses, raise ulimit -n",
-            ),
-            (
-                "unserved_connections",
-                Some(self.unserved_connections as f64),
-                0.0,
-                "connections without one response: run longer, or with fewer connections",
+                "the client ran out of ports or descriptors: add --source addresses, raise ulimit -n",
             ),
         ];
-        checks
-            .into_iter()
-            .filter_map(|(code, reading, threshold, advice)| {
-                Limit::above(code, reading?, threshold, advice)
-            })
-            .collect()
+        let above = above.into_iter().filter_map(|(code, reading, threshold, advice)| {
+            Limit::above(code, reading?, threshold, advice)
+        });
+        above.chain(self.unserved()).collect()
+    }
+
+    fn unserved(&self) -> Option<Limit> {
+        let [served, asked] = self.served?;
+        let advice = "some connections never got a response: run longer, with fewer connections";
+        let (reading, threshold) = (served as f64, asked as f64);
+        (served < asked).then_some(Limit { code: "served", reading, threshold, advice })
     }
 }
 
 impl Limit {
-    fn above(code: &str, reading: f64, threshold: f64, advice: &str) -> Option<Self> {
-        let (code, advice) = (code.to_owned(), advice.to_owned());
+    fn above(
+        code: &'static str,
+        reading: f64,
+        threshold: f64,
+        advice: &'static str,
+    ) -> Option<Self> {
         (reading > threshold).then_some(Self { code, reading, threshold, advice })
     }
 
-    /// The limit that a rate of this share of the null server's is.
-    pub(crate) fn of_calibration(share: f64) -> Option<Self> {
-        let advice = "the null server is hardly faster: the client is the limit, use more threads";
-        Self::above("calibration", share, 1.0 / 1.5, advice)
+    /// The limit that this share of the null server's rate is, if it is one.
+    pub(crate) fn of_ceiling(share: f64) -> Option<Self> {
+        let advice = "the rate is near what the client gets from the null server: use more threads";
+        Self::above("ceiling", share, CEILING_MAX, advice)
     }
 }
 
@@ -95,14 +124,15 @@ mod tests {
 
     /// Readings of a run in which the server set the figures.
     const FINE: Readings = Readings {
-        busiest_thread_share: 0.85,
-        run_wait_share: 0.02,
-        steal_share: 0.01,
-        little_law_error: Some(-0.03),
+        busiest_thread_share: 0.80,
+        run_wait_share: 0.05,
+        steal: Steal { share: 0.01, resolution: 0.0 },
+        little_law_error: Some(-0.05),
+        edge_share: 0.0,
         client_lag_us_p99: Some(100.0),
         response_us_p50: Some(2000.0),
         client_limits: 0,
-        unserved_connections: 0,
+        served: Some([3, 3]),
     };
 
     #[test]
@@ -114,17 +144,16 @@ mod tests {
     #[test]
     fn each_reading_past_its_threshold_is_its_limit() {
         for (code, readings) in [
-            ("client_cpu", Readings { busiest_thread_share: 0.851, ..FINE }),
-            ("run_wait", Readings { run_wait_share: 0.021, ..FINE }),
-            ("steal", Readings { steal_share: 0.011, ..FINE }),
-            ("little_law", Readings { little_law_error: Some(0.031), ..FINE }),
-            ("little_law", Readings { little_law_error: Some(-0.031), ..FINE }),
+            ("client_cpu", Readings { busiest_thread_share: 0.801, ..FINE }),
+            ("client_wait", Readings { run_wait_share: 0.051, ..FINE }),
+            ("steal", Readings { steal: Steal { share: 0.011, resolution: 0.0 }, ..FINE }),
+            ("little_law", Readings { little_law_error: Some(0.051), ..FINE }),
+            ("little_law", Readings { little_law_error: Some(-0.051), ..FINE }),
             ("send_lag", Readings { client_lag_us_p99: Some(101.0), ..FINE }),
             ("client_resources", Readings { client_limits: 1, ..FINE }),
-            ("unserved_connections", Readings { unserved_connections: 1, ..FINE }),
         ] {
             let limits = readings.limits();
-            assert_eq!(limits.iter().map(|limit| &limit.code).collect::<Vec<_>>(), [code]);
+            assert_eq!(limits.iter().map(|limit| limit.code).collect::<Vec<_>>(), [code]);
             assert!(limits[0].reading > limits[0].threshold);
         }
     }
@@ -138,8 +167,26 @@ mod tests {
     }
 
     #[test]
-    fn two_thirds_of_the_null_servers_rate_are_the_clients_limit() {
-        assert_eq!(Limit::of_calibration(0.66), None);
-        assert!(Limit::of_calibration(0.67).is_some());
+    fn rate_above_seven_tenths_of_the_null_servers_is_the_clients_limit() {
+        assert_eq!(Limit::of_ceiling(0.70), None);
+        assert!(Limit::of_ceiling(0.71).is_some());
+    }
+
+    #[test]
+    fn connection_without_response_is_a_limit() {
+        let limits = Readings { served: Some([2, 3]), ..FINE }.limits();
+        let read: Vec<_> = limits.iter().map(|l| (l.code, l.reading, l.threshold)).collect();
+        assert_eq!(read, [("served", 2.0, 3.0)]);
+    }
+
+    #[test]
+    fn thresholds_are_widened_by_what_a_reading_cannot_resolve() {
+        let short = Readings {
+            steal: Steal { share: 0.05, resolution: 0.05 },
+            little_law_error: Some(0.08),
+            edge_share: 0.04,
+            ..FINE
+        };
+        assert_eq!(short.limits(), []);
     }
 }

@@ -29,11 +29,11 @@ pub(crate) fn run(config: &Config, plan: &Plan, each_row: impl FnMut(&Row)) -> R
         [_] => engine::run(config, plan, || Ok(agree()), |message| gathering.take(message))?,
         shards => process::run(shards, agree, |message| gathering.take(message))?,
     }
-    let steal_share = MachineTicks::read().steal_share_since(&ticks);
+    let steal = MachineTicks::read().steal_since(&ticks);
     let window = engine::window(config, load_ns);
     let mut run = gathering.add_up(connect_ns, window)?;
     run.processes = shards.len();
-    run.steal_share = steal_share;
+    run.steal = steal;
     let ended_ns = run.phases.last().map_or(connect_ns, |phase| phase.end_ns);
     run.phases.push(Phase { name: "close", start_ns: ended_ns, end_ns: clock::now_ns() });
     Ok(run)

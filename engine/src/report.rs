@@ -74,7 +74,7 @@ pub(crate) fn of_run(
 pub(crate) fn add_calibration(document: &mut Document, null_rate_per_s: f64) {
     let share = document.rate_per_s / null_rate_per_s.max(1e-9);
     document.calibration = Some(CalibrationPart { null_rate_per_s, share });
-    document.limits.extend(Limit::of_calibration(share));
+    document.limits.extend(Limit::of_ceiling(share));
 }
 
 /// The document of a run that its preflight prevented.
@@ -248,7 +248,7 @@ fn client_part(run: &Run) -> ClientPart {
         busiest_thread_share: share(|usage| usage.busy_ns()),
         polled_share: share(|usage| usage.polled_ns),
         run_wait_share: share(|usage| usage.wait_ns),
-        steal_share: run.steal_share,
+        steal_share: run.steal.share,
     }
 }
 
@@ -265,18 +265,18 @@ fn little_law_error(config: &Config, run: &Run) -> Option<f64> {
 
 fn readings(config: &Config, run: &Run, document: &Document) -> Readings {
     let tally = &run.tallies[1];
-    let asked = document.connections.asked as u64;
-    let judged = !config.is_open_loop() && run.elapsed_ns > 0;
-    let unserved = if judged { asked - document.connections.served } else { 0 };
+    let has_window = run.elapsed_ns > 0;
+    let served = [document.connections.served, config.connections as u64];
     Readings {
         busiest_thread_share: document.client.busiest_thread_share,
         run_wait_share: document.client.run_wait_share,
-        steal_share: document.client.steal_share,
+        steal: run.steal,
         little_law_error: document.little_law_error.filter(|_| tally.not_ok() == 0),
+        edge_share: tally.service.mean_ns().unwrap_or(0.0) / run.elapsed_ns.max(1) as f64,
         client_lag_us_p99: tally.client_lag.quantile_us(0.99).map(|us| us as f64),
         response_us_p50: tally.response.quantile_us(0.5).map(|us| us as f64),
         client_limits: tally.client_limits(),
-        unserved_connections: unserved,
+        served: (!config.is_open_loop() && has_window).then_some(served),
     }
 }
 

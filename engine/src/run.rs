@@ -7,7 +7,7 @@ use crate::phase::Phase;
 use crate::series::Row;
 use crate::session::Window;
 use crate::tally::Tally;
-use crate::usage::ThreadUsage;
+use crate::usage::{Steal, ThreadUsage};
 
 /// What a run gave, over all threads.
 pub(crate) struct Run {
@@ -21,7 +21,7 @@ pub(crate) struct Run {
     pub backlog_peak: Option<u64>,
     /// Of each thread: the measured window, and the window with the drain.
     pub usage: Vec<[ThreadUsage; 2]>,
-    pub steal_share: f64,
+    pub steal: Steal,
     pub elapsed_ns: u64,
     pub rows: Vec<Row>,
     pub phases: Vec<Phase>,
@@ -46,7 +46,7 @@ impl Run {
             responses: Vec::new(),
             backlog_peak: None,
             usage: Vec::new(),
-            steal_share: 0.0,
+            steal: Steal::default(),
             elapsed_ns: stopped_ns - measure_ns,
             rows: Vec::new(),
             phases: vec![

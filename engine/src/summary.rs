@@ -169,7 +169,7 @@ fn write_client(out: &mut String, document: &Document) -> std::fmt::Result {
     for limit in &document.limits {
         writeln!(
             out,
-            "  LIMIT {}: {:.3} > {:.3}; {}",
+            "  LIMIT {}: {:.3}, allowed {:.3}; {}",
             limit.code, limit.reading, limit.threshold, limit.advice
         )?;
     }

@@ -63,12 +63,25 @@ fn of_timeval(time: libc::timeval) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000
 }
 
+/// CPU time that the hypervisor gave to others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Steal {
+    /// Of all CPU time of the machine.
+    pub share: f64,
+    /// The share that one tick of each CPU is: the kernel counts whole ticks.
+    pub resolution: f64,
+}
+
 /// Ticks of the whole machine, from the first line of /proc/stat.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MachineTicks {
+    at_ns: u64,
     total: u64,
     steal: u64,
 }
+
+/// USER_HZ is 100 on every architecture.
+const TICK_NS: f64 = 1e7;
 
 impl MachineTicks {
     pub(crate) fn read() -> Self {
@@ -76,13 +89,17 @@ impl MachineTicks {
         let line = stat.lines().next().unwrap_or_default();
         let ticks: Vec<u64> =
             line.split_whitespace().skip(1).take(8).filter_map(|tick| tick.parse().ok()).collect();
-        Self { total: ticks.iter().sum(), steal: ticks.get(7).copied().unwrap_or(0) }
+        let steal = ticks.get(7).copied().unwrap_or(0);
+        Self { at_ns: clock::now_ns(), total: ticks.iter().sum(), steal }
     }
 
-    /// Share of CPU time that the hypervisor gave to others since then.
-    pub(crate) fn steal_share_since(&self, earlier: &Self) -> f64 {
+    pub(crate) fn steal_since(&self, earlier: &Self) -> Steal {
         let total = self.total.saturating_sub(earlier.total).max(1);
-        self.steal.saturating_sub(earlier.steal) as f64 / total as f64
+        let elapsed_ns = self.at_ns.saturating_sub(earlier.at_ns).max(1);
+        Steal {
+            share: self.steal.saturating_sub(earlier.steal) as f64 / total as f64,
+            resolution: TICK_NS / elapsed_ns as f64,
+        }
     }
 }
 

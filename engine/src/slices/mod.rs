@@ -157,7 +157,7 @@ impl Resident<'_> {
         let (load_ns, measure_ns) = (agreed(&slice.load), agreed(&slice.measure));
         let end_ns = measure_ns.saturating_add(slice.duration_ns);
         let mut run = gathering.add_up(start_ns, Window { load_ns, measure_ns, end_ns })?;
-        run.steal_share = MachineTicks::read().steal_share_since(&ticks);
+        run.steal = MachineTicks::read().steal_since(&ticks);
         Ok(report::of_run(&config, self.seen, None, &run))
     }
 }

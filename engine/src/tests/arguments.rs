@@ -8,6 +8,7 @@ use crate::args;
 const HELP: &str = include_str!("../help.txt");
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes under Miri")]
 fn every_option_is_in_the_help_and_every_option_of_the_help_is_one() {
     let code = include_str!("../args.rs");
     let mut known: Vec<&str> = code.split('"').filter(|word| is_option(word)).collect();

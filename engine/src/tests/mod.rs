@@ -1,6 +1,7 @@
 //! Tests of several modules together, without a socket.
 
 mod arguments;
+mod between_slices;
 mod connections;
 mod events;
 mod modules;

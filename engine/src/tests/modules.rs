@@ -69,6 +69,7 @@ fn cycle(uses: &Uses, way: &mut Vec<String>, done: &mut BTreeSet<String>) -> boo
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes under Miri")]
 fn modules_form_no_cycle() {
     let uses = uses();
     assert!(uses["session"].contains("plan"), "the code is read");
