@@ -19,14 +19,12 @@ def test_a_plan_lists_every_trial_and_what_is_missing(deadheat: Deadheat, home: 
     )
     assert "Hello 1.0 (hello): one process for all" in rest
     assert "       2 connections   *1 2" in rest
-    assert any(
-        line.split(maxsplit=1) == ["Goodbye", "no server here stands for it"] for line in rest
-    )
+    assert any(line.split(maxsplit=1) == ["Goodbye", "no server here"] for line in rest)
     assert "note          nobody measured this" in rest
     assert not home.exists()
     told = json.loads(deadheat("plan", "--protocol", "paper", "--json").out)
     assert [trial["repetition"] for trial in told["trials"]] == [1, 2] * 3
-    assert told["missing"] == {"Goodbye": "no server here stands for it"}
+    assert told["missing"] == {"Goodbye": "no server here"}
 
 
 def test_a_replay_is_labelled_and_audited(deadheat: Deadheat, home: Path, tmp_path: Path) -> None:
@@ -38,8 +36,8 @@ def test_a_replay_is_labelled_and_audited(deadheat: Deadheat, home: Path, tmp_pa
     assert text.code == 0
     assert label in text.out
     assert "1 of 3 published rows ran here" in text.out
-    assert "Goodbye: no server here stands for it" in text.out
-    assert "Greeter 2: outlives-sigterm was not asked for" in text.out
+    assert "Goodbye: no server here" in text.out
+    assert "Greeter 2: outlives-sigterm is not selected" in text.out
     again = json.loads(deadheat("audit", "paper", "--format", "json").out)
     (level,) = again["levels"]
     hello = level["lines"][0]
@@ -64,7 +62,7 @@ def test_any_other_table_can_be_imported(deadheat: Deadheat, tmp_path: Path) -> 
     table.write_text("row,connections,rate_per_s,precision,source\nHello 1.0,two,10,1,a blog\n")
     ended = deadheat("audit", "--import", str(table))
     assert ended.code == 1
-    assert f"{table}:2: connections: expected a number from 1, got 'two'" in ended.err
+    assert f"{table}:2: connections: expected a number >= 1, got 'two'" in ended.err
 
 
 def test_what_cannot_be_audited_says_what_to_do(deadheat: Deadheat, home: Path) -> None:

@@ -147,13 +147,13 @@ def test_a_file_that_is_no_store(deadheat: Deadheat, tmp_path: Path) -> None:
 def test_a_catalog_that_is_none(deadheat: Deadheat, tmp_path: Path) -> None:
     ended = deadheat("list", "--catalog", str(tmp_path))
     assert f"error: no servers/ in {tmp_path}" in ended.err
-    assert ended.way_out == "--catalog takes the folder that holds servers/"
+    assert ended.way_out == "--catalog DIR is the folder that contains servers/"
 
 
 def test_names_and_a_language_that_exclude_each_other(deadheat: Deadheat) -> None:
     ended = deadheat("list", "--language", "cobol")
     assert "--language: no server is written in 'cobol'" in ended.err
-    assert ended.way_out == "there is python"
+    assert ended.way_out == "available: python"
 
 
 def test_an_error_carries_its_way_out() -> None:

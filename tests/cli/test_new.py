@@ -30,8 +30,8 @@ def test_a_new_server_verifies_unchanged(deadheat: Deadheat, own: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "like", "told", "way_out"),
     [
-        ("hello", "hello", "is there already", "choose another name"),
-        ("My Server", "hello", "is not a server's name", "use lower-case letters"),
+        ("hello", "hello", "already exists", "choose another name"),
+        ("My Server", "hello", "is not a valid server name", "use lower-case letters"),
         ("mine", "helo", "unknown server 'helo'", "did you mean hello?"),
         ("mine", "wrong-*", "means wrong-body, wrong-media-type", "name one of them"),
     ],

@@ -1,5 +1,5 @@
-"""A server frozen for a known time. An open loop counts the stall for each waiting request, a closed
-loop only once per connection (coordinated omission)."""
+"""A server frozen for a known time. An open loop counts the stall for each waiting request, a
+closed loop only once per connection (coordinated omission)."""
 
 import functools
 import json
