@@ -157,8 +157,8 @@ def test_real_server_that_slows_down(
     tired = replace(contender("tires", setting), name=f"tires-{setting}")
     with Store(tmp_path / "runs.sqlite") as store:
         with open_run(store, world, protocol, ["test"], 1) as run:
-            entrants = enter_made([tired], store, run.id)
-            Alone(world, protocol, store, run.id, entrants, {}, 1, silent).run()
+            entered_contenders = enter_made([tired], store, run.id)
+            Alone(world, protocol, store, run.id, entered_contenders, {}, 1, silent).run()
         (series,) = load_series(store, load_replay(store, run.id))
     assert len(series.trials) == trials
     assert series.recovers is (setting == "burns")

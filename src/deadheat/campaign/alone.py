@@ -13,7 +13,7 @@ from deadheat.events import Event, Listener, Progress
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.recovery import recover
-from deadheat.measure.starter import Entrant, Starter, Unfit, WarmInstance
+from deadheat.measure.starter import EnteredContender, Starter, Unfit, WarmInstance
 from deadheat.measure.trial import TrialContext, load_spec, measure
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
@@ -29,7 +29,7 @@ class Alone:
         protocol: Protocol,
         store: Store,
         run_id: str,
-        entrants: Sequence[Entrant],
+        entered_contenders: Sequence[EnteredContender],
         labels: Mapping[str, str],
         seed: int,
         listen: Listener,
@@ -39,7 +39,7 @@ class Alone:
         self._protocol = protocol
         self._store = store
         self._run_id = run_id
-        self._entrants = _in_order(entrants, protocol, seed)
+        self._entered = _in_order(entered_contenders, protocol, seed)
         self._labels = labels
         self._listen = listen
         self._starter = Starter(world, protocol, store, listen)
@@ -47,43 +47,45 @@ class Alone:
         self._begun_s = world.server_host.now_s() - self._past.elapsed_s
         self._trials_done = len(self._past.measured)
         self._trials_planned = self._trials_done + sum(
-            len(list(self._steps_left(entrant))) for entrant in self._entrants
+            len(list(self._steps_left(entered))) for entered in self._entered
         )
-        self._standings = Standings(protocol, [e.contender.name for e in entrants], [NULL_SERVER])
+        self._standings = Standings(
+            protocol, [e.contender.name for e in entered_contenders], [NULL_SERVER]
+        )
         self._standings.recall(self._past.measured)
 
     def run(self) -> Look:
         """Measure every contender. An interrupt loses no trial that has ended."""
-        for entrant in self._entrants:
-            self._series(entrant)
+        for entered in self._entered:
+            self._series(entered)
         return Look(None, 1.0, settled=False)
 
-    def _series(self, entrant: Entrant) -> None:
+    def _series(self, entered: EnteredContender) -> None:
         """All trials of one contender. If it dies, it is restarted for its next trial."""
         warm: WarmInstance | None = None
-        starts = self._past.starts.get(entrant.contender.name, 0)
+        starts = self._past.starts.get(entered.contender.name, 0)
         rates_per_s: list[float] = []
         try:
-            for step in self._steps_left(entrant):
+            for step in self._steps_left(entered):
                 if warm is not None and (step.starts or not self._is_running(warm)):
                     self._starter.stop(warm)
                     warm = None
                 if warm is None:
                     starts += 1
-                    warm = self._starter.start(entrant, starts, self._now_s())
+                    warm = self._starter.start(entered, starts, self._now_s())
                     lifecycle.thaw(self._world, warm.instance)
                 record = self._trial(warm, step)
                 rates_per_s.append(record.rate_per_s or 0.0)
                 if self._protocol.recovery and not self._recovers(warm, step, rates_per_s[0]):
                     return
         except Unfit:
-            self._standings.drop(entrant.contender.name)
+            self._standings.drop(entered.contender.name)
         finally:
             if warm is not None:
                 self._starter.stop(warm)
 
-    def _steps_left(self, entrant: Entrant) -> Iterator[Step]:
-        return steps_left(self._protocol, self._labels, entrant.contender.name, self._past)
+    def _steps_left(self, entered: EnteredContender) -> Iterator[Step]:
+        return steps_left(self._protocol, self._labels, entered.contender.name, self._past)
 
     def _trial(self, warm: WarmInstance, step: Step) -> TrialRecord:
         self._report_progress(warm.name, step)
@@ -122,7 +124,7 @@ class Alone:
     def _context(self, warm: WarmInstance, step: Step, kind: str) -> TrialContext:
         return TrialContext(
             run_id=self._run_id,
-            contender_id=warm.entrant.contender_id,
+            contender_id=warm.entered.contender_id,
             instance_id=warm.instance_id,
             kind=kind,
             invocation=1,
@@ -145,13 +147,17 @@ class Alone:
         return self._world.server_host.now_s() - self._begun_s
 
 
-def _in_order(entrants: Sequence[Entrant], protocol: Protocol, seed: int) -> list[Entrant]:
+def _in_order(
+    entered_contenders: Sequence[EnteredContender], protocol: Protocol, seed: int
+) -> list[EnteredContender]:
     """The null server first, because its rate is the ceiling of all others.
 
     In a random order, the place of a contender depends only on its name and the seed, so a resumed
     run keeps the order.
     """
-    contenders = [entrant for entrant in entrants if entrant.contender.role == "contender"]
+    contenders = [
+        entered for entered in entered_contenders if entered.contender.role == "contender"
+    ]
     if protocol.order == "random":
         contenders.sort(key=lambda e: random.Random(f"{seed} {e.contender.name}").random())
-    return [*(e for e in entrants if e.contender.name == NULL_SERVER), *contenders]
+    return [*(e for e in entered_contenders if e.contender.name == NULL_SERVER), *contenders]

@@ -176,8 +176,8 @@ def _race(
 ) -> dict[str, PairFits]:
     """One race, as run -> its pairs; contenders in the order given."""
     with open_run(store, world, protocol, ["deadheat", "calibrate"], seed) as run:
-        entrants = enter_made([*contenders, *controls(world.engine)], store, run.id)
-        context = RunContext(world, protocol, store, run.id, entrants, seed, listen)
+        entered_contenders = enter_made([*contenders, *controls(world.engine)], store, run.id)
+        context = RunContext(world, protocol, store, run.id, entered_contenders, seed, listen)
         race = Race(context) if protocol.slices is None else SliceRace(context)
         run.conclusion |= {"why": "all repetitions done", "share": race.run().share}
     return {run.id: race.standings.fits(max(protocol.connections))}

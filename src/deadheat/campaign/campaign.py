@@ -21,7 +21,7 @@ from deadheat.events import Event, Listener
 from deadheat.load.several import Several
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, controls_for
-from deadheat.measure.starter import Entrant
+from deadheat.measure.starter import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
@@ -111,15 +111,13 @@ def _race(
     plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
 ) -> None:
     protocol, past = plan.protocol, plan.left.past if plan.left else Past()
-    entrants = _enter(plan, world, store, builder, run, listen)
+    entered = _enter(plan, world, store, builder, run, listen)
     if protocol.residency == "alone":
-        alone = Alone(
-            world, protocol, store, run.id, entrants, plan.labels, plan.seed, listen, past
-        )
+        alone = Alone(world, protocol, store, run.id, entered, plan.labels, plan.seed, listen, past)
         alone.run()
         run.conclusion["why"] = "all repetitions done"
         return
-    context = RunContext(world, protocol, store, run.id, entrants, plan.seed, listen, past)
+    context = RunContext(world, protocol, store, run.id, entered, plan.seed, listen, past)
     race = Race(context) if protocol.slices is None else SliceRace(context)
     look = race.run()
     if not race.standings.contenders_left:
@@ -136,14 +134,14 @@ def _race(
 
 def _enter(
     plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
-) -> list[Entrant]:
+) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
     extra = [*plan.extra, *controls_for(plan.protocol, world.engine)]
     if plan.left is not None:
         return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
-    entrants = [
+    entered = [
         *enter_contenders(plan.selections, plan.labels, world, store, run.id, builder, listen),
         *enter_made(extra, store, run.id, len(plan.selections)),
     ]
-    require_contenders(entrants)
-    return entrants
+    require_contenders(entered)
+    return entered

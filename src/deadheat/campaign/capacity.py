@@ -9,7 +9,7 @@ from typing import Any
 from deadheat.errors import DeadheatError
 from deadheat.events import Listener, Progress
 from deadheat.measure import lifecycle
-from deadheat.measure.starter import Entrant, Starter, Unfit, WarmInstance
+from deadheat.measure.starter import EnteredContender, Starter, Unfit, WarmInstance
 from deadheat.measure.trial import TrialContext, load_spec, measure
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
@@ -82,18 +82,18 @@ def find_capacities(
     protocol: Protocol,
     store: Store,
     run_id: str,
-    entrants: Sequence[Entrant],
+    entered_contenders: Sequence[EnteredContender],
     objective: Objective,
     listen: Listener,
 ) -> list[Capacity]:
     """Search the capacity of each contender in turn; stores every trial."""
     starter = Starter(world, protocol, store, listen)
     capacities = []
-    for entrant in entrants:
+    for entered in entered_contenders:
         try:
-            warm = starter.start(entrant, 1, 0.0)
+            warm = starter.start(entered, 1, 0.0)
         except Unfit as unfit:
-            capacities.append(Capacity(entrant.contender.name, 0.0, None, 0, str(unfit)))
+            capacities.append(Capacity(entered.contender.name, 0.0, None, 0, str(unfit)))
             continue
         try:
             lifecycle.thaw(world, warm.instance)
@@ -126,7 +126,7 @@ def _search(
         trials += 1
         context = TrialContext(
             run_id=run_id,
-            contender_id=warm.entrant.contender_id,
+            contender_id=warm.entered.contender_id,
             instance_id=warm.instance_id,
             kind="capacity",
             invocation=1,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from deadheat.campaign.past import Past
 from deadheat.events import Listener
-from deadheat.measure.starter import Entrant
+from deadheat.measure.starter import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
@@ -19,11 +19,11 @@ class RunContext:
     protocol: Protocol
     store: Store
     run_id: str
-    entrants: Sequence[Entrant]
+    entered_contenders: Sequence[EnteredContender]
     seed: int
     listen: Listener
     past: Past = field(default_factory=Past)
 
     def named(self, role: str) -> list[str]:
         """The contenders with a role: `contender` or `control`."""
-        return [e.contender.name for e in self.entrants if e.contender.role == role]
+        return [e.contender.name for e in self.entered_contenders if e.contender.role == role]

@@ -9,7 +9,7 @@ from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
 from deadheat.events import Listener
 from deadheat.measure.contender import Contender, contender_from
-from deadheat.measure.starter import Entrant
+from deadheat.measure.starter import EnteredContender
 from deadheat.measure.world import World
 from deadheat.store import Store
 
@@ -22,31 +22,31 @@ def enter_contenders(
     run_id: str,
     builder: Builder,
     listen: Listener,
-) -> list[Entrant]:
+) -> list[EnteredContender]:
     """Build the contenders and enter those that can be started."""
-    entrants = []
+    entered = []
     candidates = prepare(selections, world.server_host, builder, listen)
     for position, candidate in enumerate(candidates):
         contender_id = _keep_candidate(store, run_id, position, candidate, labels)
         if candidate.built is not None:
             contender = contender_from(candidate.selection, candidate.built)
-            entrants.append(Entrant(contender, contender_id))
-    return entrants
+            entered.append(EnteredContender(contender, contender_id))
+    return entered
 
 
 def enter_made(
     contenders: Sequence[Contender], store: Store, run_id: str, first_position: int = 0
-) -> list[Entrant]:
+) -> list[EnteredContender]:
     """Enter racers that no folder stands behind: canaries, copies, the user's own command."""
     return [
-        Entrant(contender, _keep_racer(store, run_id, first_position + number, contender))
+        EnteredContender(contender, _keep_racer(store, run_id, first_position + number, contender))
         for number, contender in enumerate(contenders)
     ]
 
 
-def require_contenders(entrants: Sequence[Entrant]) -> None:
+def require_contenders(entered: Sequence[EnteredContender]) -> None:
     """Raises `DeadheatError` where nothing is left to measure."""
-    if all(entrant.contender.role == "control" for entrant in entrants):
+    if all(each.contender.role == "control" for each in entered):
         raise DeadheatError(
             "no contender is left to measure", "the reasons stand above; `deadheat list` helps"
         )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Self
 
 from deadheat.errors import DeadheatError
-from deadheat.measure.starter import Entrant, Starter, Unfit, WarmInstance
+from deadheat.measure.starter import EnteredContender, Starter, Unfit, WarmInstance
 from deadheat.measure.world import World
 
 MEMORY_FREE_BYTES_MIN = 1 << 30  # left for the machine while all instances of a heat are up
@@ -20,7 +20,7 @@ class Heat:
         self,
         world: World,
         starter: Starter,
-        unfit: Callable[[Entrant], None],
+        unfit: Callable[[EnteredContender], None],
         at_once: int | None = None,
     ) -> None:
         self._world = world
@@ -50,7 +50,7 @@ class Heat:
     @property
     def contenders(self) -> tuple[WarmInstance, ...]:
         """Without the controls."""
-        return tuple(i for i in self._instances if i.entrant.contender.role == "contender")
+        return tuple(i for i in self._instances if i.entered.contender.role == "contender")
 
     def __contains__(self, instance: WarmInstance) -> bool:
         return instance in self._instances
@@ -59,18 +59,18 @@ class Heat:
         """The instance of a contender, if it is up."""
         return next((i for i in self._instances if i.name == name), None)
 
-    def start(self, entrant: Entrant, invocation: int, at_s: float) -> WarmInstance | None:
+    def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance | None:
         """Start an instance; None where the contender turned out unfit."""
         try:
-            instance = self._starter.start(entrant, invocation, at_s)
+            instance = self._starter.start(entered, invocation, at_s)
         except Unfit:
-            self._unfit(entrant)
+            self._unfit(entered)
             return None
         self._instances.append(instance)
         return instance
 
     def start_as_many_as_fit(
-        self, waiting: list[Entrant], start: Callable[[Entrant], object]
+        self, waiting: list[EnteredContender], start: Callable[[EnteredContender], object]
     ) -> None:
         """Start from the front of `waiting` while memory lasts, at least one of them."""
         before = len(self._instances)

@@ -12,7 +12,7 @@ from deadheat.campaign.heat import Heat
 from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.standings import Standings
 from deadheat.events import Event, Progress
-from deadheat.measure.starter import Entrant, Starter, WarmInstance
+from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
 from deadheat.measure.trial import load_spec
 
 LATENCY_SHARES = (0.5, 0.7, 0.9)
@@ -30,13 +30,13 @@ def measure_latency(
     begun_s = run.world.server_host.now_s() - run.past.elapsed_s
     trials = TrialRunner(run, standings, begun_s)
     starter = Starter(run.world, protocol, run.store, run.listen)
-    dropped: list[Entrant] = []
-    waiting = [e for e in run.entrants if standings.races(e.contender.name)]
+    dropped: list[EnteredContender] = []
+    waiting = [e for e in run.entered_contenders if standings.races(e.contender.name)]
     order.shuffle(waiting)
     connections = max(protocol.connections)
     for number in itertools.count(1):
         with Heat(run.world, starter, dropped.append, protocol.at_once) as heat:
-            heat.start_as_many_as_fit(waiting, lambda entrant: heat.start(entrant, invocation, 0.0))
+            heat.start_as_many_as_fit(waiting, lambda entered: heat.start(entered, invocation, 0.0))
             loads = list(itertools.product(heat.contenders, LATENCY_SHARES))
             order.shuffle(loads)
             for instance, share in loads:

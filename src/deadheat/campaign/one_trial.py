@@ -37,7 +37,7 @@ class TrialRunner:
         world = self._run.world
         context = TrialContext(
             run_id=self._run.run_id,
-            contender_id=instance.entrant.contender_id,
+            contender_id=instance.entered.contender_id,
             instance_id=instance.instance_id,
             kind=kind,
             invocation=instance.invocation,

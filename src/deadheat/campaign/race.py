@@ -13,7 +13,7 @@ from deadheat.campaign.pace import Moment, pace_of
 from deadheat.campaign.standings import Look, Standings
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.measure.starter import Entrant, Starter, WarmInstance
+from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
 from deadheat.measure.trial import load_spec
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ class Race:
         past, protocol = run.past, run.protocol
         self._run = run
         self._protocol = protocol
-        self._entrants = list(run.entrants)
+        self._entered = list(run.entered_contenders)
         self._random = random.Random(
             f"{run.seed} {past.invocations}" if past.invocations else run.seed
         )
@@ -58,7 +58,7 @@ class Race:
         first; the controls run in all of them, and link the comparison.
         """
         self._invocation += 1
-        waiting = self._shuffled(e for e in self._entrants if e.contender.role == "contender")
+        waiting = self._shuffled(e for e in self._entered if e.contender.role == "contender")
         moment = self._run_heat(1, waiting, self._moment())
         heat = 1
         while waiting:
@@ -72,14 +72,14 @@ class Race:
         number = self._invocation - self._cut_short
         return Moment(number, 0, self._now_s(), 0.0, 0.0, self.standings.settled)
 
-    def _run_heat(self, number: int, waiting: list[Entrant], before: Moment) -> Moment:
+    def _run_heat(self, number: int, waiting: list[EnteredContender], before: Moment) -> Moment:
         """Start those of `waiting` that fit, and run the heat's blocks."""
         begun_s = self._now_s()
         at_once = self._protocol.at_once
         with Heat(self._run.world, self._starter, self._drop, at_once) as heat:
-            for entrant in [e for e in self._entrants if e.contender.role == "control"]:
-                self._start(heat, entrant)
-            heat.start_as_many_as_fit(waiting, lambda entrant: self._start(heat, entrant))
+            for entered in [e for e in self._entered if e.contender.role == "control"]:
+                self._start(heat, entered)
+            heat.start_as_many_as_fit(waiting, lambda entered: self._start(heat, entered))
             moment = replace(
                 before,
                 blocks=0,
@@ -96,15 +96,15 @@ class Race:
             return self._pace.another_block(moment)
         return moment.blocks < first.blocks
 
-    def _start(self, heat: Heat, entrant: Entrant) -> None:
-        instance = heat.start(entrant, self._invocation, self._now_s())
+    def _start(self, heat: Heat, entered: EnteredContender) -> None:
+        instance = heat.start(entered, self._invocation, self._now_s())
         if instance is not None and instance.name == NULL_SERVER:
             level = max(self._protocol.connections)
             self.standings.set_ceiling(level, instance.warmed.rate_per_s)
 
-    def _drop(self, entrant: Entrant) -> None:
-        self._entrants.remove(entrant)
-        self.standings.drop(entrant.contender.name)
+    def _drop(self, entered: EnteredContender) -> None:
+        self._entered.remove(entered)
+        self.standings.drop(entered.contender.name)
 
     def _block(self, number: int, heat: Heat, before: Moment, last_heat: Moment) -> Moment:
         """One pass over every instance at every level, in random order."""
@@ -146,7 +146,7 @@ class Race:
         stopping, done = self._protocol.stopping, self._trials.done
         if stopping.kind == "settle":
             return Progress(what, done=done, left_s=stopping.budget_s - self._now_s())
-        of = len(self._entrants) * len(self._protocol.connections) * stopping.repetitions
+        of = len(self._entered) * len(self._protocol.connections) * stopping.repetitions
         left_s = max(0, of - done) * self._now_s() / done if done else None
         return Progress(what, done=done, of=of, left_s=left_s)
 

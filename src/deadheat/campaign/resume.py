@@ -15,7 +15,7 @@ from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender, contender_from
-from deadheat.measure.starter import Entrant
+from deadheat.measure.starter import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol, stored_protocol
 from deadheat.store import Store, StoredRun, read_run
@@ -131,30 +131,33 @@ def enter_again(
     store: Store,
     builder: Builder,
     listen: Listener,
-) -> list[Entrant]:
+) -> list[EnteredContender]:
     """Build `selections`, one for each contender waiting, and enter those that have not changed.
 
     The others keep their trials, and an event says why they are left out. Raises `DeadheatError`
     if no contender can be resumed.
     """
-    entrants = []
+    entered = []
     candidates = prepare(selections, world.server_host, builder, listen)
     for stored, candidate in zip(run.waiting, candidates, strict=True):
         built, fault = candidate.built, candidate.fault
         if built is not None and (fault := _change(stored, candidate.selection, built)) is None:
             build_id = keep_build(store, built)
             store.update_contender(stored.id, build_id=build_id, version=candidate.version)
-            entrants.append(Entrant(contender_from(candidate.selection, built), stored.id))
+            entered.append(EnteredContender(contender_from(candidate.selection, built), stored.id))
         elif built is not None:
             what = f"{stored.name} is not resumed: {fault}\n  measure it in a new run"
             listen(Event(what, trouble=True))
         store.update_contender(stored.id, fault=fault)
-    if run.waiting and not entrants:
+    if run.waiting and not entered:
         raise DeadheatError(
             f"no contender of run {run.id} can be resumed; the reasons are above", NEW_RUN
         )
     contenders = run.contenders
-    return [*entrants, *(Entrant(control, contenders[control.name].id) for control in controls)]
+    return [
+        *entered,
+        *(EnteredContender(control, contenders[control.name].id) for control in controls),
+    ]
 
 
 def _change(stored: StoredContender, selection: Selection, built: Built) -> str | None:

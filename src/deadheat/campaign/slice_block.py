@@ -65,7 +65,7 @@ class SliceBlock:
 
     def _in_round(self, instance: WarmInstance, round_number: int) -> bool:
         """Controls run in the first round and in every fourth after it, or as the rule says."""
-        if instance.entrant.contender.role == "contender":
+        if instance.entered.contender.role == "contender":
             return True
         return (round_number - 1) % self._rule.control_every == 0
 
@@ -129,7 +129,7 @@ class SliceBlock:
     ) -> TrialRecord:
         context = TrialContext(
             run_id=self._run.run_id,
-            contender_id=instance.entrant.contender_id,
+            contender_id=instance.entered.contender_id,
             instance_id=instance.instance_id,
             kind="measure",
             invocation=instance.invocation,

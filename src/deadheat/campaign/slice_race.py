@@ -16,7 +16,7 @@ from deadheat.campaign.standings import Look
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.client import CLIENT_SHARE_MAX
-from deadheat.measure.starter import Entrant, Starter, WarmInstance
+from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
 from deadheat.store import TrialRecord
 
 FIRST_ORDER_S = 30.0  # when the order so far is first reported
@@ -45,7 +45,7 @@ class SliceRace:
         self._run = run
         self._protocol = run.protocol
         self._rule = run.protocol.slices
-        self._entrants = list(run.entrants)
+        self._entered = list(run.entered_contenders)
         self._random = random.Random(f"{run.seed} {len(run.past.trials)}")
         self._starter = Starter(run.world, run.protocol, run.store, run.listen)
         self._begun_s = run.world.server_host.now_s() - run.past.elapsed_s
@@ -107,18 +107,18 @@ class SliceRace:
 
     def _prepare(self, heat: Heat, group: Sequence[str]) -> None:
         """Have an instance of each up; replace those whose fresh start is worth its time."""
-        wanted = [e for e in self._entrants if self._takes_part(e, group)]
+        wanted = [e for e in self._entered if self._takes_part(e, group)]
         for instance in self._fresh.due(
             heat.contenders, group, self._now_s(), self._counts.starting_s
         ):
             heat.stop(instance)
-        for entrant in wanted:
-            if heat.of(entrant.contender.name) is None:
+        for entered in wanted:
+            if heat.of(entered.contender.name) is None:
                 self._make_room(heat, group)
-                self._start(heat, entrant)
+                self._start(heat, entered)
 
-    def _takes_part(self, entrant: Entrant, group: Sequence[str]) -> bool:
-        return entrant.contender.role == "control" or entrant.contender.name in group
+    def _takes_part(self, entered: EnteredContender, group: Sequence[str]) -> bool:
+        return entered.contender.role == "control" or entered.contender.name in group
 
     def _make_room(self, heat: Heat, group: Sequence[str]) -> None:
         """Stop instances of other groups while memory is short."""
@@ -126,19 +126,19 @@ class SliceRace:
         while others and not heat.has_room():
             heat.stop(others.pop(0))
 
-    def _start(self, heat: Heat, entrant: Entrant) -> None:
-        name = entrant.contender.name
+    def _start(self, heat: Heat, entered: EnteredContender) -> None:
+        name = entered.contender.name
         self._starts[name] = self._starts.get(name, 0) + 1
         begun_s = self._now_s()
-        instance = heat.start(entrant, self._starts[name], begun_s)
+        instance = heat.start(entered, self._starts[name], begun_s)
         self._counts.starting_s += self._now_s() - begun_s
         if instance is not None and name == NULL_SERVER:
             level = max(self._protocol.connections)
             self.standings.set_ceiling(level, instance.warmed.rate_per_s)
 
-    def _drop(self, entrant: Entrant) -> None:
-        self._entrants.remove(entrant)
-        self.standings.drop(entrant.contender.name)
+    def _drop(self, entered: EnteredContender) -> None:
+        self._entered.remove(entered)
+        self.standings.drop(entered.contender.name)
 
     def _block(self, heat: Heat, group: Sequence[str]) -> None:
         begun_s = self._now_s()
@@ -164,12 +164,12 @@ class SliceRace:
         if name in self._half_loaded or instance not in heat or record.rate_per_s is None:
             return
         busy_share = record.result.get("busiest_thread_share") or 0.0
-        if busy_share >= CLIENT_SHARE_MAX and instance.entrant.contender.role == "contender":
+        if busy_share >= CLIENT_SHARE_MAX and instance.entered.contender.role == "contender":
             self._half_loaded.add(name)
             measure_half_load(self._run, self._trials, heat, instance, record.rate_per_s)
 
     def _runs(self, instance: WarmInstance, group: Sequence[str]) -> bool:
-        return self._takes_part(instance.entrant, group)
+        return self._takes_part(instance.entered, group)
 
     def _note_fault(self, heat: Heat, instance: WarmInstance, failed: bool) -> None:
         """A failed trial costs its instance; a contender that keeps failing is out."""
@@ -182,7 +182,7 @@ class SliceRace:
             self._run.listen(
                 Event(f"{name} is out: {FAULTS_MAX} trials in a row failed", trouble=True)
             )
-            self._drop(instance.entrant)
+            self._drop(instance.entered)
 
     def _report_order(self) -> None:
         """The order so far, after half a minute and at each look."""

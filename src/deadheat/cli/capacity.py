@@ -58,9 +58,9 @@ def command(
     ):
         run.conclusion["slo"] = slo
         builder = builder_on(world.server_host)
-        entrants = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
-        require_contenders(entrants)
-        results = find_capacities(world, protocol, store, run.id, entrants, objective, listen)
+        entered = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
+        require_contenders(entered)
+        results = find_capacities(world, protocol, store, run.id, entered, objective, listen)
         run.conclusion["capacities"] = [result.to_json() for result in results]
     if as_json:
         document = {"run": run.id, "slo": slo, "capacities": run.conclusion["capacities"]}

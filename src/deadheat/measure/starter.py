@@ -21,7 +21,7 @@ from deadheat.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Entrant:
+class EnteredContender:
     """A contender with its row in the store."""
 
     contender: Contender
@@ -36,7 +36,7 @@ class WarmInstance:
     empty where the protocol has no slices. `took_s` is what starting and warming took.
     """
 
-    entrant: Entrant
+    entered: EnteredContender
     instance: Instance
     instance_id: int
     warmed: Warmed
@@ -46,7 +46,7 @@ class WarmInstance:
 
     @property
     def name(self) -> str:
-        return self.entrant.contender.name
+        return self.entered.contender.name
 
     @property
     def processes(self) -> list[str]:
@@ -70,12 +70,12 @@ class Starter:
         self._verified: set[str] = set()
         self._readings: dict[str, list[Reading]] = {}
 
-    def start(self, entrant: Entrant, invocation: int, at_s: float) -> WarmInstance:
+    def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance:
         """Start, verify (the first time), warm, freeze. Raises `Unfit`; nothing runs then."""
-        contender = entrant.contender
+        contender = entered.contender
         self._listen(Progress(f"start {invocation} of {contender.name}"))
         begun_s = self._world.server_host.now_s()
-        values = {"contender_id": entrant.contender_id, "invocation": invocation, "at_s": at_s}
+        values = {"contender_id": entered.contender_id, "invocation": invocation, "at_s": at_s}
         try:
             instance = lifecycle.start(self._world, contender)
         except StartFailed as error:
@@ -84,22 +84,22 @@ class Starter:
                 **values, command=command, fault=error.reason, log_tail=error.log_tail
             )
             message = f"{error}\n  hint: {error.hint}" if error.hint else str(error)
-            raise self._unfit(entrant, error.reason, message) from error
+            raise self._unfit(entered, error.reason, message) from error
         command = list(contender.command_at(instance.port))
         instance_id = self._store.add_instance(**values, command=command, ready_s=instance.ready_s)
         loads: dict[int, LoadProcess] = {}
         try:
             if contender.name not in self._verified:
-                self._verify(entrant, instance, instance_id)
-            self._open_loads(entrant, instance, instance_id, loads)
+                self._verify(entered, instance, instance_id)
+            self._open_loads(entered, instance, instance_id, loads)
             warmed = self._warm(instance, instance_id, invocation, loads)
-            self._require_alive(entrant, instance, instance_id)
+            self._require_alive(entered, instance, instance_id)
         except BaseException:
             self._stop(instance, instance_id, loads)
             raise
         lifecycle.freeze(self._world, instance)
         return WarmInstance(
-            entrant=entrant,
+            entered=entered,
             instance=instance,
             instance_id=instance_id,
             warmed=warmed,
@@ -112,20 +112,20 @@ class Starter:
         """Stop it and store the last lines of its log; nothing of its tree survives."""
         self._stop(warm_instance.instance, warm_instance.instance_id, warm_instance.loads)
 
-    def _verify(self, entrant: Entrant, instance: Instance, instance_id: int) -> None:
-        contender = entrant.contender
+    def _verify(self, entered: EnteredContender, instance: Instance, instance_id: int) -> None:
+        contender = entered.contender
         behavior = verify(
             self._world.server_host, instance.address, contender.media_type, path=instance.path
         )
         fault = _answers_vary(self._world, instance) if contender.any_body else behavior.fault
         self._store.update_instance(instance_id, behavior=behavior.to_json(), fault=fault)
         if fault is not None:
-            raise self._unfit(entrant, fault, f"{contender.name} is not measured: {fault}")
+            raise self._unfit(entered, fault, f"{contender.name} is not measured: {fault}")
         self._verified.add(contender.name)
 
     def _open_loads(
         self,
-        entrant: Entrant,
+        entered: EnteredContender,
         instance: Instance,
         instance_id: int,
         loads: dict[int, LoadProcess],
@@ -138,9 +138,9 @@ class Starter:
                 spec = load_spec(self._protocol, instance, connections)
                 loads[connections] = open_load(self._world, instance, spec)
         except DeadheatError as error:
-            fault = f"{entrant.contender.name} cannot be loaded: {error}"
+            fault = f"{entered.contender.name} cannot be loaded: {error}"
             self._store.update_instance(instance_id, fault=fault)
-            raise self._unfit(entrant, fault, fault) from error
+            raise self._unfit(entered, fault, fault) from error
 
     def _warm(
         self,
@@ -177,17 +177,19 @@ class Starter:
 
         return load_for
 
-    def _require_alive(self, entrant: Entrant, instance: Instance, instance_id: int) -> None:
+    def _require_alive(
+        self, entered: EnteredContender, instance: Instance, instance_id: int
+    ) -> None:
         """Raises `Unfit` where it died; loading a dead server gives an even rate of nothing."""
         ended = lifecycle.ended(self._world, instance)
         if ended is not None:
             fault = f"{instance.contender.name} died during its warm-up ({ended.how})"
             lines = lifecycle.log_tail(self._world, instance).strip().splitlines()[-5:]
             self._store.update_instance(instance_id, fault=fault)
-            raise self._unfit(entrant, fault, "\n  | ".join([fault, *lines]))
+            raise self._unfit(entered, fault, "\n  | ".join([fault, *lines]))
 
-    def _unfit(self, entrant: Entrant, fault: str, message: str) -> Unfit:
-        self._store.update_contender(entrant.contender_id, fault=fault)
+    def _unfit(self, entered: EnteredContender, fault: str, message: str) -> Unfit:
+        self._store.update_contender(entered.contender_id, fault=fault)
         self._listen(Event(message, trouble=True))
         return Unfit(fault)
 
