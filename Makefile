@@ -2,24 +2,35 @@
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
-.PHONY: run test build check lint bench verify-all clean
+.PHONY: run test accept build lint bench verify-all figures clean
 
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
 
 test: build packages lint  ## every check and every test
-	cargo test --locked --release --quiet
-	$(UV) run pytest
+	cargo test --locked --profile $(ENGINE_TESTS) --quiet
+	$(call npm_run,test,the tests of the page's JavaScript)
+	$(UV) run pytest --numprocesses auto --maxprocesses 8 --dist worksteal $(WITHOUT_LOAD)
+	$(UV) run pytest $(addprefix --ignore=,$(WITHOUT_LOAD))
+
+# The engine's tests and lints share one build without link-time optimization: see Cargo.toml.
+ENGINE_TESTS := quick-link
+# These tests load no server and measure none, so they run beside each other. All others run alone.
+WITHOUT_LOAD := $(addprefix tests/,audit catalog golden protocol report serve stats store)
 
 build: toolchains $(UV) page   ## the Python package, the load engine, the page
 	$(UV) sync --quiet
 
-lint: build                ## formatting, lints and types, of both languages
+accept: build              ## write the golden files anew: git shows what changed
+	$(UV) run pytest tests/golden --accept
+
+lint: build                ## formatting, lints and types, of all three languages
 	cargo fmt --check
-	cargo clippy --locked --release --quiet --all-targets -- -D warnings
+	cargo clippy --locked --profile $(ENGINE_TESTS) --quiet --all-targets -- -D warnings
 	$(UV) run ruff check
 	$(UV) run ruff format --check
 	$(UV) run mypy
+	$(call npm_run,lint,the checks of the page's JavaScript)
 
 bench: build               ## the engine's cost beside wrk's and ab's
 	$(UV) run python bench/engine.py
@@ -27,25 +38,40 @@ bench: build               ## the engine's cost beside wrk's and ab's
 verify-all: build          ## every server in every setting, loaded; goes on where it was stopped
 	-$(UV) run deadheat verify --all -o docs/results/servers.json --page docs/servers.md
 
-PAGE := src/deadheat/report/page.html
+figures: build             ## the figures in the documents, from the runs in docs/results
+	$(UV) run deadheat report --from docs/results/settle-24-a.deadheat --format svg \
+		-o docs/pictures/settle-24-a.svg
+	$(UV) run python docs/figures.py
+
+PAGE := src/deadheat/report/formats/page.html
 
 .PHONY: page
 page: $(PAGE)              ## script and style of the reports as HTML, in one file
 
 $(PAGE): web/build.js web/package-lock.json $(wildcard web/src/*)
 	@if command -v npm >/dev/null; then \
-		(cd web && npm ci --silent --no-fund --no-audit && npm run --silent build) \
+		(cd web && $(NPM_CI) && npm run --silent build) \
 			|| echo "the page could not be built: reports as HTML are left out"; \
 	else \
 		echo "reports as HTML are left out: they need npm (apt-get install nodejs npm)"; \
+	fi
+
+# Installs what package-lock.json pins, unless the last installation did.
+NPM_CI := { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent; }
+
+# $(call npm_run,SCRIPT,WHAT): runs a script of web/package.json; without npm, says what is skipped.
+npm_run = @if command -v npm >/dev/null; then \
+		cd web && $(NPM_CI) && npm run --silent $(1); \
+	else \
+		echo "skipped $(2): they need npm (apt-get install nodejs npm)"; \
 	fi
 
 clean:                     ## what the commands above have made here
 	rm -rf target .venv .tools
 
 # What tests skip without. A developer's machine is left alone; one that says it is CI's is not.
-PACKAGES := apache2-bin chromium erlang-base erlang-mochiweb libev-dev nginx-light ruby-rack puma \
-	sbcl cl-hunchentoot
+PACKAGES := apache2-bin chromium erlang-base erlang-mochiweb erlang-inets fonts-dejavu-core libev-dev \
+	nginx-light ruby-rack puma sbcl cl-hunchentoot
 NO_SERVICES := /usr/sbin/policy-rc.d
 
 .PHONY: packages

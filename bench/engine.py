@@ -83,13 +83,13 @@ def measure(
     }
 
 
-def check(cost_us: dict[str, list[float]], rival: str, limit: float) -> dict[str, Any]:
-    ratio = median(ratios(cost_us, OURS, rival))
-    return {"rival": rival, "ratio": ratio, "at_most": limit, "pass": ratio <= limit}
+def check(cost_us: dict[str, list[float]], contender: str, limit: float) -> dict[str, Any]:
+    ratio = median(ratios(cost_us, OURS, contender))
+    return {"contender": contender, "ratio": ratio, "at_most": limit, "pass": ratio <= limit}
 
 
-def ratios(cost_us: dict[str, list[float]], name: str, rival: str) -> list[float]:
-    return [ours / theirs for ours, theirs in zip(cost_us[name], cost_us[rival], strict=True)]
+def ratios(cost_us: dict[str, list[float]], name: str, contender: str) -> list[float]:
+    return [ours / theirs for ours, theirs in zip(cost_us[name], cost_us[contender], strict=True)]
 
 
 def table(result: dict[str, Any]) -> str:
@@ -102,7 +102,7 @@ def table(result: dict[str, Any]) -> str:
     for one in result["checks"]:
         verdict = "PASS" if one["pass"] else "FAIL"
         lines.append(
-            f"  {verdict} {OURS} at {one['ratio']:.3f} of {one['rival']}, at most "
+            f"  {verdict} {OURS} at {one['ratio']:.3f} of {one['contender']}, at most "
             f"{one['at_most']:.2f}"
         )
     return "\n".join(lines)

@@ -49,7 +49,7 @@ def read(bundle: Path) -> Model:
             hosts=store.rows("SELECT role, cpus, fingerprint FROM host"),
             builds={row.pop("id"): row for row in store.rows("SELECT * FROM build")},
             contenders=store.rows("SELECT * FROM contender ORDER BY position"),
-            starts=store.rows("SELECT * FROM start ORDER BY id"),
+            starts=store.rows("SELECT * FROM instance ORDER BY id"),
             trials=[_trial(store, row) for row in store.rows("SELECT * FROM trial ORDER BY id")],
         )
 
@@ -93,7 +93,7 @@ class _Contender:
         }
         self._number = store.add_contender(**row | changed)
         self._starts = [
-            store.add_start(**_without_id(start) | {"contender_id": self._number})
+            store.add_instance(**_without_id(start) | {"contender_id": self._number})
             for start in model.starts
             if start["contender_id"] == known
         ]
@@ -104,7 +104,7 @@ class _Contender:
         row = next(self._trials) | {
             "run_id": self._run_id,
             "contender_id": self._number,
-            "start_id": self._starts[block % len(self._starts)],
+            "instance_id": self._starts[block % len(self._starts)],
             "block": block,
             "at_s": next(self._at_s),
         }

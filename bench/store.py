@@ -24,10 +24,10 @@ from made_store import make
 from served import DEADHEAT, Served
 
 from deadheat.report import FORMATS
-from deadheat.report.runs import list_runs
+from deadheat.report.model.runs import list_runs
 from deadheat.store import Store
 
-MODEL = Path(__file__).parents[1] / "docs" / "results" / "2026-11-20-make-run.sqlite.xz"
+MODEL = Path(__file__).parents[1] / "docs" / "results" / "make-run.deadheat"
 SERVER = "go-gin"
 COMMAND_S_MAX = 3.0
 FIRST_BYTE_S_MAX = 0.2

@@ -1,15 +1,21 @@
 """The house as README.md lays it out: an import never points back up its list."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "deadheat"
 ROOMS = (
-    *("cli", "serve", "audit", "report", "campaign", "protocol", "catalog"),
-    *("load", "stats", "host", "store"),
+    *("cli", "serve", "audit", "report", "campaign", "measure", "build", "protocol", "catalog"),
+    *("load", "host", "store", "stats"),
 )
+REPORT_ROOMS = ("picture", "formats", "findings", "model")
 LINES_MAX = 400
+SQL = re.compile(
+    r"\bSELECT\b.*|\b(?:INSERT|REPLACE) INTO\b.*|\bUPDATE \w+ SET\b.*|\bDELETE FROM\b.*"
+    r"|\b(?:CREATE|DROP|ALTER) (?:TABLE|INDEX|VIEW|TRIGGER)\b.*|\bPRAGMA \w+.*"
+)
 AGENT = SOURCE / "host" / "agent.py"  # goes to a host as one file
 
 
@@ -41,6 +47,17 @@ def test_no_import_points_back_up() -> None:
     assert not upwards
 
 
+def test_no_import_points_back_up_within_reports() -> None:
+    upwards = [
+        f"{path.relative_to(SOURCE)} imports {other}"
+        for place, room in enumerate(REPORT_ROOMS)
+        for path in (SOURCE / "report" / room).rglob("*.py")
+        for other in REPORT_ROOMS[:place]
+        if f"from deadheat.report.{other}" in path.read_text()
+    ]
+    assert not upwards
+
+
 def test_no_file_is_too_long_to_be_read() -> None:
     longer = [
         str(path.relative_to(SOURCE))
@@ -48,3 +65,21 @@ def test_no_file_is_too_long_to_be_read() -> None:
         if path != AGENT and len(path.read_text().splitlines()) > LINES_MAX
     ]
     assert not longer
+
+
+def sql_literals(path: Path) -> Iterator[str]:
+    """The SQL statements in the string literals of a file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from SQL.findall(node.value)
+
+
+def test_only_the_store_has_sql() -> None:
+    elsewhere = [
+        f"{path.relative_to(SOURCE)}: {statement}"
+        for path in SOURCE.rglob("*.py")
+        if SOURCE / "store" not in path.parents
+        for statement in sql_literals(path)
+    ]
+    assert not elsewhere
+    assert any(True for path in (SOURCE / "store").glob("*.py") for _ in sql_literals(path))

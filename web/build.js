@@ -1,11 +1,11 @@
-// Makes the one file that the Python package fills with a run: styles and script inlined.
+// Builds the HTML file that the Python package fills with a run; styles and script are inline.
 
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 
-const here = (path) => new URL(path, import.meta.url);
-const PAGE = here("../src/deadheat/report/page.html");
+const here = (/** @type {string} */ path) => new URL(path, import.meta.url);
+const PAGE = here("../src/deadheat/report/formats/page.html");
 
 const bundled = await build({
   entryPoints: [here("src/main.js").pathname],
@@ -17,7 +17,7 @@ const bundled = await build({
   legalComments: "none",
   write: false,
 });
-// "</" would end the script element, whatever the script means by it.
+// "</" inside the script could end the script element.
 const script = bundled.outputFiles[0].text.trim().replaceAll("</", "<\\/");
 const style = await readFile(here("src/page.css"), "utf8");
 const hash = createHash("sha256").update(script).digest("base64");
@@ -27,4 +27,6 @@ const page = template
   .replace("{style}", () => style)
   .replace("{script}", () => script);
 await writeFile(PAGE, page);
-console.log(`${PAGE.pathname.split("/").slice(-4).join("/")}: ${Math.round(page.length / 1024)} KiB`);
+console.log(
+  `${PAGE.pathname.split("/").slice(-4).join("/")}: ${Math.round(page.length / 1024)} KiB`,
+);

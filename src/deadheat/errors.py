@@ -1,11 +1,11 @@
-"""The one error a user meets: what went wrong, and the way out."""
+"""The error that a user sees: symptom, cause and hint."""
 
 
 class DeadheatError(Exception):
-    """A fault a user can act on.
+    """An error that the user can act on.
 
-    `str(error)` names the file, line or flag and what was expected; `hint` is the way out,
-    shown on a line of its own.
+    `str(error)` names the file, line or flag and what was expected. `hint` says what the user can
+    do; it is shown on its own line.
     """
 
     def __init__(self, message: str, hint: str | None = None) -> None:

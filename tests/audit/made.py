@@ -1,4 +1,4 @@
-"""Replays and figures made for a test: pure values, no store."""
+"""Replays and figures for tests: pure values, no store."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -62,17 +62,17 @@ def contender(row: str, rates: Sequence[float], **values: Any) -> Contender:
     made: dict[str, Any] = {
         "name": row.lower(),
         "row": row,
-        "role": "rival",
+        "role": "contender",
         "workers": 1,
         "version": "1.0",
         "fault": None,
-        "card": {"keep_alive": True, "head_bytes": 100},
+        "behavior": {"keep_alive": True, "head_bytes": 100},
         "trials": trials,
     }
     return Contender(**made | values)
 
 
-def replay(rivals: Sequence[Contender], **values: Any) -> Replay:
+def replay(contenders: Sequence[Contender], **values: Any) -> Replay:
     made: dict[str, Any] = {
         "run_id": "20261120-130405-a1b2",
         "started_at": "2026-11-20T13:04:05+00:00",
@@ -83,7 +83,7 @@ def replay(rivals: Sequence[Contender], **values: Any) -> Replay:
         "generator_version": "wrk 4",
         "hosts": {},
         "cpus": {},
-        "rivals": tuple(rivals),
+        "contenders": tuple(contenders),
         "null_server": None,
         "missing": {},
     }
@@ -94,15 +94,15 @@ def figure(row: str, rate: float | None, connections: int = 100, **values: Any) 
     return Figure(row, connections, rate, 1.0, "a page", **values)
 
 
-def figures(*ones: Figure) -> Figures:
-    return Figures("paper", ones)
+def figures(*items: Figure) -> Figures:
+    return Figures("paper", items)
 
 
 def case(
-    rivals: Sequence[Contender],
+    contenders: Sequence[Contender],
     published: Sequence[Figure],
     repetitions: Sequence[Figure] = (),
     **values: Any,
 ) -> Case:
     single = figures(*repetitions) if repetitions else None
-    return Case.of(replay(rivals, **values), figures(*published), single)
+    return Case.of(replay(contenders, **values), figures(*published), single)

@@ -6,7 +6,7 @@ from tests.audit.made import contender, figure, figures, protocol, replay, trial
 PUBLISHED = figures(figure("A", 400), figure("B", 300), figure("C", 200), figure("D", None))
 
 
-def test_rows_are_set_beside_their_own_figures() -> None:
+def test_pairs_each_row_with_its_contender() -> None:
     (level,) = set_beside(
         replay([contender("A", [100, 110, 120]), contender("C", [150, 160, 155])]), PUBLISHED
     )
@@ -24,32 +24,37 @@ def test_rows_are_set_beside_their_own_figures() -> None:
 
 
 @pytest.mark.parametrize(("aggregate", "now"), [("best", 130), ("mean", 110), ("median", 100)])
-def test_a_replay_ranks_by_its_own_aggregate(aggregate: str, now: float) -> None:
+def test_ranks_by_the_protocols_aggregate(aggregate: str, now: float) -> None:
     run = replay([contender("A", [100, 130, 100])], protocol=protocol(aggregate=aggregate))
     (level,) = set_beside(run, PUBLISHED)
     assert level.lines[0].now_per_s == pytest.approx(now)
 
 
-def test_a_row_without_a_figure_says_why() -> None:
-    rivals = [
+def test_gives_the_reason_for_a_missing_figure() -> None:
+    contenders = [
         contender("A", [], fault="it could not be built\nlog"),
         contender("B", [], trials=(trial(None),)),
     ]
-    (level,) = set_beside(replay(rivals, missing={"C": "no server"}), PUBLISHED)
-    told = {line.row: line.why for line in level.lines}
-    assert told == {"A": "it could not be built", "B": "it died", "C": "no server", "D": told["D"]}
+    (level,) = set_beside(replay(contenders, missing={"C": "no server"}), PUBLISHED)
+    reasons = {line.row: line.why for line in level.lines}
+    assert reasons == {
+        "A": "it could not be built",
+        "B": "it died",
+        "C": "no server",
+        "D": reasons["D"],
+    }
     assert level.agreement is None
 
 
 def test_equal_rates_share_the_better_rank() -> None:
-    rivals = [contender("A", [100]), contender("B", [200]), contender("C", [200])]
-    (level,) = set_beside(replay(rivals), PUBLISHED)
+    contenders = [contender("A", [100]), contender("B", [200]), contender("C", [200])]
+    (level,) = set_beside(replay(contenders), PUBLISHED)
     assert [line.rank_now for line in level.lines if line.rank_now] == [3, 1, 1]
 
 
-def test_of_two_contenders_for_a_row_the_faster_stands_for_it() -> None:
-    rivals = [contender("A", [100], name="slow"), contender("A", [200], name="fast")]
-    (level,) = set_beside(replay(rivals), PUBLISHED)
+def test_takes_the_faster_of_two_contenders_for_a_row() -> None:
+    contenders = [contender("A", [100], name="slow"), contender("A", [200], name="fast")]
+    (level,) = set_beside(replay(contenders), PUBLISHED)
     assert level.lines[0].contender == "fast"
 
 
@@ -64,6 +69,6 @@ def test_agreement_has_an_interval() -> None:
 def test_two_replays_are_compared_over_the_rows_they_share() -> None:
     first = replay([contender("A", [3]), contender("B", [2]), contender("C", [1])])
     second = replay([contender("A", [30]), contender("B", [10]), contender("E", [50])])
-    (found,) = between_replays(first, second).values()
-    assert found is not None
-    assert (found.tau_b, found.rows) == (1, 2)
+    (agreement,) = between_replays(first, second).values()
+    assert agreement is not None
+    assert (agreement.tau_b, agreement.rows) == (1, 2)

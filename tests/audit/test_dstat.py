@@ -15,7 +15,7 @@ def sample(at_s: float, busy_ticks: int, idle_ticks: int, memory: int = 1000) ->
     }
 
 
-def test_samples_are_folded_to_seconds() -> None:
+def test_folds_samples_to_seconds() -> None:
     quarters = [sample(10 + n / 4, 20 * n, 5 * n) for n in range(11)]  # 2.5 s, four fifths busy
     seconds = fold(quarters)
     assert [second.at_s for second in seconds] == [1.0, 2.0, 2.5]
@@ -24,7 +24,7 @@ def test_samples_are_folded_to_seconds() -> None:
     assert mean_busy(seconds) == {0: pytest.approx(0.8)}
 
 
-def test_a_trial_without_samples_shows_nothing() -> None:
+def test_a_trial_without_samples_has_no_seconds() -> None:
     assert fold([]) == ()
     assert fold([sample(1, 0, 0)]) == ()
     assert mean_busy(()) == {}

@@ -1,4 +1,4 @@
-"""A made run with everything that a page can show, told by somebody hostile."""
+"""A made run with everything that a page can show, and markup in every text."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ def hostile_run(path: Path) -> MadeRun:
         run.contender(name, server="scaled", workers=count, manifest={"language": "Rust"})
     run.race({**names, **workers}, levels=LEVELS, blocks=3)
     for name in names:
-        run.start(name, 4, card={"server_header": SCRIPT, "framing": MARKUP}, log_tail=SCRIPT)
+        run.start(name, 4, behavior={"server_header": SCRIPT, "framing": MARKUP}, log_tail=SCRIPT)
         _trials(run, name)
     run.contender("absent", fault=f"absent: {MARKUP}")
     run.end("complete", MARKUP)

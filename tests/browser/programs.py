@@ -1,4 +1,4 @@
-"""What a test in a browser needs beside Python."""
+"""The programs that a browser test needs besides Python."""
 
 import os
 import shutil
@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report.page import PAGE
+from deadheat.report.formats.page import PAGE
 
 WEB = Path(__file__).parents[2] / "web"
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def chromium_and_node() -> tuple[str, str]:
-    """Skips the test, with the way out, where one of them or the built page is missing."""
+    """Skips the test, with a hint, where one of them or the built page is missing."""
     given = os.environ.get("CHROMIUM")
     browser = given or next(filter(None, map(shutil.which, CHROMIUMS)), None)
     node = shutil.which("node")

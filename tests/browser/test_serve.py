@@ -23,7 +23,7 @@ RUNS = 60
 BETWEEN_TRIALS_S = 0.3
 CHECKS = (
     "shows_the_ranking",
-    "asks_nobody_else",
+    "sends_no_request_elsewhere",
     "shows_hostile_text_as_text",
     "passes_axe",
     "fits_a_phone",
@@ -39,7 +39,7 @@ def programs() -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def ended(programs: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> MadeRun:
-    """The last of many runs, over as many days: it is hostile, as one in between is."""
+    """The last of many runs, one a day; this one and one in the middle have hostile texts."""
     hostile = hostile_run(tmp_path_factory.mktemp("serve") / "runs.sqlite")
     made = [_small(hostile, number) for number in range(RUNS)]
     with closing(sqlite3.connect(hostile.store.path)) as connection, connection:
@@ -53,20 +53,20 @@ def ended(programs: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -
 
 
 def _small(of: MadeRun, number: int) -> MadeRun:
-    """Few trials, of a version that changes now and then; some contenders are seldom there."""
+    """A run with few trials; versions change, and some contenders are in few runs."""
     run = MadeRun(of.store)
     run.contender("alpha", version=f"1.{number // 20}.0")
     rates = {"alpha": 9000.0 + 10 * number, "reference": 12000.0}
-    seldom = {1: ["twice"], 2: ["once", "twice"], RUNS - 1: [MARKUP]}
+    rare = {1: ["twice"], 2: ["once", "twice"], RUNS - 1: [MARKUP]}
     blocks = 3 if number == RUNS - 1 else 1
-    run.race(rates | dict.fromkeys(seldom.get(number, []), 5000.0), invocations=1, blocks=blocks)
+    run.race(rates | dict.fromkeys(rare.get(number, []), 5000.0), invocations=1, blocks=blocks)
     run.end()
     return run
 
 
 @pytest.fixture(scope="module")
 def origin(ended: MadeRun) -> Iterator[str]:
-    """Where the store is served, from a thread."""
+    """The address of `deadheat serve`, which runs in a thread."""
     server = uvicorn.Server(uvicorn.Config(make_app(ended.store.path), log_level="warning"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -83,7 +83,7 @@ def outcomes(
     origin: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, str | None]:
-    """What each check found, while a run goes on until the browser has followed it."""
+    """The outcome of each check; a run is under way until the browser has followed it."""
     browser, node = programs
     folder = os.environ.get("SCREENSHOTS") or tmp_path_factory.mktemp("shots")
     under_way = MadeRun(ended.store)
@@ -91,12 +91,12 @@ def outcomes(
     script = str(WEB / "test" / "served.js")
     command = [node, script, browser, origin, ended.run_id, under_way.run_id, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        found: dict[str, str | None] = json.loads(_last_line(process, under_way))
-    return found
+        outcomes: dict[str, str | None] = json.loads(_last_line(process, under_way))
+    return outcomes
 
 
 def _last_line(process: "subprocess.Popen[str]", under_way: MadeRun) -> str:
-    """Trials come until the process says that it has seen some, or ends."""
+    """Adds trials until the process prints that it has seen some, or ends."""
     lines: queue.Queue[str] = queue.Queue()
 
     def read() -> None:

@@ -7,18 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from deadheat.campaign.build import Builder
+from deadheat.build.builder import Builder
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.campaign.progress import Doing, Happened
 from deadheat.campaign.resume import load_unfinished
-from deadheat.campaign.world import World
-from deadheat.catalog import contender
+from deadheat.catalog import selection
+from deadheat.events import Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
 from deadheat.load import Engine
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
-from tests.campaign.made import made_server
+from tests.build.made import made_server
 
 DOCUMENT = json.loads(
     (Path(__file__).parents[1] / "load" / "output" / "engine-closed.json").read_text()
@@ -33,18 +33,21 @@ class FakeWorld:
         self.rates = rates
         self.noise = 0.01  # of a rate, from trial to trial
         self.servers = {name: FakeServer(answer=greet) for name in rates}
-        self.events: list[Doing | Happened] = []
+        self.events: list[Progress | Event] = []
         self.before_load: Callable[[int], None] = lambda _: None  # told how many loads there were
         self.running: list[list[str]] = []  # what ran during each load
         self.loads: list[tuple[str, ProcessSpec]] = []  # what was loaded, by which command
         self.host = FakeHost()
         self.host.on_run(lambda _: True, lambda *_: Completed(0, "made 1.0\n", "", 0.1, 0.1))
         self.host.on_run(lambda command: command[0] == "deadheat-load", self._load)
+        self.host.on_ask(lambda command: command[0] == "deadheat-load", self._ask)
+        self.before_slice: Callable[[str, dict[str, Any]], None] = lambda _, __: None
+        self.slices: list[tuple[str, dict[str, Any]]] = []  # whom, and what was asked for
         self.host.on_start(lambda _: True, lambda _, spec: self.servers[name_of(spec)])
         self._random = random.Random(7)
         self._folder = folder
         (folder / "recipes").mkdir()
-        self._contenders = [contender(made_server(folder, name)) for name in rates]
+        self._contenders = [selection(made_server(folder, name)) for name in rates]
         self.path = folder / "runs.sqlite"
         engine = Engine("deadheat-load")
         self.world = World(
@@ -76,7 +79,7 @@ class FakeWorld:
             by_name = {one.name: one for one in self._contenders}
             plan = Plan(
                 protocol=left.protocol,
-                contenders=[by_name[one.name] for one in left.waiting],
+                selections=[by_name[one.name] for one in left.waiting],
                 labels=left.labels,
                 extra=(),
                 seed=left.seed,
@@ -98,11 +101,32 @@ class FakeWorld:
         )
 
     def troubles(self) -> list[str]:
-        return [e.what for e in self.events if isinstance(e, Happened) and e.trouble]
+        return [e.what for e in self.events if isinstance(e, Event) and e.trouble]
 
     def left_running(self) -> list[str]:
         processes = self.host.processes.values()
         return [name_of(fake.spec) for fake in processes if fake.exited is None]
+
+    def _ask(self, host: FakeHost, spec: ProcessSpec, line: str | None) -> str:
+        """One slice of the only server that runs."""
+        if line is None:
+            return READY
+        request = json.loads(line)
+        address = spec.command[1].removeprefix("http://").rstrip("/")
+        servers = [
+            fake
+            for fake in host.processes.values()
+            if fake.exited is None and "--slices" not in fake.spec.command
+        ]
+        self.running.append([name_of(fake.spec) for fake in servers if not fake.frozen])
+        (loaded,) = [fake for fake in servers if listens(fake, address)]
+        name = name_of(loaded.spec)
+        self.before_slice(name, request)
+        self.slices.append((name, request))
+        host.sleep(request["duration_s"] + request["discard_s"])
+        return slice_answer(
+            request, spec, self.rates[name] * self._random.lognormvariate(0, self.noise)
+        )
 
     def _load(self, host: FakeHost, spec: ProcessSpec) -> Completed:
         self.before_load(len(self.loads))
@@ -114,6 +138,20 @@ class FakeWorld:
         self.loads.append((name, spec))
         rate = self.rates[name] * self._random.lognormvariate(0, self.noise)
         return document(spec, rate)
+
+
+READY = json.dumps({"type": "ready", "schema": "deadheat-load/1"})
+
+
+def slice_answer(request: dict[str, Any], spec: ProcessSpec, rate_per_s: float) -> str:
+    """What the resident load process answers after a clean slice at this rate."""
+    times = ["-d", f"{1000 * request['duration_s']}ms", "--warmup", "0ms"]
+    done = document(ProcessSpec((*spec.command, *times)), rate_per_s)
+    told = json.loads(done.stdout)
+    ok = told["classes"]["ok"]
+    rows = max(1, round(request["duration_s"] / 0.01))
+    told["series"] = [{"at_s": 0.01 * (n + 1), "ok": ok / rows, "errors": 0} for n in range(rows)]
+    return json.dumps(told | {"type": "slice", "id": request["id"], "interrupted": False})
 
 
 def greet(request: bytes) -> bytes:

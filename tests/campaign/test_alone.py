@@ -1,4 +1,4 @@
-"""Servers that run alone, one after the other, in a world without processes."""
+"""Servers that run alone, one after the other, in a fake world."""
 
 import json
 from dataclasses import replace
@@ -21,7 +21,7 @@ def alone(**values: Any) -> Protocol:
             "duration_s": 0.5,
             "residency": "alone",
             "order": "listed",
-            "canary": False,
+            "controls": False,
             "warmup": {"kind": "none"},
             "stopping": {"kind": "fixed", "repetitions": 2},
             **values,
@@ -40,22 +40,22 @@ def places(fake: FakeWorld) -> list[tuple[str, int, int]]:
 
 def starts(fake: FakeWorld) -> list[str]:
     rows = fake.rows(
-        "SELECT contender.name FROM start JOIN contender ON contender.id = start.contender_id"
-        " ORDER BY start.id"
+        "SELECT contender.name FROM instance JOIN contender ON contender.id = instance.contender_id"
+        " ORDER BY instance.id"
     )
     return [row["name"] for row in rows]
 
 
-def test_each_contender_runs_all_its_repetitions_level_by_level(fake: FakeWorld) -> None:
+def test_runs_all_repetitions_of_a_contender_by_level(fake: FakeWorld) -> None:
     fake.conduct(alone())
-    of_one = [(10, 1), (10, 2), (100, 1), (100, 2)]
-    assert places(fake) == [(name, *place) for name in ("fast", "slow") for place in of_one]
+    steps = [(10, 1), (10, 2), (100, 1), (100, 2)]
+    assert places(fake) == [(name, *place) for name in ("fast", "slow") for place in steps]
     assert starts(fake) == ["fast", "slow"]
     assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
 
 
-def test_only_the_loaded_server_is_there(fake: FakeWorld) -> None:
-    """Alone means that no rival is frozen beside it: all that is not loaded has been stopped."""
+def test_only_the_loaded_server_is_running(fake: FakeWorld) -> None:
+    """No other contender is frozen beside it: every other server has been stopped."""
     alive: list[int] = []
     processes = fake.host.processes
     fake.before_load = lambda _: alive.append(sum(p.exited is None for p in processes.values()))
@@ -65,15 +65,13 @@ def test_only_the_loaded_server_is_there(fake: FakeWorld) -> None:
 
 
 @pytest.mark.parametrize(("restart", "expected"), [("never", 1), ("level", 2), ("repetition", 4)])
-def test_processes_are_fresh_as_the_protocol_says(
-    fake: FakeWorld, restart: str, expected: int
-) -> None:
+def test_restarts_as_the_protocol_says(fake: FakeWorld, restart: str, expected: int) -> None:
     fake.conduct(alone(restart=restart))
     assert starts(fake) == ["fast"] * expected + ["slow"] * expected
-    assert len({row["start_id"] for row in fake.trials()}) == 2 * expected
+    assert len({row["instance_id"] for row in fake.trials()}) == 2 * expected
 
 
-def test_a_published_row_may_be_restarted_where_others_are_not(fake: FakeWorld) -> None:
+def test_published_row_may_have_its_own_restart(fake: FakeWorld) -> None:
     protocol = alone(restarts={"Slow Server": "repetition"})
     fake.conduct(protocol, labels={"slow": "Slow Server"})
     assert starts(fake) == ["fast"] + ["slow"] * 4
@@ -81,7 +79,7 @@ def test_a_published_row_may_be_restarted_where_others_are_not(fake: FakeWorld) 
     assert [row["label"] for row in rows] == [None, "Slow Server"]
 
 
-def test_a_random_order_is_made_again_by_its_seed(tmp_path: Path) -> None:
+def test_seed_reproduces_the_random_order(tmp_path: Path) -> None:
     orders = []
     for number, seed in enumerate((1, 1, 2, 3)):
         folder = tmp_path / str(number)
@@ -93,8 +91,8 @@ def test_a_random_order_is_made_again_by_its_seed(tmp_path: Path) -> None:
     assert len({tuple(order) for order in orders}) > 1
 
 
-def test_the_null_server_goes_first_and_bounds_the_others(fake: FakeWorld) -> None:
-    fake.conduct(alone(canary=True))
+def test_null_server_runs_first_and_sets_the_ceiling(fake: FakeWorld) -> None:
+    fake.conduct(alone(controls=True))
     assert starts(fake) == ["null-server", "fast", "slow"]
     ceilings = fake.rows(
         "SELECT DISTINCT contender.name FROM gate JOIN trial ON trial.id = gate.trial_id"
@@ -104,24 +102,24 @@ def test_the_null_server_goes_first_and_bounds_the_others(fake: FakeWorld) -> No
     assert [row["name"] for row in ceilings] == ["fast", "slow"]
 
 
-def test_a_server_that_dies_is_started_anew_for_its_next_trial(fake: FakeWorld) -> None:
+def test_dead_server_is_restarted_for_its_next_trial(fake: FakeWorld) -> None:
     fake.servers["fast"] = FakeServer(answer=greet, dies_after_s=1.2, exit_code=7)
     fake.conduct(alone())
     states = [row["state"] for row in fake.trials() if row["name"] == "fast"]
     assert states == ["ok", "ok", "failed", "ok"]
     assert starts(fake) == ["fast", "fast", "slow"]
-    assert any("fast died under load (exit 7)" in told for told in fake.troubles())
+    assert any("fast died under load (exit 7)" in trouble for trouble in fake.troubles())
 
 
-def test_one_that_cannot_start_does_not_end_the_run(fake: FakeWorld) -> None:
+def test_failed_start_does_not_end_the_run(fake: FakeWorld) -> None:
     fake.servers["fast"] = FakeServer(answer=lambda _: b"", log="no such file")
     fake.conduct(alone())
     assert {name for name, *_ in places(fake)} == {"slow"}
     assert fake.rows("SELECT fault FROM contender WHERE name = 'fast'")[0]["fault"]
 
 
-def test_a_hanging_generator_is_that_trials_result(fake: FakeWorld) -> None:
-    """ab waits forever for a server that does not close a connection of HTTP/1.0."""
+def test_hanging_generator_fails_only_its_trial(fake: FakeWorld) -> None:
+    """ab waits forever for a server that does not close an HTTP/1.0 connection."""
     load = fake._load
 
     def hang(host: Any, spec: Any) -> Any:
@@ -134,15 +132,15 @@ def test_a_hanging_generator_is_that_trials_result(fake: FakeWorld) -> None:
     assert "did not end within" in fake.trials()[1]["reason"]
 
 
-def test_what_was_measured_stays_when_it_is_interrupted(fake: FakeWorld) -> None:
+def test_interrupt_keeps_measured_trials(fake: FakeWorld) -> None:
     def interrupt(loads: int) -> None:
         if loads == 5:
             raise KeyboardInterrupt
 
     fake.before_load = interrupt
-    fake.conduct(alone(), missing={"Third": "no server here stands for it"})
+    fake.conduct(alone(), missing={"Third": "no server here"})
     assert len(fake.trials()) == 5
     assert fake.left_running() == []
     (run,) = fake.rows("SELECT state, conclusion FROM run")
     assert run["state"] == "interrupted"
-    assert json.loads(run["conclusion"])["missing"] == {"Third": "no server here stands for it"}
+    assert json.loads(run["conclusion"])["missing"] == {"Third": "no server here"}

@@ -14,7 +14,7 @@ def made(stopping: dict[str, Any], warmup: dict[str, Any], **values: Any) -> Pro
             "connections": [10, 100],
             "duration_s": 1.0,
             "discard_s": 0.5,
-            "canary": False,
+            "controls": False,
             "warmup": warmup,
             "stopping": stopping,
             **values,
@@ -27,43 +27,45 @@ def fixed(**values: Any) -> Estimate:
     return estimate(made({"kind": "fixed", "repetitions": 6}, warmup, **values), ["a", "b", "c"])
 
 
-def test_a_fixed_protocol_is_added_up() -> None:
-    told = fixed()
+def test_adds_up_a_fixed_protocol() -> None:
+    estimated = fixed()
     block_s = 6 * (1.5 + TRIAL_OVERHEAD_S)
-    assert told.trials_per_block == 6
-    assert told.block_s == pytest.approx(block_s)
-    assert told.invocation_start_s == pytest.approx(3 * (START_S + 3))
-    assert told.least_s == pytest.approx(3 * (START_S + 3) + 6 * block_s)
-    assert told.rule == "after 6 repetitions"
+    assert estimated.trials_per_block == 6
+    assert estimated.block_s == pytest.approx(block_s)
+    assert estimated.invocation_start_s == pytest.approx(3 * (START_S + 3))
+    assert estimated.least_s == pytest.approx(3 * (START_S + 3) + 6 * block_s)
+    assert estimated.rule == "after 6 repetitions"
 
 
-def test_what_warming_may_take_is_in_the_most() -> None:
+def test_most_includes_the_longest_warm_up() -> None:
     warmup = {"kind": "steady", "least_s": 1.0, "limit_s": 10.0}
-    told = estimate(made({"kind": "fixed", "repetitions": 1}, warmup), ["a", "b"])
-    assert told.most_s - told.least_s == pytest.approx(2 * 9.0)
+    estimated = estimate(made({"kind": "fixed", "repetitions": 1}, warmup), ["a", "b"])
+    assert estimated.most_s - estimated.least_s == pytest.approx(2 * 9.0)
 
 
-def test_a_fixed_protocol_takes_what_it_takes() -> None:
-    """Regression: the limit of a search that is not made was added to the most."""
+def test_fixed_warm_up_adds_no_search_time() -> None:
+    """Regression: `most_s` included the limit of a search that does not happen."""
     assert fixed().most_s == pytest.approx(fixed().least_s)
 
 
-def test_canaries_take_their_part() -> None:
-    told = fixed(canary=True)
-    assert told.trials_per_block == 2 * (3 + 2)
-    assert told.contenders == ("a", "b", "c")
+def test_controls_add_trials() -> None:
+    estimated = fixed(controls=True)
+    assert estimated.trials_per_block == 2 * (3 + 2)
+    assert estimated.contenders == ("a", "b", "c")
 
 
-def test_the_budget_bounds_a_race_to_settle() -> None:
+def test_budget_limits_a_race_to_settle() -> None:
     stopping = {"kind": "settle", "budget_s": 60.0, "invocations": 3, "blocks_min": 4}
-    told = estimate(made(stopping, {"kind": "none"}), ["a", "b"])
-    assert told.least_s == 60.0
-    assert told.most_s == pytest.approx(60.0 + told.block_s)
-    assert "within 3%, or 1.0 min are spent" in told.rule
+    estimated = estimate(made(stopping, {"kind": "none"}), ["a", "b"])
+    assert estimated.least_s == 60.0
+    assert estimated.most_s == pytest.approx(60.0 + estimated.block_s)
+    assert "within 3 %, or after 1.0 min" in estimated.rule
 
 
-def test_it_can_be_read_by_both() -> None:
-    told = fixed()
-    assert told.to_json()["least_s"] == told.least_s
-    assert "connections   10, 100" in told.lines()
-    assert all(text in "\n".join(told.lines()) for text in ("a, b, c", "6 trials", "builds apart"))
+def test_estimate_has_json_and_text() -> None:
+    estimated = fixed()
+    assert estimated.to_json()["least_s"] == estimated.least_s
+    assert "connections   10, 100" in estimated.lines()
+    assert all(
+        text in "\n".join(estimated.lines()) for text in ("a, b, c", "6 trials", "without builds")
+    )

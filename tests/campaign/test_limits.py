@@ -22,61 +22,57 @@ def landshark(**values: Any) -> Protocol:
     return protocol(connections=[100, 20_000], generator="ab", aggregate="mean", **values)
 
 
-def test_a_wide_machine_has_nothing_to_say() -> None:
-    found = fit_to(landshark(), machine(), machine(), 1)
-    assert (found.protocol, found.remarks) == (landshark(), ())
+def test_sufficient_machine_has_no_remarks() -> None:
+    fitted = fit_to(landshark(), machine(), machine(), 1)
+    assert (fitted.protocol, fitted.remarks) == (landshark(), ())
 
 
-def test_more_connections_than_a_process_may_hold_come_from_several() -> None:
-    """A process that may hold 20,000 descriptors in all cannot hold 20,000 connections."""
-    found = fit_to(landshark(), machine(20_000), machine(20_000), 1)
-    assert found.connections_each == 19_936
-    assert found.protocol.connections == (100, 20_000)
-    assert "20,000 connections come from 2 client processes" in found.remarks[0]
-    assert "a server of one process holds at most 20,000" in found.remarks[1]
+def test_splits_connections_over_several_client_processes() -> None:
+    """A process that may open 20,000 files cannot hold 20,000 connections."""
+    fitted = fit_to(landshark(), machine(20_000), machine(20_000), 1)
+    assert fitted.connections_each == 19_936
+    assert fitted.protocol.connections == (100, 20_000)
+    assert "20,000 connections come from 2 client processes" in fitted.remarks[0]
+    assert "a server with one process may open 20,000 files" in fitted.remarks[1]
 
 
-def test_a_level_that_cannot_be_had_is_left_out_with_the_reason() -> None:
-    found = fit_to(landshark(), machine(1024), machine(), 1)
-    assert found.protocol.connections == (100,)
-    assert "20,000 connections are left out: a process may hold 1,024" in found.remarks[0]
-    assert "ulimit -n 65536" in found.remarks[0]
-    assert found.protocol.deviations == ("without 20,000 connections",)
+def test_leaves_out_impossible_level_with_the_reason() -> None:
+    fitted = fit_to(landshark(), machine(1024), machine(), 1)
+    assert fitted.protocol.connections == (100,)
+    assert "20,000 connections are left out: a process may open 1,024 files" in fitted.remarks[0]
+    assert "ulimit -n 65536" in fitted.remarks[0]
+    assert fitted.protocol.deviations == ("without 20,000 connections",)
     few = machine(sysctl={"net.ipv4.ip_local_port_range": "50000 60000"})
-    found = fit_to(landshark(), few, few, 1)
-    assert "one address, which has 10,001 ports; to widen them: sudo sysctl" in found.remarks[0]
+    fitted = fit_to(landshark(), few, few, 1)
+    assert "one address, which has 10,001 ports; to add ports: sudo sysctl" in fitted.remarks[0]
 
 
-def test_where_no_level_can_be_had_it_ends_there() -> None:
-    with pytest.raises(DeadheatError, match="no level of paper can be had here: 100 conn"):
+def test_rejects_a_protocol_without_a_possible_level() -> None:
+    with pytest.raises(DeadheatError, match="no level of paper is possible here: 100 conn"):
         fit_to(landshark(), machine(70), machine(), 1)
 
 
-def test_short_queues_and_shared_cpus_are_told() -> None:
+def test_remarks_on_short_queues_and_shared_cpus() -> None:
     short = machine(sysctl={"net.core.somaxconn": "4096"})
-    found = fit_to(landshark(threads=4), short, short, 1)
-    assert (
-        "20,000 connections that come at once are more than net.core.somaxconn"
-        in (found.remarks[0])
-    )
-    assert found.remarks[1] == "the load generator's 4 threads share 1 CPU"
+    fitted = fit_to(landshark(threads=4), short, short, 1)
+    assert "20,000 simultaneous connections exceed net.core.somaxconn" in (fitted.remarks[0])
+    assert fitted.remarks[1] == "the load generator's 4 threads share 1 CPU"
 
 
-def test_a_race_is_told_that_a_server_cannot_hold_its_connections() -> None:
-    """Regression: under ulimit -n 256 its servers "never got an answer" at 1,000, and nobody said
-    why."""
-    (told,) = too_few(protocol(connections=[100, 1000]), machine(256))
-    assert told.startswith("a server of one process holds at most 256 descriptors here")
-    assert told.endswith("ulimit -n 65536")
+def test_race_remarks_on_too_few_descriptors_of_servers() -> None:
+    """Regression: under ulimit -n 256, servers failed at 1,000 connections without a remark."""
+    (remark,) = too_few(protocol(connections=[100, 1000]), machine(256))
+    assert remark.startswith("a server with one process may open 256 files here")
+    assert remark.endswith("ulimit -n 65536")
     assert too_few(protocol(connections=[100]), machine(256)) == ()
 
 
-def test_settings_are_set_beside_the_published_and_not_changed() -> None:
+def test_remarks_on_settings_that_differ_from_published() -> None:
     origin = {"sysctl": {"net.core.somaxconn": "4096", "net.x": "1"}, "open_files": 100_000}
-    found = fit_to(protocol(origin=origin), machine(), machine(), 1)
-    assert found.remarks == (
-        "net.core.somaxconn is 65535, published 4096; to set it: "
+    fitted = fit_to(protocol(origin=origin), machine(), machine(), 1)
+    assert fitted.remarks == (
+        "net.core.somaxconn is 65535, published 4096; to change it: "
         'sudo sysctl -w net.core.somaxconn="4096"',
-        "net.x was published as 1 and is not read here",
-        "a process may hold 65,536 descriptors, published 100,000; to widen it: ulimit -n 100000",
+        "net.x is unknown here, published 1",
+        "a process may open 65,536 files, published 100,000; to raise the limit: ulimit -n 100000",
     )

@@ -7,7 +7,7 @@ from deadheat.campaign.lineup import line_up
 from deadheat.catalog import Catalog, load_catalog
 from deadheat.protocol import Protocol
 from deadheat.protocol.figures import Figure, Figures
-from tests.campaign.made import MANIFEST, made_server
+from tests.build.made import MANIFEST, made_server
 
 PUBLISHED = """
 [settings.four]
@@ -57,30 +57,33 @@ def catalog(tmp_path: Path) -> Catalog:
     return load_catalog(tmp_path)
 
 
-def test_manifests_say_which_row_they_stand_for(catalog: Catalog) -> None:
-    found = line_up(replay(), catalog, figures("Beta", "Alpha 1.0"))
-    assert [one.name for one in found.contenders] == ["beta:four", "alpha:four"]  # as published
-    assert found.labels == {"beta:four": "Beta", "alpha:four": "Alpha 1.0"}
-    assert (dict(found.missing), found.strays) == ({}, ())
+def test_manifests_assign_published_rows(catalog: Catalog) -> None:
+    lineup = line_up(replay(), catalog, figures("Beta", "Alpha 1.0"))
+    assert [selection.name for selection in lineup.selections] == [
+        "beta:four",
+        "alpha:four",
+    ]  # as published
+    assert lineup.labels == {"beta:four": "Beta", "alpha:four": "Alpha 1.0"}
+    assert (dict(lineup.missing), lineup.strays) == ({}, ())
 
 
-def test_rows_without_a_server_are_told(catalog: Catalog) -> None:
-    found = line_up(replay(), catalog, figures("Beta", "Omega", "Alpha 1.0"))
-    assert found.missing == {"Omega": "no server here stands for it"}
+def test_reports_rows_without_a_server(catalog: Catalog) -> None:
+    lineup = line_up(replay(), catalog, figures("Beta", "Omega", "Alpha 1.0"))
+    assert lineup.missing == {"Omega": "no server here"}
 
 
-def test_a_protocol_may_spell_a_row(catalog: Catalog) -> None:
-    spelled = [
+def test_protocol_may_assign_a_row(catalog: Catalog) -> None:
+    assigned = [
         {"server": "gamma", "workers": 2, "label": "Omega"},
         {"server": "delta", "label": "Delta"},
     ]
-    found = line_up(replay(contenders=spelled), catalog, figures("Omega", "Delta", "Beta"))
-    assert found.labels == {"gamma:w2": "Omega", "beta:four": "Beta"}
-    assert found.missing == {"Delta": "there is no server delta"}
-    assert found.strays == ("alpha:four: paper has no row 'Alpha 1.0'",)
+    lineup = line_up(replay(contenders=assigned), catalog, figures("Omega", "Delta", "Beta"))
+    assert lineup.labels == {"gamma:w2": "Omega", "beta:four": "Beta"}
+    assert lineup.missing == {"Delta": "no server delta"}
+    assert lineup.strays == ("alpha:four: paper has no row 'Alpha 1.0'",)
 
 
-def test_what_was_not_asked_for_is_missing_and_said_so(catalog: Catalog) -> None:
-    found = line_up(replay(), catalog, figures("Beta", "Alpha 1.0"), only={"beta"})
-    assert list(found.labels) == ["beta:four"]
-    assert found.missing == {"Alpha 1.0": "alpha:four was not asked for"}
+def test_unselected_row_is_missing_with_the_reason(catalog: Catalog) -> None:
+    lineup = line_up(replay(), catalog, figures("Beta", "Alpha 1.0"), only={"beta"})
+    assert list(lineup.labels) == ["beta:four"]
+    assert lineup.missing == {"Alpha 1.0": "alpha:four is not selected"}

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from deadheat.campaign.racer import Racer
 from deadheat.campaign.standings import Standings
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Exited, HostError, Sample
 from deadheat.host.fake import FakeHost, FakeServer
+from deadheat.measure.contender import Contender
 from deadheat.protocol import Protocol
 from deadheat.store import Store, StoreError, TrialRecord
 from tests.campaign.fake_world import GREETING, FakeWorld, greet
@@ -29,7 +29,7 @@ def protocol(**values: Any) -> Protocol:
             "about": "For a test.",
             "connections": [10, 100],
             "duration_s": 0.5,
-            "canary": False,
+            "controls": False,
             "warmup": {"kind": "none"},
             "stopping": {"kind": "fixed", "repetitions": 3},
             **values,
@@ -82,7 +82,7 @@ def test_a_listed_order_is_kept(fake: FakeWorld) -> None:
 
 
 def test_one_server_runs_at_a_time(fake: FakeWorld) -> None:
-    fake.conduct(protocol(canary=True))
+    fake.conduct(protocol(controls=True))
     assert fake.running == [[name] for name, _ in fake.loads]
     assert len(fake.loads) == 2 * 3 * 5
 
@@ -97,7 +97,7 @@ def test_client_and_server_are_kept_apart(fake: FakeWorld) -> None:
 def test_nothing_is_left_running(fake: FakeWorld) -> None:
     fake.conduct(protocol())
     assert fake.left_running() == []
-    ended = fake.rows("SELECT ended FROM start")
+    ended = fake.rows("SELECT ended FROM instance")
     assert [json.loads(row["ended"]) for row in ended] == [{"how": "exit 0"}] * 3
 
 
@@ -107,7 +107,7 @@ def test_repetitions_are_spread_over_fresh_starts(fake: FakeWorld) -> None:
     )
     places = [(trial["invocation"], trial["block"]) for trial in fake.trials()]
     assert places[::3] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]
-    starts = fake.rows("SELECT contender_id, invocation FROM start ORDER BY id")
+    starts = fake.rows("SELECT contender_id, invocation FROM instance ORDER BY id")
     assert sorted((row["contender_id"], row["invocation"]) for row in starts) == [
         *[(1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)]
     ]
@@ -115,9 +115,11 @@ def test_repetitions_are_spread_over_fresh_starts(fake: FakeWorld) -> None:
 
 def test_the_card_is_asked_for_once_and_kept(fake: FakeWorld) -> None:
     fake.conduct(protocol(stopping={"kind": "fixed", "repetitions": 2, "invocations": 2}))
-    cards = [row["card"] for row in fake.rows("SELECT card FROM start ORDER BY invocation")]
-    assert [json.loads(card)["status"] for card in cards[:3]] == [200] * 3
-    assert cards[3:] == [None] * 3
+    behaviors = [
+        row["behavior"] for row in fake.rows("SELECT behavior FROM instance ORDER BY invocation")
+    ]
+    assert [json.loads(behavior)["status"] for behavior in behaviors[:3]] == [200] * 3
+    assert behaviors[3:] == [None] * 3
 
 
 def test_a_server_that_dies_is_taken_out_and_the_rest_goes_on(fake: FakeWorld) -> None:
@@ -173,7 +175,7 @@ def test_a_server_that_does_not_start_is_told_and_left_out(
     assert fake.rows("SELECT name, fault FROM contender WHERE fault IS NOT NULL") == [
         {"name": "slow", "fault": fault}
     ]
-    (start,) = fake.rows("SELECT fault, log_tail FROM start WHERE fault IS NOT NULL")
+    (start,) = fake.rows("SELECT fault, log_tail FROM instance WHERE fault IS NOT NULL")
     assert start == {"fault": fault, "log_tail": "no configuration\n"}
     assert fake.troubles() == [f"{fault}\n  | no configuration"]
     assert fake.left_running() == []
@@ -193,9 +195,9 @@ def test_a_server_that_dies_while_it_is_warmed(fake: FakeWorld) -> None:
     fake.servers["slow"] = replace(fake.servers["slow"], dies_after_s=0.5, log="bye\n")
     fake.conduct(protocol(warmup={"kind": "fixed", "duration_s": 1.0}))
     assert {name for name, _ in order(fake)} == {"fast", "middle"}
-    fault = "slow died while it was warmed (exit 0)"
+    fault = "slow died during its warm-up (exit 0)"
     assert fake.troubles() == [f"{fault}\n  | bye"]
-    assert fake.rows("SELECT fault, log_tail FROM start WHERE fault IS NOT NULL") == [
+    assert fake.rows("SELECT fault, log_tail FROM instance WHERE fault IS NOT NULL") == [
         {"fault": fault, "log_tail": "bye\n"}
     ]
     assert fake.left_running() == []
@@ -214,16 +216,16 @@ def test_a_race_whose_last_rival_is_gone_ends(fake: FakeWorld) -> None:
     """Regression: the canaries were measured on for blocks, beside nobody."""
     fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
     with pytest.raises(DeadheatError, match="no contender is left to measure"):
-        fake.conduct(protocol(canary=True, connections=[10], stopping=SETTLE))
+        fake.conduct(protocol(controls=True, connections=[10], stopping=SETTLE))
     assert fake.trials() == []
     assert fake.left_running() == []
 
 
 def test_a_url_where_nothing_answers_is_told_before_anything_is_measured(fake: FakeWorld) -> None:
     """Regression: the null server was raced first, alone."""
-    dead = Racer("127.0.0.1:9", "rival", (), any_body=True, url="http://127.0.0.1:9/")
+    dead = Contender("127.0.0.1:9", "contender", (), any_body=True, url="http://127.0.0.1:9/")
     with pytest.raises(DeadheatError, match="nothing answers there") as caught:
-        fake.conduct(protocol(canary=True), extra=(dead,))
+        fake.conduct(protocol(controls=True), extra=(dead,))
     assert caught.value.hint is not None
     assert fake.host.processes == {}
     assert fake.rows("SELECT * FROM run") == []
@@ -234,10 +236,10 @@ def test_a_server_whose_answers_vary_is_told_unless_that_is_meant(fake: FakeWorl
     numbers = itertools.count(10)
     fake.servers["own"] = FakeServer(answer=lambda _: GREETING[:-2] + b"%d" % next(numbers))
     fake.rates["own"] = 500
-    own = Racer("own", "rival", ("own", "{port}"), any_body=True)
+    own = Contender("own", "contender", ("own", "{port}"), any_body=True)
     fake.conduct(protocol(), extra=(own,))
     assert "own" not in {name for name, _ in order(fake)}
-    assert fake.troubles()[0].endswith("if they are meant to vary: --any-body")
+    assert fake.troubles()[0].endswith("if they are meant to: --any-body")
     fake.conduct(protocol(), extra=(replace(own, body_varies=True),))
     assert "own" in {name for name, _ in order(fake)}
     assert {("--any-body" in spec.command) for name, spec in fake.loads if name == "own"} == {True}
@@ -249,7 +251,7 @@ def test_without_any_build_there_is_an_error_and_a_kept_run(fake: FakeWorld) -> 
         lambda command: command[0] == "maker", lambda *_: Completed(127, "", "", 0.1, 0.1)
     )
     with pytest.raises(DeadheatError, match="no contender is left to measure"):
-        fake.conduct(protocol(canary=True))
+        fake.conduct(protocol(controls=True))
     (run,) = fake.rows("SELECT state, conclusion FROM run")
     assert run["state"] == "failed"
     assert "no contender is left" in json.loads(run["conclusion"])["why"]
@@ -331,11 +333,11 @@ def test_a_race_that_does_not_settle_ends_with_its_budget(tmp_path: Path) -> Non
 
 
 def test_canaries_run_in_every_block_and_do_not_compete(fake: FakeWorld) -> None:
-    fake.conduct(protocol(canary=True, connections=[10]))
+    fake.conduct(protocol(controls=True, connections=[10]))
     roles = {row["name"]: row["role"] for row in fake.rows("SELECT name, role FROM contender")}
     assert roles == {
-        **dict.fromkeys(("fast", "middle", "slow"), "rival"),
-        **dict.fromkeys(("null-server", "reference"), "canary"),
+        **dict.fromkeys(("fast", "middle", "slow"), "contender"),
+        **dict.fromkeys(("null-server", "reference"), "control"),
     }
     for block in batches(order(fake), 5):
         assert {name for name, _ in block} == set(roles)
@@ -356,7 +358,7 @@ def most_at_once(fake: FakeWorld) -> int:
 
 def test_rivals_that_do_not_fit_run_in_further_heats(fake: FakeWorld) -> None:
     stopping = {"kind": "fixed", "repetitions": 2}
-    fake.conduct(protocol(at_once=2, canary=True, connections=[10], stopping=stopping))
+    fake.conduct(protocol(at_once=2, controls=True, connections=[10], stopping=stopping))
     heats: dict[int, list[str]] = {}
     for trial in fake.trials():
         heats.setdefault(trial["heat"], []).append(trial["name"])
@@ -386,7 +388,7 @@ def test_memory_decides_how_many_are_started(
 def test_the_ceiling_is_known_before_the_first_rival(fake: FakeWorld) -> None:
     fake.rates["null-server"] = 3500.0
     warmup = {"kind": "fixed", "duration_s": 1.0}
-    fake.conduct(protocol(canary=True, connections=[10], warmup=warmup))
+    fake.conduct(protocol(controls=True, connections=[10], warmup=warmup))
     failed = fake.rows(
         "SELECT DISTINCT name FROM gate JOIN trial ON trial.id = gate.trial_id"
         " JOIN contender ON contender.id = contender_id WHERE code = 'ceiling' AND NOT passed"
@@ -437,19 +439,19 @@ def test_latency_is_measured_apart_below_saturation(fake: FakeWorld) -> None:
 def test_without_a_valid_rate_latency_is_not_passed_over_silently(fake: FakeWorld) -> None:
     fake.rates["null-server"] = 3500.0  # so near that the ceiling says nothing of `fast`
     fake.conduct(
-        protocol(canary=True, connections=[10], warmup={"kind": "fixed", "duration_s": 1.0}),
+        protocol(controls=True, connections=[10], warmup={"kind": "fixed", "duration_s": 1.0}),
         latency_s=2.0,
     )
     measured = {trial["name"] for trial in fake.trials() if trial["kind"] == "latency"}
     assert measured == {"middle", "slow"}
-    told = "fast: no valid rate, and so no latency at shares of it"
+    told = "fast: no latency, because it has no valid rate to take shares of"
     assert fake.troubles().count(told) == 1
 
 
 def test_warming_goes_on_until_the_rate_is_steady(fake: FakeWorld) -> None:
     warmup = {"kind": "steady", "least_s": 1.0, "limit_s": 5.0}
     fake.conduct(protocol(warmup=warmup, connections=[10]))
-    steady = [json.loads(row["steady"]) for row in fake.rows("SELECT steady FROM start")]
+    steady = [json.loads(row["steady"]) for row in fake.rows("SELECT steady FROM instance")]
     assert {one["kind"] for one in steady} == {"flat"}
     assert all(one["trouble"] is None for one in steady)
 

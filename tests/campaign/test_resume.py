@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.progress import Doing
 from deadheat.campaign.resume import load_unfinished
 from deadheat.errors import DeadheatError
+from deadheat.events import Progress
 from deadheat.host.fake import FakeServer
 from deadheat.store import Store, StoreError
 from tests.campaign.fake_world import FakeWorld, greet
@@ -55,7 +55,7 @@ def cut(fake: FakeWorld, load: int, **values: object) -> str:
 def test_every_step_is_measured_once_in_the_order_of_a_whole_run(
     fake: FakeWorld, tmp_path: Path, load: int, restart: str
 ) -> None:
-    values = {"canary": True, "order": "random", "restart": restart}
+    values = {"controls": True, "order": "random", "restart": restart}
     run_id = cut(fake, load, **values)
     assert fake.resume(run_id) == run_id
     whole = whole_run(tmp_path / "whole", **values)
@@ -77,8 +77,8 @@ def test_gates_and_the_ceiling_are_those_of_a_whole_run(fake: FakeWorld, tmp_pat
         JOIN trial ON trial.id = trial_id JOIN contender ON contender.id = contender_id
         ORDER BY trial.id, code
     """
-    fake.resume(cut(fake, 6, canary=True))
-    assert fake.rows(gates) == whole_run(tmp_path / "whole", canary=True).rows(gates)
+    fake.resume(cut(fake, 6, controls=True))
+    assert fake.rows(gates) == whole_run(tmp_path / "whole", controls=True).rows(gates)
     assert any(row["code"] == "ceiling" and row["name"] == "c" for row in fake.rows(gates))
 
 
@@ -86,7 +86,7 @@ def test_a_contender_cut_short_goes_on_in_a_fresh_process(fake: FakeWorld) -> No
     run_id = cut(fake, 1)
     fake.resume(run_id)
     assert starts(fake) == ["a", "a", "b", "c"]
-    invocations = fake.rows("SELECT invocation FROM start ORDER BY id")
+    invocations = fake.rows("SELECT invocation FROM instance ORDER BY id")
     assert [row["invocation"] for row in invocations] == [1, 2, 1, 1]
 
 
@@ -100,7 +100,7 @@ def test_progress_counts_what_is_left_of_the_whole(fake: FakeWorld) -> None:
     run_id = cut(fake, 5)
     fake.events.clear()
     fake.resume(run_id)
-    told = [(one.done, one.of) for one in fake.events if isinstance(one, Doing) and one.left_s]
+    told = [(one.done, one.of) for one in fake.events if isinstance(one, Progress) and one.left_s]
     assert told == [(done, 12) for done in range(5, 12)]
 
 
@@ -134,13 +134,13 @@ def test_a_contender_whose_build_changed_is_refused(fake: FakeWorld, tmp_path: P
     assert {name for name, *_ in places(fake)} == {"a", "b"}
     (fault,) = fake.rows("SELECT fault FROM contender WHERE name = 'c'")
     assert fault["fault"].startswith("its build has changed since this run began: it was ")
-    assert any("c does not go on" in told for told in fake.troubles())
+    assert any("c is not resumed" in told for told in fake.troubles())
 
 
 def test_where_no_contender_can_go_on_the_run_says_so(fake: FakeWorld, tmp_path: Path) -> None:
     run_id = cut(fake, 9)
     (tmp_path / "servers" / "c" / "main.c").write_text("int other;\n")
-    with pytest.raises(DeadheatError, match=r"no contender of run \S+ can go on"):
+    with pytest.raises(DeadheatError, match=r"no contender of run \S+ can be resumed"):
         fake.resume(run_id)
     assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
 
@@ -157,7 +157,7 @@ def test_a_run_that_another_process_took_is_not_taken_twice(fake: FakeWorld) -> 
     run_id = cut(fake, 5)
     (before,) = fake.rows("SELECT writer FROM run")
     with Store(fake.path) as store:
-        with pytest.raises(StoreError, match="just been taken over"):
+        with pytest.raises(StoreError, match="just been resumed"):
             store.reopen_run(run_id, "another's", {})
         store.reopen_run(run_id, before["writer"], {"resumed": []})
     assert fake.rows("SELECT state, ended_at FROM run") == [{"state": "running", "ended_at": None}]
@@ -222,8 +222,8 @@ def test_a_race_to_settle_spends_what_is_left_of_its_budget(fake: FakeWorld) -> 
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (["deadheat", "run"], "was left before its contenders were entered"),
-        (["deadheat", "calibrate"], "only what `deadheat run` has measured here goes on"),
+        (["deadheat", "run"], "ended before all its contenders were stored"),
+        (["deadheat", "calibrate"], "only a run that `deadheat run` measured here can be resumed"),
     ],
 )
 def test_what_cannot_go_on_is_told(fake: FakeWorld, command: list[str], told: str) -> None:

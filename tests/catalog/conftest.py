@@ -22,7 +22,7 @@ backlog = "system"
 
 
 class Folders:
-    """A catalog in the making."""
+    """A catalog that a test fills."""
 
     def __init__(self, root: Path) -> None:
         self.root = root

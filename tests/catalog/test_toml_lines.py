@@ -28,27 +28,27 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "whole.toml"
 
 
-def test_it_reads_what_is_right(path: Path) -> None:
+def test_reads_a_valid_file(path: Path) -> None:
     path.write_text('title = "a"\n[part]\nsize = 1\n')
     assert read_toml(path, Whole) == Whole(title="a", part=Part(size=1))
 
 
-def test_every_fault_is_told_at_once_in_the_order_of_lines(path: Path) -> None:
-    path.write_text('colour = "red"\n\n[part]\nsize = "big"\n[[parts]]\nsize = 1\n[[parts]]\n')
+def test_reports_all_faults_in_order_of_lines(path: Path) -> None:
+    path.write_text('color = "red"\n\n[part]\nsize = "big"\n[[parts]]\nsize = 1\n[[parts]]\n')
     assert faults_of(path) == [
-        "1: colour: unknown key",
+        "1: color: unknown key",
         "1: title: missing",
         "4: part.size: expected a valid integer",
         "7: parts.1.size: missing",
     ]
 
 
-def test_a_union_is_one_fault(path: Path) -> None:
+def test_union_is_one_fault(path: Path) -> None:
     path.write_text('title = "a"\neither = "neither"\n')
     assert faults_of(path) == ["2: either: expected a valid integer, or expected a valid boolean"]
 
 
-def test_an_inline_table_is_told_by_its_own_line(path: Path) -> None:
+def test_fault_in_inline_table_names_its_line(path: Path) -> None:
     path.write_text('title = "a"\npart = { size = 1, weight = 2 }\n')
     assert faults_of(path) == ["2: part.weight: unknown key"]
 
@@ -57,36 +57,36 @@ def test_an_inline_table_is_told_by_its_own_line(path: Path) -> None:
     ("text", "line"),
     [('title = "a\n', 1), ("title = 1\ntitle = 2\n", 2), ("a = 1\nb = [1,\n2\n", 3)],
 )
-def test_a_syntax_error_has_its_line(path: Path, text: str, line: int) -> None:
+def test_syntax_error_names_its_line(path: Path, text: str, line: int) -> None:
     path.write_text(text)
     (fault,) = faults_of(path)
     assert fault.startswith(f"{line}: ")
 
 
-def test_text_that_is_not_utf_8_has_its_line(path: Path) -> None:
+def test_invalid_utf_8_names_its_line(path: Path) -> None:
     path.write_bytes(b'title = "a"\n# caf\xe9\n')
     (fault,) = faults_of(path)
     assert fault.startswith("2: expected UTF-8")
 
 
-def test_a_file_that_cannot_be_read_is_a_fault(path: Path) -> None:
+def test_unreadable_file_is_a_fault(path: Path) -> None:
     with pytest.raises(FileFault, match="cannot be read: No such file"):
         read_toml(path, Whole)
 
 
-def test_a_multi_line_array_is_no_table_header() -> None:
-    """Regression: its lines of `["a", "b"],` were taken for headers, and `env` for theirs."""
+def test_multi_line_array_is_not_a_table_header() -> None:
+    """Regression: lines such as `["a", "b"],` were taken for table headers."""
     text = '[build]\nsteps = [\n    ["a"],\n    ["b = 1"],\n]\nenv = { A = "1" }\n'
     lines = key_lines(text)
     assert lines[("build", "env")] == 6
     assert set(lines) == {(), ("build",), ("build", "steps"), ("build", "env")}
 
 
-def test_a_multi_line_string_holds_no_keys() -> None:
+def test_multi_line_string_has_no_keys() -> None:
     assert key_lines('about = """\nkey = 1\n[table]\n"""\nnext = 1\n')[("next",)] == 5
 
 
-def test_what_has_no_line_is_told_by_what_is_around_it() -> None:
+def test_missing_key_gets_the_line_of_its_table() -> None:
     lines = key_lines("a = 1\n[b]\nc = 2\n")
     assert line_of(lines, ("b", "c", 0)) == 3
     assert line_of(lines, ("b", "missing")) == 2

@@ -29,11 +29,11 @@ def answering(stdout: str = "", stderr: str = "", exit_code: int = 0) -> FakeHos
 
 
 def probe(host: FakeHost, server: Server) -> Probe:
-    (only,) = Toolchains(host).check(server)
-    return only
+    (result,) = Toolchains(host).check(server)
+    return result
 
 
-def test_a_need_that_is_met(server: Server) -> None:
+def test_met_need_has_a_version_and_no_fault(server: Server) -> None:
     met = probe(answering("v18.20.4\n"), server)
     assert (met.version, met.fault) == ("18.20.4", None)
     assert missing([met]) == []
@@ -44,22 +44,22 @@ def test_a_need_that_is_met(server: Server) -> None:
     [
         (FakeHost(), "node is not installed"),
         (answering("v18.20.4", exit_code=127), "node is not installed"),
-        (answering("hello"), "node does not tell its version"),
-        (answering("v18.1.9"), "node 18.1.9 is older than 18.2"),
-        (answering("v20.0.0"), "node 20.0.0 is not below 20"),
+        (answering("hello"), "node printed no version"),
+        (answering("v18.1.9"), "node 18.1.9 is too old: expected at least 18.2"),
+        (answering("v20.0.0"), "node 20.0.0 is too new: expected below 20"),
     ],
 )
-def test_a_need_that_is_not(server: Server, host: FakeHost, fault: str) -> None:
+def test_unmet_need_has_a_fault(server: Server, host: FakeHost, fault: str) -> None:
     unmet = probe(host, server)
     assert unmet.fault == fault
     assert missing([unmet]) == [unmet]
 
 
-def test_a_version_may_stand_on_standard_error(server: Server) -> None:
+def test_reads_version_from_standard_error(server: Server) -> None:
     assert probe(answering(stderr="v19.0.0"), server).fault is None
 
 
-def test_a_need_is_asked_about_once(server: Server) -> None:
+def test_probes_a_need_once(server: Server) -> None:
     host = answering("v18.20.4")
     toolchains = Toolchains(host)
     toolchains.check(server)
@@ -71,11 +71,11 @@ def test_a_need_is_asked_about_once(server: Server) -> None:
     ("lesser", "greater"),
     [("1.9", "1.10"), ("1.22.9", "1.23"), ("17", "21.0.1"), ("3.11.7", "3.12.0rc1")],
 )
-def test_versions_are_compared_by_number(lesser: str, greater: str) -> None:
+def test_compares_versions_by_number(lesser: str, greater: str) -> None:
     assert version_key(lesser) < version_key(greater)
 
 
 @pytest.mark.parametrize("same", ["1.22.0", "1.22rc1", "1.22-beta.3", "1.22+build.7"])
-def test_what_names_no_other_number_is_the_same_version(same: str) -> None:
+def test_ignores_trailing_zeros_and_suffixes(same: str) -> None:
     """Regression: 1.22 counted as older than 1.22.0, and 1.22rc1 as version 1."""
     assert version_key(same) == version_key("1.22")

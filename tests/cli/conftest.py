@@ -8,20 +8,20 @@ import pytest
 
 from deadheat.cli import main
 from tests.report.made import MadeRun, made_run
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a command left: its exit code, and what it printed where."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
     err: str
 
     @property
-    def way_out(self) -> str:
-        return self.err.partition("way out: ")[2].strip()
+    def hint(self) -> str:
+        return self.err.partition("hint: ")[2].strip()
 
 
 Deadheat = Callable[..., Ended]
@@ -29,12 +29,12 @@ Deadheat = Callable[..., Ended]
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Deadheat's home, and a catalog of servers that misbehave on purpose."""
+    """An empty home of deadheat, with the catalog of the tests."""
     folder = tmp_path / "home"
     monkeypatch.setenv("DEADHEAT_HOME", str(folder))
     monkeypatch.setenv("DEADHEAT_CATALOG", str(CATALOG))
     monkeypatch.setenv("COLUMNS", "160")
-    here = Path(sys.executable).parent  # whose python3 is what the manifests ask for
+    here = Path(sys.executable).parent  # its python3 is the one that the manifests need
     monkeypatch.setenv("PATH", f"{here}:{os.environ['PATH']}")
     return folder
 
@@ -60,7 +60,7 @@ def deadheat(
 
 @pytest.fixture
 def run(home: Path) -> MadeRun:
-    """The one stored run: of two contenders, and complete."""
+    """The only stored run, complete, of two contenders."""
     home.mkdir()
     run = made_run(home / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000}, blocks=4)

@@ -1,4 +1,4 @@
-"""docs/add-a-server.md, followed to the letter."""
+"""The commands, keys and recipes in docs/add-a-server.md."""
 
 import re
 import shlex
@@ -33,7 +33,7 @@ PARTS: dict[str, type[BaseModel]] = {
 
 
 def keys() -> Iterator[str]:
-    """Every key that a manifest may hold."""
+    """Every key that a manifest may have."""
     for name, field in Manifest.model_fields.items():
         if name not in {part.split(".")[0] for part in PARTS}:
             yield field.alias or name
@@ -49,7 +49,7 @@ def required(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A catalog that holds what the walk-through writes."""
+    """A catalog with the files of the walk-through."""
     root = tmp_path / "catalog"
     for part in ("recipes", "protocols"):
         shutil.copytree(HERE / part, root / part)
@@ -59,7 +59,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_its_commands_work(
+def test_the_commands_of_the_document_work(
     deadheat: Deadheat, written: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEADHEAT_CATALOG", str(written))
@@ -70,32 +70,32 @@ def test_its_commands_work(
         ended = deadheat(*arguments)
         assert ended.code == 0, ended
     assert "ok   python-wsgiref 3." in ended.out
-    assert "closes each connection" in ended.out  # as its manifest says
-    ended = deadheat("plan", *shlex.split(run)[2:])  # what it runs is tested elsewhere
+    assert "closes each connection" in ended.out  # as the manifest says
+    ended = deadheat("plan", *shlex.split(run)[2:])  # other tests run it
     assert ended.code == 0
     assert "contenders    python-wsgiref" in ended.out
 
 
-def test_every_command_and_flag_it_names_exists() -> None:
+def test_every_command_and_flag_in_the_document_exists() -> None:
     named = re.findall(r"`?deadheat ([a-z]+)([^`\n]*)", DOC)
-    seen = {command for command, _ in named if command in COMMANDS}
-    assert {"list", "build", "verify", "run"} <= seen
+    existing = {command for command, _ in named if command in COMMANDS}
+    assert {"list", "build", "verify", "run"} <= existing
     with click.Context(cli) as ctx:
         for command, rest in named:
-            if command in seen:
-                found = cli.get_command(ctx, command)
-                assert found is not None
-                flags = {flag for option in found.params for flag in option.opts}
-                ours = rest.partition(" -- ")[0]  # what follows is the user's own command
-                assert set(re.findall(r"--[a-z-]+", ours)) <= flags
+            if command in existing:
+                click_command = cli.get_command(ctx, command)
+                assert click_command is not None
+                flags = {flag for option in click_command.params for flag in option.opts}
+                arguments = rest.partition(" -- ")[0]  # before the user's own command
+                assert set(re.findall(r"--[a-z-]+", arguments)) <= flags
 
 
-def test_it_names_every_key_there_is_and_no_other() -> None:
+def test_the_document_lists_exactly_the_keys_of_a_manifest() -> None:
     table = DOC.partition("## All keys")[2]
     assert re.findall(r"^\| `([^`]+)`", table, re.M) == list(keys())
 
 
-def test_it_tells_which_keys_have_to_be_there() -> None:
+def test_the_document_marks_exactly_the_required_keys() -> None:
     table = DOC.partition("## All keys")[2]
     documented = set(re.findall(r"^\| `([^`]+)` \|  ?\|", table, re.M)) - {"with"}
     needed = {name for name in required(Manifest) if name not in PARTS}
@@ -104,8 +104,8 @@ def test_it_tells_which_keys_have_to_be_there() -> None:
     assert documented == needed
 
 
-def test_it_names_every_recipe_there_is_and_no_other() -> None:
+def test_the_document_lists_exactly_the_recipes() -> None:
     recipes = sorted(path.stem for path in (HERE / "recipes").glob("*.toml"))
-    told, _, locks = DOC.partition("## Placeholders")[0].partition("| the lock is made by |")
-    assert re.findall(r"^\| `([a-z-]+)` \| ", told, re.M) == recipes
+    builds, _, locks = DOC.partition("## Placeholders")[0].partition("| the lock is made by |")
+    assert re.findall(r"^\| `([a-z-]+)` \| ", builds, re.M) == recipes
     assert set(re.findall(r"`([a-z-]+)`[^|]* \| ", locks)) <= set(recipes)

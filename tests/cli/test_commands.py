@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign import inspection
 from deadheat.catalog import Server, load_catalog
 from deadheat.cli.install import install_missing
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
+from deadheat.measure import inspection
 from tests.cli.conftest import Deadheat
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 
-def test_verify_tells_each_server_on_a_line(deadheat: Deadheat) -> None:
+def test_verify_prints_one_line_per_server(deadheat: Deadheat) -> None:
     ended = deadheat("verify", "hello", "exits-at-start")
     assert ended.code == 1
     good, bad, words, last = ended.out.splitlines()
     assert good.startswith("ok   hello 3.")
-    for trait in ("keep-alive", "close honoured", "2 of 2 pipelined", "unknown path 404"):
+    for trait in ("keep-alive", "close honored", "2 of 2 pipelined", "unknown path 404"):
         assert trait in good
     assert bad == "FAIL exits-at-start: exits-at-start ended before it was ready (exit 1)"
     assert words == "  | cannot read hello.conf"
@@ -32,11 +32,11 @@ def test_verify_as_json(deadheat: Deadheat) -> None:
     assert ended.code == 0
     (row,) = json.loads(ended.out)
     assert (row["name"], row["fault"]) == ("hello", None)
-    assert (row["card"]["status"], row["card"]["body_bytes"]) == (200, 13)
+    assert (row["behavior"]["status"], row["behavior"]["body_bytes"]) == (200, 13)
     assert row["idle_memory_bytes"] > 0
 
 
-def test_verify_goes_on_from_what_is_kept(
+def test_verify_continues_from_its_output_file(
     deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inspection, "SERVE_S", 0.2)
@@ -57,25 +57,23 @@ def test_verify_goes_on_from_what_is_kept(
     assert json.loads(kept.read_text())[1]["start_key"] == before[0]["start_key"]
 
 
-def test_verify_does_not_overwrite_a_file_that_is_something_else(
-    deadheat: Deadheat, tmp_path: Path
-) -> None:
+def test_verify_does_not_overwrite_another_file(deadheat: Deadheat, tmp_path: Path) -> None:
     notes = tmp_path / "notes.json"
     notes.write_text('["my notes"]')
     ended = deadheat("verify", "hello", "-o", str(notes))
     assert ended.code == 1
-    assert "is not an outcome of `deadheat verify -o`" in ended.err
+    assert "not a file of `deadheat verify -o`" in ended.err
     assert notes.read_text() == '["my notes"]'
 
 
-def test_build_tells_what_it_built_and_where(deadheat: Deadheat, home: Path) -> None:
+def test_build_prints_version_and_folder(deadheat: Deadheat, home: Path) -> None:
     first, again = deadheat("build", "hello"), deadheat("build", "hello")
     assert first.code == again.code == 0
     assert "built hello in" in first.err
     assert "built hello in" not in again.err
     (folder,) = [path for path in (home / "builds" / "hello").iterdir() if path.is_dir()]
     assert first.out.splitlines()[0].split()[0::2] == ["hello", str(folder)]
-    assert first.out.splitlines()[1] == "1 built, 0 not"
+    assert first.out.splitlines()[1] == "1 built, 0 failed"
 
 
 def test_plan_starts_nothing(deadheat: Deadheat, home: Path) -> None:
@@ -86,19 +84,19 @@ def test_plan_starts_nothing(deadheat: Deadheat, home: Path) -> None:
     assert not home.exists()
 
 
-def test_plan_shows_the_flags_changes(deadheat: Deadheat) -> None:
+def test_plan_applies_the_flags_to_the_protocol(deadheat: Deadheat) -> None:
     ended = deadheat(
         *("plan", "hello", "--protocol", "brief", "--repetitions", "7", "--duration", "500ms"),
         *("--close", "--load-threads", "2", "--generator", "ab", "--margin", "5%", "--json"),
     )
-    told = json.loads(ended.out)["protocol"]
-    assert told["stopping"]["repetitions"] == 7
-    assert told["stopping"]["margin"] == 0.05
-    assert (told["duration_s"], told["threads"]) == (0.5, 2)
-    assert (told["keep_alive"], told["generator"]) == (False, "ab")
+    protocol = json.loads(ended.out)["protocol"]
+    assert protocol["stopping"]["repetitions"] == 7
+    assert protocol["stopping"]["margin"] == 0.05
+    assert (protocol["duration_s"], protocol["threads"]) == (0.5, 2)
+    assert (protocol["keep_alive"], protocol["generator"]) == (False, "ab")
 
 
-def test_a_number_of_repetitions_is_no_race_to_settle(
+def test_repetitions_replace_the_stopping_rule_of_settle(
     deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DEADHEAT_CATALOG")
@@ -109,8 +107,8 @@ def test_a_number_of_repetitions_is_no_race_to_settle(
 def test_protocols_are_listed(deadheat: Deadheat) -> None:
     lines = [line.split(maxsplit=1) for line in deadheat("protocols").out.splitlines()]
     assert ["brief", "Two short trials of each server."] in lines
-    told = json.loads(deadheat("protocols", "--json").out)
-    assert [2] in [one["connections"] for one in told]
+    protocols = json.loads(deadheat("protocols", "--json").out)
+    assert [2] in [protocol["connections"] for protocol in protocols]
 
 
 @pytest.fixture
@@ -129,14 +127,14 @@ def test_install_runs_each_command_once(
     assert capsys.readouterr().err == "installing: apt-get install -y python3\n"
 
 
-def test_install_leaves_what_is_there(servers: list[Server]) -> None:
+def test_install_skips_needs_that_are_met(servers: list[Server]) -> None:
     host = FakeHost()
     host.on_run(lambda _: True, lambda *_: Completed(0, "Python 3.13.1", "", 1, 1))
     install_missing(host, servers)
     assert {spec.command for _, spec in host.calls} == {("python3", "--version")}
 
 
-def test_an_install_that_fails_shows_its_last_lines(servers: list[Server]) -> None:
+def test_a_failed_install_shows_the_last_lines_of_output(servers: list[Server]) -> None:
     host = FakeHost()
     host.on_run(
         lambda command: command[0] == "sh",
@@ -145,5 +143,6 @@ def test_an_install_that_fails_shows_its_last_lines(servers: list[Server]) -> No
     with pytest.raises(DeadheatError) as caught:
         install_missing(host, servers)
     assert str(caught.value) == (
-        "--install: `apt-get install -y python3` ended with 100\nReading\nE: no such package"
+        "--install: `apt-get install -y python3` ended with exit code 100\n"
+        "Reading\nE: no such package"
     )

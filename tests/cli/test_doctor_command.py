@@ -1,4 +1,4 @@
-"""`deadheat doctor` on this machine, and on one that is made up."""
+"""`deadheat doctor` on this machine, and with made-up findings."""
 
 import json
 import subprocess
@@ -16,16 +16,16 @@ OK = Finding("ok", "swap", "none", "A frozen server keeps its memory.")
 
 
 def doctor_on(monkeypatch: pytest.MonkeyPatch, findings: list[Finding], *arguments: str) -> Result:
-    """`deadheat doctor` where it finds just this."""
+    """`deadheat doctor` with these findings."""
     monkeypatch.setattr(doctor, "examine", lambda machine: findings)
     monkeypatch.setattr(doctor, "look_at", lambda host: None)
     return CliRunner().invoke(cli, ["doctor", *arguments])
 
 
-def test_doctor_reads_this_machine_as_a_machine_would_want_it() -> None:
-    told = CliRunner().invoke(cli, ["doctor", "--json"], catch_exceptions=False)
-    assert told.exit_code == 0
-    findings = json.loads(told.output)
+def test_doctor_prints_the_findings_of_this_machine_as_json() -> None:
+    result = CliRunner().invoke(cli, ["doctor", "--json"], catch_exceptions=False)
+    assert result.exit_code == 0
+    findings = json.loads(result.output)
     assert {"cpus", "open files", "containment", "memory"} <= {f["topic"] for f in findings}
     assert {"engine", "wrk", "ab"} <= {finding["topic"] for finding in findings}
     assert all(set(f) == {"level", "topic", "reading", "meaning", "command"} for f in findings)
@@ -39,12 +39,12 @@ def test_doctor_prints_plain_lines_of_eighty_columns(monkeypatch: pytest.MonkeyP
     assert all(len(line) <= 80 and "\x1b" not in line for line in lines)
 
 
-def test_doctor_never_breaks_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_does_not_wrap_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     long = Finding("warn", "governor", "powersave", "Slow.", "echo performance | " + "tee x " * 20)
     assert "      $ " + (long.command or "").rstrip() in doctor_on(monkeypatch, [long]).output
 
 
-def test_doctor_fails_on_what_is_bad_only_when_it_is_strict(
+def test_doctor_fails_only_if_strict_and_a_finding_is_bad(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert doctor_on(monkeypatch, [BAD]).exit_code == 0
@@ -52,8 +52,8 @@ def test_doctor_fails_on_what_is_bad_only_when_it_is_strict(
     assert doctor_on(monkeypatch, [WARN, OK], "--strict").exit_code == 0
 
 
-def test_strictness_reaches_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a command that ended by `Context.exit(1)`, `main` took the 1 for a return value."""
+def test_strict_sets_the_exit_code_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: `main` took the 1 of `Context.exit(1)` for a return value."""
     monkeypatch.setattr(doctor, "examine", lambda machine: [BAD])
     monkeypatch.setattr(doctor, "look_at", lambda host: None)
     monkeypatch.setattr(sys, "argv", ["deadheat", "doctor", "--strict"])

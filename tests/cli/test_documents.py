@@ -1,4 +1,4 @@
-"""Each command line in a fenced block of README.md and docs/ is one that there is."""
+"""Command lines and pictures in README.md and docs/."""
 
 import re
 import shlex
@@ -17,7 +17,7 @@ FENCED = re.compile(r"^( *)```\w*\n(.*?)^\1```", re.M | re.S)
 
 
 def command_lines(page: Path) -> Iterator[list[str]]:
-    """Each call of `deadheat` as words, without the program's name and what a user's own is."""
+    """The words of each call of `deadheat`, without the name of the program."""
     for _, block in FENCED.findall(page.read_text()):
         for line in block.replace("\\\n", " ").splitlines():
             for call in re.findall(r"(?:^|[;&$]|run:) *deadheat +([^;]+)", line):
@@ -32,13 +32,13 @@ LINES = [
 
 
 def unknown_flags(words: list[str]) -> list[str]:
-    """Flags in a command's arguments, up to `--`, that it does not have."""
+    """The flags before `--` that the command does not have."""
     command = cli.get_command(click.Context(cli), words[0])
     assert command is not None
-    options = [one for one in command.params if isinstance(one, click.Option)]
-    known = {name for one in options for name in (*one.opts, *one.secondary_opts)}
-    mine = words[1 : words.index("--")] if "--" in words else words[1:]
-    return [word for word in mine if word.startswith("-") and word.split("=")[0] not in known]
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
+    arguments = words[1 : words.index("--")] if "--" in words else words[1:]
+    return [word for word in arguments if word.startswith("-") and word.split("=")[0] not in known]
 
 
 @pytest.mark.parametrize("words", LINES)
@@ -55,26 +55,25 @@ PICTURES = [
 
 
 @pytest.mark.parametrize(("page", "name"), PICTURES)
-def test_a_picture_is_what_the_command_beneath_it_makes(
+def test_a_picture_has_the_bytes_that_its_command_writes(
     page: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (words,) = [words for words in command_lines(page) if words[-2:] == ["-o", name]]
     monkeypatch.chdir(page.parent)
-    made = tmp_path / "made.svg"
-    assert CliRunner().invoke(cli, [*words[:-1], str(made)]).exit_code == 0
-    assert made.read_bytes() == (page.parent / name).read_bytes()
+    written = tmp_path / "written.svg"
+    assert CliRunner().invoke(cli, [*words[:-1], str(written)]).exit_code == 0
+    assert written.read_bytes() == (page.parent / name).read_bytes()
 
 
 def test_the_readme_shows_a_picture() -> None:
     assert HERE / "README.md" in [page for page, _ in PICTURES]
 
 
-def test_a_page_with_commands_has_them_found() -> None:
-    """Nothing above is worth anything where the search finds nothing."""
-    found = {page.name for page in PAGES if any(command_lines(page))}
-    named = {"README.md", "add-a-server.md", "protocols.md", "regressions.md"}
-    assert found == named
+def test_command_lines_are_found_in_every_page_that_has_some() -> None:
+    """Without this, the tests above could pass on an empty list."""
+    pages = {page.name for page in PAGES if any(command_lines(page))}
+    assert pages == {"README.md", "add-a-server.md", "protocols.md", "regressions.md"}
 
 
-def test_a_flag_that_is_none_is_seen() -> None:
+def test_unknown_flags_are_found() -> None:
     assert unknown_flags(["run", "go-gin", "--brief", "--", "./s", "--port"]) == ["--brief"]

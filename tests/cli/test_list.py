@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Deadheat
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 ALL = len([*(CATALOG / "servers").iterdir()])
 
 
-def test_what_can_run_here(deadheat: Deadheat) -> None:
+def test_lists_a_server_that_is_ready(deadheat: Deadheat) -> None:
     ended = deadheat("list")
     assert ended.code == 0
     (line,) = [line for line in ended.out.splitlines() if line.startswith("hello ")]
@@ -18,10 +18,10 @@ def test_what_can_run_here(deadheat: Deadheat) -> None:
     assert ended.out.splitlines()[-1] == f"{ALL} servers in {CATALOG / 'servers'}, {ALL} ready here"
 
 
-def test_the_shape_of_its_json(deadheat: Deadheat) -> None:
-    told = json.loads(deadheat("list", "dies-mid-trial", "--json").out)
-    (row,) = told["servers"]
-    assert told["faults"] == {}
+def test_json_has_all_keys_of_a_server(deadheat: Deadheat) -> None:
+    document = json.loads(deadheat("list", "dies-mid-trial", "--json").out)
+    (row,) = document["servers"]
+    assert document["faults"] == {}
     assert {key: type(value).__name__ for key, value in row.items()} == {
         **dict.fromkeys(("name", "language", "framework", "kind", "homepage"), "str"),
         **dict.fromkeys(("ready", "built"), "bool"),
@@ -32,33 +32,31 @@ def test_the_shape_of_its_json(deadheat: Deadheat) -> None:
     assert list(row["toolchains"]) == ["python3"]
 
 
-def test_published_rows_are_shown(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_has_the_published_rows(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DEADHEAT_CATALOG")
-    told = json.loads(deadheat("list", "node-http", "--json").out)
-    rows = {(row["protocol"], row["row"]) for row in told["servers"][0]["published"]}
+    document = json.loads(deadheat("list", "node-http", "--json").out)
+    rows = {(row["protocol"], row["row"]) for row in document["servers"][0]["published"]}
     assert ("woo-2016", "Node.js http module") in rows
 
 
 @pytest.mark.usefixtures("bare_path")
-def test_what_is_missing_and_how_to_get_it(deadheat: Deadheat) -> None:
+def test_a_missing_toolchain_is_listed_with_its_install_command(deadheat: Deadheat) -> None:
     row = json.loads(deadheat("list", "hello", "--json").out)["servers"][0]
     assert (row["ready"], row["missing"]) == (False, ["python3 is not installed"])
     assert row["install"] == ["apt-get install -y python3"]
     out = deadheat("list", "hello").out
     assert "python3 is not installed" in out
-    assert "hello: install with  apt-get install -y python3" in out
+    assert "hello: install with: apt-get install -y python3" in out
 
 
-def test_lines_are_whole_where_nobody_looks(
-    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_not_folded_in_a_pipe(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:
     """Regression: names were folded at 80 columns in a pipe."""
     monkeypatch.setenv("COLUMNS", "40")
     out = deadheat("list").out
     assert len([line for line in out.splitlines() if " Python " in line]) == ALL
 
 
-def test_a_built_server_says_so(deadheat: Deadheat, home: Path) -> None:
+def test_json_marks_a_built_server(deadheat: Deadheat, home: Path) -> None:
     assert deadheat("build", "hello").code == 0
     assert (home / "builds" / "hello").is_dir()
     assert json.loads(deadheat("list", "hello", "--json").out)["servers"][0]["built"]
@@ -66,7 +64,7 @@ def test_a_built_server_says_so(deadheat: Deadheat, home: Path) -> None:
 
 @pytest.fixture
 def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A catalog of which one manifest cannot be read."""
+    """A catalog with one faulty manifest; returns its path."""
     root = tmp_path / "catalog"
     for part in ("recipes", "protocols", "servers/hello", "servers/never-ready"):
         shutil.copytree(CATALOG / part, root / part)
@@ -76,9 +74,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return manifest
 
 
-def test_a_manifest_that_cannot_be_read_is_listed_with_file_and_line(
-    deadheat: Deadheat, broken: Path
-) -> None:
+def test_a_faulty_manifest_is_listed_with_file_and_line(deadheat: Deadheat, broken: Path) -> None:
     ended = deadheat("list")
     assert f"{broken}:13: start.wroker: unknown key" in ended.out
     assert f"{broken}:11: start.worker: missing" in ended.out
@@ -86,10 +82,8 @@ def test_a_manifest_that_cannot_be_read_is_listed_with_file_and_line(
     assert "never-ready" in json.loads(deadheat("list", "--json").out)["faults"]
 
 
-def test_a_manifest_that_cannot_be_read_is_no_silent_absence(
-    deadheat: Deadheat, broken: Path
-) -> None:
-    """Regression: a run over everything said nothing of it."""
+def test_a_faulty_manifest_is_reported_by_other_commands(deadheat: Deadheat, broken: Path) -> None:
+    """Regression: a run of all servers did not mention it."""
     assert f"left out: {broken}:11: " in deadheat("plan", "--protocol", "brief").err
     ended = deadheat("plan", "--protocol", "brief", "never-ready")
     assert ended.code == 1

@@ -1,4 +1,4 @@
-"""`deadheat new`: a copy that verifies as it is."""
+"""`deadheat new`."""
 
 import shutil
 from pathlib import Path
@@ -7,18 +7,18 @@ import pytest
 
 from deadheat.catalog import load_catalog
 from tests.cli.conftest import Deadheat
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A catalog that may be written."""
+    """A writable copy of the catalog."""
     return Path(shutil.copytree(CATALOG, tmp_path / "own"))
 
 
-def test_a_new_server_verifies_unchanged(deadheat: Deadheat, own: Path) -> None:
+def test_a_new_server_passes_verify_unchanged(deadheat: Deadheat, own: Path) -> None:
     made = deadheat("new", "mine", "--like", "hello", "--catalog", str(own))
     assert made.code == 0
     assert "server.toml" in made.out
@@ -28,24 +28,24 @@ def test_a_new_server_verifies_unchanged(deadheat: Deadheat, own: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "like", "told", "way_out"),
+    ("name", "like", "symptom", "hint"),
     [
-        ("hello", "hello", "is there already", "choose another name"),
-        ("My Server", "hello", "is not a server's name", "use lower-case letters"),
-        ("mine", "helo", "unknown server 'helo'", "did you mean hello?"),
-        ("mine", "wrong-*", "means wrong-body, wrong-media-type", "name one of them"),
+        ("hello", "hello", "hello", "choose another name"),
+        ("My Server", "hello", "My Server", "use lower-case letters"),
+        ("mine", "helo", "helo", "did you mean hello?"),
+        ("mine", "wrong-*", "matches 2 servers", "choose one: wrong-body, wrong-media-type"),
     ],
 )
-def test_what_cannot_be_made_is_told(
-    deadheat: Deadheat, own: Path, name: str, like: str, told: str, way_out: str
+def test_rejects_a_bad_name_or_source(
+    deadheat: Deadheat, own: Path, name: str, like: str, symptom: str, hint: str
 ) -> None:
     ended = deadheat("new", name, "--like", like, "--catalog", str(own))
     assert ended.code == 1
-    assert told in ended.err
-    assert ended.way_out.startswith(way_out)
+    assert symptom in ended.err
+    assert ended.hint.startswith(hint)
 
 
-def test_nothing_was_published_of_a_new_server(deadheat: Deadheat, tmp_path: Path) -> None:
+def test_a_new_server_has_no_published_rows(deadheat: Deadheat, tmp_path: Path) -> None:
     for part in ("servers/python-gunicorn-flask", "recipes"):
         shutil.copytree(ROOT / part, tmp_path / "real" / part)
     real = str(tmp_path / "real")

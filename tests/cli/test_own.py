@@ -1,14 +1,15 @@
-"""What the user brings to a race: `deadheat.cli.own`."""
+"""The user's own servers: `deadheat.cli.own`."""
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.lifecycle import Resident
-from deadheat.campaign.racer import Racer
-from deadheat.cli.own import own_racers
+from deadheat.cli.own import OwnServers
 from deadheat.errors import DeadheatError
+from deadheat.measure.contender import Contender
+from deadheat.measure.lifecycle import Instance
 from deadheat.protocol import Protocol
 
 PROTOCOL = Protocol.model_validate(
@@ -23,39 +24,39 @@ PROTOCOL = Protocol.model_validate(
 )
 
 
-def test_the_python_of_a_virtual_environment_stays_what_it_is(tmp_path: Path) -> None:
-    """Regression: its link was followed, and the interpreter behind it had none of the packages."""
+def test_keeps_the_link_of_a_virtual_environments_python(tmp_path: Path) -> None:
+    """Regression: the link was followed, and the interpreter behind it lacked the packages."""
     link = tmp_path / "python"
     link.symlink_to(sys.executable)
-    (one,) = own_racers([str(link), "app.py", "{port}"], (), (), PROTOCOL)
-    assert one.command == (str(link), "app.py", "{port}")
+    (contender,) = OwnServers([str(link), "app.py", "{port}"]).contenders((), PROTOCOL)
+    assert contender.command == (str(link), "app.py", "{port}")
 
 
-def test_a_query_belongs_to_what_is_asked() -> None:
-    """Regression: whether it answers was asked of the path alone."""
+def test_the_query_of_a_url_is_part_of_its_path() -> None:
+    """Regression: readiness was checked without the query."""
     url = "http://127.0.0.1:8080/search?q=x"
-    racer = Racer("own", "rival", (), any_body=True, url=url)
-    assert Resident(racer, "", 8080, "", 0.0).path == "/search?q=x"
+    contender = Contender("own", "contender", (), any_body=True, url=url)
+    assert Instance(contender, "", 8080, "", 0.0).path == "/search?q=x"
 
 
-def test_a_page_of_the_users_server_can_be_named() -> None:
-    """Regression: a server that has nothing at / could not be raced."""
-    (one,) = own_racers(["python3", "{port}"], (), (), PROTOCOL, "/items?n=1")
-    resident = Resident(one, "1", 8080, "", 0.0)
-    assert resident.url == "http://127.0.0.1:8080/items?n=1"
-    assert resident.path == "/items?n=1"
+def test_path_sets_the_path_of_an_own_command() -> None:
+    """Regression: a server without a page at / could not race."""
+    own = OwnServers(["python3", "{port}"], path="/items?n=1")
+    (contender,) = own.contenders((), PROTOCOL)
+    instance = Instance(contender, "1", 8080, "", 0.0)
+    assert instance.url == "http://127.0.0.1:8080/items?n=1"
+    assert instance.path == "/items?n=1"
 
 
 @pytest.mark.parametrize(
-    ("command", "path", "any_body", "told"),
+    ("own", "symptom"),
     [
-        ((), "/items", False, "--path is for a command behind `--`"),
-        (("python3", "{port}"), "items", False, "--path 'items': expected what begins with /"),
-        ((), None, True, "--any-body is for a server of your own"),
+        (OwnServers(path="/items"), "--path: expected a command behind `--`"),
+        (OwnServers(("python3", "{port}"), path="items"), "--path 'items': expected a path"),
+        (OwnServers(any_body=True), "--any-body: expected a server of your own"),
+        (OwnServers(("python3", "8080")), "`python3 8080` has no {port}"),
     ],
 )
-def test_an_option_without_a_server_to_speak_of_is_told(
-    command: tuple[str, ...], path: str | None, any_body: bool, told: str
-) -> None:
-    with pytest.raises(DeadheatError, match=told):
-        own_racers(command, (), (), PROTOCOL, path, any_body)
+def test_rejects_options_that_do_not_fit(own: OwnServers, symptom: str) -> None:
+    with pytest.raises(DeadheatError, match=re.escape(symptom)):
+        own.contenders((), PROTOCOL)

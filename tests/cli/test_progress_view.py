@@ -1,20 +1,22 @@
 import pytest
 
-from deadheat.campaign.progress import Doing, Happened
 from deadheat.cli.progress_view import progress_view
+from deadheat.events import Event, Progress
 
 
-def test_plain_lines_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
-    """A line a stage, not one a trial; and what happened as it is, brackets too."""
+def test_without_a_terminal_progress_is_one_plain_line_per_stage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Not one line per trial; brackets in an event are not markup."""
     with progress_view() as listen:
-        listen(Doing("building a", 0, 2))
-        listen(Doing("building b", 1, 2))
-        listen(Doing("invocation 1: starting a"))
-        listen(Doing("invocation 1: starting b"))
-        listen(Doing("invocation 1, block 1: a at 10", done=0, left_s=60))
-        listen(Doing("invocation 1, block 1: b at 10", done=1, left_s=59))
-        listen(Happened("b: [red] ended with 2" + " and more" * 30, trouble=True))
-        listen(Doing("invocation 1, block 2: a at 10", done=2))
+        listen(Progress("building a", 0, 2))
+        listen(Progress("building b", 1, 2))
+        listen(Progress("invocation 1: starting a"))
+        listen(Progress("invocation 1: starting b"))
+        listen(Progress("invocation 1, block 1: a at 10", done=0, left_s=60))
+        listen(Progress("invocation 1, block 1: b at 10", done=1, left_s=59))
+        listen(Event("b: [red] ended with 2" + " and more" * 30, trouble=True))
+        listen(Progress("invocation 1, block 2: a at 10", done=2))
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err.splitlines() == [

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deadheat.report.regression import EXIT_CODES, Outcome
+from deadheat.report.formats.regression import EXIT_CODES, Outcome
 from tests.cli.conftest import Deadheat
-from tests.servers.racers import CATALOG, PYTHON
+from tests.servers.contenders import CATALOG, PYTHON
 
 HELLO = (CATALOG / "servers/hello/hello.py").read_text()
 SLOWER = HELLO.replace("import sys\n", "import sys\nimport time\n").replace(
@@ -21,13 +21,13 @@ BUILD = "cp server.py made.py"
 
 
 def git(repository: Path, *arguments: str) -> None:
-    who = ("-c", "user.name=somebody", "-c", "user.email=nobody@localhost")
-    subprocess.run(["git", "-C", repository, *who, *arguments], check=True, capture_output=True)
+    author = ("-c", "user.name=Test", "-c", "user.email=test@localhost")
+    subprocess.run(["git", "-C", repository, *author, *arguments], check=True, capture_output=True)
 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three commits: good, the same again under the tag `same`, and slower."""
+    """Three commits with the tags `good`, `same` (as fast) and `slower`."""
     folder = tmp_path / "repository"
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
@@ -40,23 +40,23 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_slowdown_never_passes_and_every_output_says_the_same(
+def test_a_slowdown_does_not_pass_and_all_outputs_agree(
     deadheat: Deadheat, repository: Path, tmp_path: Path
 ) -> None:
-    """On a busy machine the gates may make it inconclusive."""
+    """INCONCLUSIVE is possible, because gates may fail on a busy machine."""
     comment, junit = tmp_path / "comment.md", tmp_path / "junit.xml"
     files = ("--comment", str(comment), "--junit", str(junit))
     ended = deadheat("regress", "--base", "good", "--build", BUILD, *RACE, *files, "--json", *START)
-    told = json.loads(ended.out)
-    assert told["outcome"] in ("FAIL", "INCONCLUSIVE")
-    assert ended.code == EXIT_CODES[Outcome[told["outcome"]]]
-    assert comment.read_text().startswith(f"### deadheat: {told['outcome']}\n")
+    document = json.loads(ended.out)
+    assert document["outcome"] in ("FAIL", "INCONCLUSIVE")
+    assert ended.code == EXIT_CODES[Outcome[document["outcome"]]]
+    assert comment.read_text().startswith(f"### deadheat: {document['outcome']}\n")
     suite = ElementTree.parse(junit).getroot()
     fails, skips = int(suite.get("failures", "")), int(suite.get("skipped", ""))
-    assert (fails, skips) == ((1, 0) if told["outcome"] == "FAIL" else (0, 1))
+    assert (fails, skips) == ((1, 0) if document["outcome"] == "FAIL" else (0, 1))
 
 
-def test_a_revision_is_built_once(deadheat: Deadheat, repository: Path, home: Path) -> None:
+def test_a_revision_is_built_only_once(deadheat: Deadheat, repository: Path, home: Path) -> None:
     options = ("--base", "good", "--head", "same", "--build", BUILD, "--protocol", "brief")
     first, again = (deadheat("regress", *options, *START) for _ in range(2))
     assert first.err.count("building") == 2
@@ -65,29 +65,29 @@ def test_a_revision_is_built_once(deadheat: Deadheat, repository: Path, home: Pa
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "symptom"),
     [
         (("--base", "nothing"), "--base nothing: no such revision"),
         (("--base", "good", "--head", "none"), "--head none: no such revision"),
-        (("--base", "slower"), "--base slower and --head HEAD are one commit: nothing changed"),
+        (("--base", "slower"), "--base slower and --head HEAD are the same commit"),
         (("--base", "good", "--build", "echo broken; exit 7"), "  | broken"),
     ],
 )
-def test_what_cannot_be_raced_is_told(
-    deadheat: Deadheat, repository: Path, options: tuple[str, ...], told: str
+def test_rejects_revisions_that_cannot_race(
+    deadheat: Deadheat, repository: Path, options: tuple[str, ...], symptom: str
 ) -> None:
     ended = deadheat("regress", *options, *RACE, *START)
     assert ended.code == 1
-    assert told in ended.err
+    assert symptom in ended.err
 
 
-def test_a_start_command_is_asked_for(deadheat: Deadheat, repository: Path) -> None:
+def test_rejects_a_missing_start_command(deadheat: Deadheat, repository: Path) -> None:
     ended = deadheat("regress", "--base", "good", *RACE)
     assert ended.code == 1
-    assert "no command that starts the server" in ended.err
+    assert "missing start command" in ended.err
 
 
-def test_outside_of_a_repository_it_says_so(
+def test_rejects_a_folder_outside_a_repository(
     deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

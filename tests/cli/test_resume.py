@@ -1,4 +1,4 @@
-"""`deadheat run --resume` on real servers: a run whose process was killed goes on."""
+"""`deadheat run --resume` on real servers."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from deadheat.load import find_engine
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
 from tests.cli.test_run import BRIEF, HERE, rows
-from tests.servers.racers import CATALOG
+from tests.servers.contenders import CATALOG
 
 ALONE = """
 residency = "alone"
@@ -28,7 +28,7 @@ def killed(home: Path, tmp_path: Path) -> str:
     """The id of a replay of two servers, killed after some of its eight trials."""
     brief = (CATALOG / "protocols" / "brief.toml").read_text()
     path = tmp_path / "one-by-one.toml"
-    path.write_text(brief.replace("brief", "one-by-one").replace("canary", ALONE + "canary"))
+    path.write_text(brief.replace("brief", "one-by-one").replace("control", ALONE + "control"))
     chosen = ("run", "hello", "outlives-sigterm", "--protocol", str(path))
     arguments = (*chosen, "--repetitions", "4", "--duration", "300ms")
     with subprocess.Popen(
@@ -53,7 +53,7 @@ def killed(home: Path, tmp_path: Path) -> str:
     return str(run["id"])
 
 
-def test_a_killed_run_goes_on(deadheat: Deadheat, home: Path, killed: str) -> None:
+def test_resumes_a_killed_run(deadheat: Deadheat, home: Path, killed: str) -> None:
     before = rows(home, PLACES)
     assert len(before) < 8
     assert "process gone" in deadheat("report", "--list").out
@@ -67,38 +67,39 @@ def test_a_killed_run_goes_on(deadheat: Deadheat, home: Path, killed: str) -> No
     assert (run["id"], run["state"]) == (killed, "complete")
     (resumed,) = json.loads(run["conclusion"])["resumed"]
     assert resumed["trials"] == len(before)
-    told = rf"resumed \d{{4}}-.* after {len(before)} trials, with fresh processes"
-    assert re.search(told, ended.out)
+    resumption = rf"resumed \d{{4}}-.* after {len(before)} trials, with fresh processes"
+    assert re.search(resumption, ended.out)
     assert "4 repetitions of each, one contender after the other, one process for all" in ended.out
     again = deadheat("run", "--resume", killed)
     assert again.code == 1
-    assert f"run {killed} is complete: nothing of it is left" in again.err
+    assert f"run {killed} is complete" in again.err
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "symptom"),
     [
-        (["--seed", "3"], "--seed would change it"),
-        (["--protocol", "settle"], "--protocol would change it"),
-        (["-c", "10"], "--connections would change it"),
-        (["hello"], "a server's name would change it"),
-        (["--", "./mine", "{port}"], "a command behind `--` would change it"),
+        (["--seed", "3"], "--seed would change the run"),
+        (["--protocol", "settle"], "--protocol would change the run"),
+        (["-c", "10"], "--connections would change the run"),
+        (["--path", "/items"], "--path would change the run"),
+        (["hello"], "a server's name would change the run"),
+        (["--", "./mine", "{port}"], "a command behind `--` would change the run"),
     ],
 )
-def test_what_would_change_the_run_is_refused(
-    deadheat: Deadheat, flags: list[str], told: str
+def test_rejects_an_argument_that_would_change_the_run(
+    deadheat: Deadheat, flags: list[str], symptom: str
 ) -> None:
     ended = deadheat("run", "--resume", "x", *flags)
     assert ended.code == 1
-    assert told in ended.err
-    assert ended.way_out == "leave it out, or start a run of its own without --resume"
+    assert symptom in ended.err
+    assert ended.hint == "omit it, or start a new run without --resume"
 
 
-def test_which_run_has_to_be_said(deadheat: Deadheat) -> None:
+def test_rejects_resume_without_a_run(deadheat: Deadheat) -> None:
     assert deadheat("run", "--resume").code == 2
 
 
-def test_a_run_of_the_users_own_command_does_not_go_on(deadheat: Deadheat, home: Path) -> None:
+def test_rejects_a_run_of_an_own_command(deadheat: Deadheat, home: Path) -> None:
     script = CATALOG / "servers" / "hello" / "hello.py"
     own = [sys.executable, str(script), "127.0.0.1", "{port}"]
     assert deadheat("run", *BRIEF, "--", *own).code == 0
@@ -107,4 +108,4 @@ def test_a_run_of_the_users_own_command_does_not_go_on(deadheat: Deadheat, home:
         store.end_run(run["id"], "interrupted", {})
     ended = deadheat("run", "--resume", run["id"])
     assert ended.code == 1
-    assert "was started is not kept" in ended.err
+    assert "does not have the start command of" in ended.err

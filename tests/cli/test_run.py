@@ -1,4 +1,4 @@
-"""`deadheat run` on real servers, most of which misbehave on purpose."""
+"""`deadheat run` on real servers; most of them misbehave on purpose."""
 
 import json
 import os
@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from deadheat.cli.workbench import tell_others
+from deadheat.cli.workbench import warn_of_running_runs
 from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
 from tests.report.made import made_run
-from tests.servers.racers import CATALOG, PYTHON, running
+from tests.servers.contenders import CATALOG, PYTHON, running
 
 HERE = Path(__file__).resolve().parents[2]
 BRIEF = ("--protocol", "brief")
@@ -28,18 +28,16 @@ def rows(home: Path, query: str) -> list[dict[str, Any]]:
         return store.rows(query)
 
 
-def test_a_run_ends_with_a_table_a_file_and_where_everything_is(
-    deadheat: Deadheat, home: Path
-) -> None:
+def test_a_run_prints_its_table_and_where_it_is_stored(deadheat: Deadheat, home: Path) -> None:
     ended = deadheat("run", "hello", *BRIEF)
     assert ended.code == 0
     (run,) = rows(home, "SELECT id, state FROM run")
     assert run["state"] == "complete"
     markdown = home / "reports" / f"{run['id']}.md"
     assert "hello" in ended.out
-    assert f"the table as Markdown: {markdown}" in ended.out
-    assert f"everything is stored:  {home / 'runs.sqlite'}  (run {run['id']})" in ended.out
-    assert f"see it again:          deadheat report {run['id']}" in ended.out
+    assert f"table as Markdown:  {markdown}" in ended.out
+    assert f"stored in:          {home / 'runs.sqlite'}  (run {run['id']})" in ended.out
+    assert f"show it again:      deadheat report {run['id']}" in ended.out
     assert "hello" in markdown.read_text()
     assert "invocation 1, block 2" in ended.err
     assert rows(home, "SELECT state, count(*) AS n FROM trial GROUP BY state") == [
@@ -47,7 +45,7 @@ def test_a_run_ends_with_a_table_a_file_and_where_everything_is(
     ]
 
 
-def test_what_goes_wrong_with_one_does_not_end_the_run(
+def test_a_failing_server_does_not_end_the_run(
     deadheat: Deadheat, home: Path, tmp_path: Path
 ) -> None:
     table = tmp_path / "table.md"
@@ -68,40 +66,40 @@ def test_what_goes_wrong_with_one_does_not_end_the_run(
         assert "died under load (exit 7)" in report
 
 
-def test_its_json_is_all_that_is_printed(deadheat: Deadheat, home: Path) -> None:
+def test_json_is_the_only_standard_output(deadheat: Deadheat, home: Path) -> None:
     ended = deadheat("run", "hello", *BRIEF, "--workers", "1,2", "--seed", "7", "--json")
-    told = json.loads(ended.out)
+    document = json.loads(ended.out)
     (run,) = rows(home, "SELECT id, seed FROM run")
     assert run["seed"] == 7
-    assert run["id"] in json.dumps(told)
-    again = json.loads(deadheat("report", run["id"], "--format", "json").out)
-    assert told == again, "regression: what only the whole view reads was left out"
+    assert run["id"] in json.dumps(document)
+    reported = json.loads(deadheat("report", run["id"], "--format", "json").out)
+    assert document == reported, "regression: parts of the whole view were left out"
     assert rows(home, "SELECT name, workers FROM contender") == [
         {"name": "hello", "workers": 1},
         {"name": "hello:w2", "workers": 2},
     ]
 
 
-def test_a_command_of_the_users_runs_beside_a_server_and_answers_as_it_likes(
+def test_an_own_command_races_with_a_server_and_may_return_any_body(
     deadheat: Deadheat, home: Path, tmp_path: Path
 ) -> None:
-    """Regression: named like the server, it was refused by the store."""
+    """Regression: the store rejected a command with the name of a server."""
     own = tmp_path / "hello"
     script = CATALOG / "servers" / "wrong-body" / "wrong_body.py"
     own.write_text(f"#!/bin/sh\nexec {' '.join(PYTHON)} {script} 127.0.0.1 $1\n")
     own.chmod(0o755)
     assert deadheat("run", "hello", *BRIEF, "--", str(own), "{port}").code == 0
     assert rows(home, "SELECT name, role, fault FROM contender") == [
-        {"name": "hello", "role": "rival", "fault": None},
-        {"name": "hello:own", "role": "rival", "fault": None},
+        {"name": "hello", "role": "contender", "fault": None},
+        {"name": "hello:own", "role": "contender", "fault": None},
     ]
     assert rows(home, "SELECT DISTINCT state FROM trial") == [{"state": "ok"}]
 
 
-def test_an_interrupt_keeps_what_was_measured_and_says_how_to_see_it(
+def test_an_interrupt_keeps_the_trials_and_names_the_report_command(
     deadheat: Deadheat, home: Path
 ) -> None:
-    # A test run in the background may hand down an ignored SIGINT.
+    # If the tests run in the background, SIGINT may be ignored.
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "from deadheat.cli import main; main()"
@@ -132,10 +130,10 @@ def test_an_interrupt_keeps_what_was_measured_and_says_how_to_see_it(
     assert "hello" in deadheat("report", run["id"]).out
 
 
-def test_a_decay_study_ends_with_its_table(deadheat: Deadheat, tmp_path: Path) -> None:
+def test_a_decay_run_prints_the_decay_table(deadheat: Deadheat, tmp_path: Path) -> None:
     protocol = (CATALOG / "protocols" / "brief.toml").read_text()
     protocol = protocol.replace('name = "brief"', 'name = "tiring"').replace(
-        "canary = false", 'canary = false\nresidency = "alone"'
+        "controls = false", 'controls = false\nresidency = "alone"'
     )
     path = tmp_path / "tiring.toml"
     path.write_text(protocol + "\n[recovery]\nwatch_s = 2\nprobe_s = 0.2\nrate_share = 0.1\n")
@@ -143,55 +141,51 @@ def test_a_decay_study_ends_with_its_table(deadheat: Deadheat, tmp_path: Path) -
     assert ended.code == 0
     assert "Decay and recovery" in ended.out
     assert "2 trials against one process" in ended.out
-    assert "see it again:" in ended.out
+    assert "show it again:" in ended.out
 
 
 @pytest.fixture
 def running_url(tmp_path: Path) -> Iterator[str]:
-    """A server that somebody else has started."""
+    """The URL of a server that deadheat did not start."""
     with LocalHost() as host, running(host, "hello", tmp_path / "hello.log") as url:
         yield url
 
 
-def test_a_server_that_runs_already_is_measured_and_left_alone(
-    deadheat: Deadheat, running_url: str
-) -> None:
+def test_a_running_server_is_measured_and_not_stopped(deadheat: Deadheat, running_url: str) -> None:
     ended = deadheat("run", "hello", *BRIEF, "--url", running_url, "--json")
     assert ended.code == 0
-    (theirs,) = [one for one in json.loads(ended.out)["contenders"] if one["name"] in running_url]
-    assert theirs["fault"] is None
-    assert "runs already: it keeps its CPUs" in ended.err
+    contenders = json.loads(ended.out)["contenders"]
+    (running_one,) = [row for row in contenders if row["name"] in running_url]
+    assert running_one["fault"] is None
     again = deadheat("run", *BRIEF, "--url", running_url)
-    assert again.code == 0, "it still runs"
+    assert again.code == 0, "the server was stopped"
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "symptom"),
     [
-        ("https://127.0.0.1/", "expected an http address"),
+        ("https://127.0.0.1/", "https is not supported"),
         ("http://127.0.0.1:x/", "expected an http address"),
         ("127.0.0.1:80", "expected an http address"),
     ],
 )
-def test_a_url_that_is_none_is_told(deadheat: Deadheat, url: str, told: str) -> None:
+def test_rejects_an_invalid_url(deadheat: Deadheat, url: str, symptom: str) -> None:
     ended = deadheat("run", *BRIEF, "--url", url)
     assert ended.code == 1
-    assert told in ended.err
+    assert symptom in ended.err
 
 
-def test_a_url_where_nothing_answers_is_told(deadheat: Deadheat) -> None:
+def test_rejects_a_url_that_does_not_respond(deadheat: Deadheat) -> None:
     ended = deadheat("run", *BRIEF, "--url", "http://127.0.0.1:9/")
     assert ended.code == 1
-    assert ended.err.startswith("error: http://127.0.0.1:9/: nothing answers there")
-    assert "way out: start it first" in ended.err
+    assert ended.err.startswith("error: http://127.0.0.1:9/: ")
+    assert ended.hint.startswith("start it")
 
 
-def test_heats_run_on_real_servers_with_the_canaries_in_each(
-    deadheat: Deadheat, home: Path, tmp_path: Path
-) -> None:
+def test_every_heat_has_the_controls(deadheat: Deadheat, home: Path, tmp_path: Path) -> None:
     protocol = (CATALOG / "protocols" / "brief.toml").read_text()
     protocol = protocol.replace('name = "brief"', 'name = "heats"').replace(
-        "canary = false", "canary = true\nat_once = 1"
+        "controls = false", "controls = true\nat_once = 1"
     )
     path = tmp_path / "heats.toml"
     path.write_text(protocol)
@@ -207,15 +201,13 @@ def test_heats_run_on_real_servers_with_the_canaries_in_each(
     assert heats["null-server"] == heats["reference"] == "1,2"
 
 
-def test_a_run_under_way_is_told_to_the_next(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Regression: two runs at once, and neither was told why everything was in doubt."""
+def test_warns_of_a_run_in_progress(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Regression: two parallel runs disturbed each other, and neither reported the other."""
     home.mkdir()
     made = made_run(home / "runs.sqlite")
     with Store(home / "runs.sqlite", read_only=True) as store:
-        tell_others(store)
-        assert f"run {made.run_id} is under way" in capsys.readouterr().err
+        warn_of_running_runs(store)
+        assert f"run {made.run_id} is in progress" in capsys.readouterr().err
         made.end()
-        tell_others(store)
+        warn_of_running_runs(store)
     assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""A server with scripted replies, one thread per connection, that counts its replies."""
+"""A server with scripted replies, one thread for each connection, that counts each reply."""
 
 import socket
 import struct
@@ -14,14 +14,14 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True)
 class Reply:
-    """The bytes of a reply, and the action after it: `keep`, `close` or `reset`."""
+    """Bytes of an answer, and what follows: `keep`, `close` or `reset`."""
 
     content: bytes
     then: str = "keep"
 
 
 class Scripted:
-    """Answers the first request with `first`, if given, and all others with `reply`."""
+    """Answers every request with `reply`, except the first with `first` if given."""
 
     def __init__(self, reply: Reply, first: Reply | None, backlog: int) -> None:
         self._reply, self._first = reply, first
@@ -82,7 +82,7 @@ def _receive(connection: socket.socket) -> bytes:
 
 @contextmanager
 def scripted(reply: Reply, first: Reply | None = None, backlog: int = 128) -> Iterator[Scripted]:
-    """A running server; the engine's preflight gets `first`."""
+    """A running server; `first` is what the engine's preflight gets."""
     server = Scripted(reply, first, backlog)
     threading.Thread(target=server.accept, daemon=True).start()
     try:

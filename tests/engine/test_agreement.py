@@ -1,4 +1,4 @@
-"""With a correct server, the counts of the engine, wrk, ab and the server agree."""
+"""Where a server behaves, the engine, wrk and ab agree with it and with each other."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_engine_counts_what_the_server_counts(keep_alive: bool, backend: str) ->
 
 @BACKENDS
 @pytest.mark.parametrize("body_bytes", [100, 100_000], ids=["short", "longer-than-a-read"])
-def test_counts_each_pipelined_response(body_bytes: int, backend: str) -> None:
+def test_engine_counts_each_pipelined_answer(body_bytes: int, backend: str) -> None:
     options = ["--pipeline", "16", "-d", "300ms", "--warmup", "50ms", "--backend", backend]
     with null_server("--null-body", "x" * body_bytes) as server:
         document, _ = run_engine(server.url, "-c", "3", *options)
@@ -44,13 +44,13 @@ def test_open_loop_counts_what_the_server_counts(backend: str) -> None:
     assert answers_accounted_for(document) == server.counts["answered"]
 
 
-def test_wrk_counts_all_but_the_requests_in_flight() -> None:
+def test_wrk_counts_what_the_server_counts_except_requests_in_flight() -> None:
     with null_server() as server:
         counted = run_other(Wrk, LoadSpec(server.url, CONNECTIONS, 1.0)).requests_ok
     assert 0 <= server.counts["answered"] - counted <= CONNECTIONS
 
 
-def test_ab_counts_all_but_the_requests_in_flight() -> None:
+def test_ab_counts_what_the_server_counts_except_requests_in_flight() -> None:
     with null_server() as server:
         counted = run_other(Ab, LoadSpec(server.url, CONNECTIONS, 1.0)).requests_ok
     assert 0 <= server.counts["answered"] - counted <= CONNECTIONS
@@ -58,7 +58,7 @@ def test_ab_counts_all_but_the_requests_in_flight() -> None:
 
 @pytest.mark.parametrize("tool", [Wrk, Ab], ids=["wrk", "ab"])
 def test_rates_of_a_busy_server_agree(tool: type[Wrk] | type[Ab]) -> None:
-    """Runs alternate. Other load may slow down either one, but not the same one every time."""
+    """Measured in turns, so that other processes do not always slow down the same tool."""
     ratios: list[float] = []
     with null_server(*BUSY) as server:
         while len(ratios) < 3 and not agree(ratios):
@@ -71,5 +71,5 @@ def test_rates_of_a_busy_server_agree(tool: type[Wrk] | type[Ab]) -> None:
 
 
 def agree(ratios: list[float]) -> bool:
-    """True unless one of the two is slower by a third every time."""
+    """Neither of the two is slower by a third every time."""
     return bool(ratios) and min(ratios) < 3 / 2 and max(ratios) > 2 / 3

@@ -1,4 +1,4 @@
-"""A listen queue of one, a frozen server, a reset inside a body: every request is counted."""
+"""Disturbances that the engine must count: a short listen queue, a stopped server, resets."""
 
 import json
 import signal
@@ -32,7 +32,7 @@ def test_listen_queue_of_one_delays_requests_and_loses_none(backend: str) -> Non
         assert 0 <= unseen <= classes["unfinished"]
 
 
-def test_frozen_server_causes_timeouts_and_a_tail() -> None:
+def test_stopped_server_gives_timeouts_and_a_tail() -> None:
     with null_server() as server:
         command = [engine_binary(), server.url, "--stream", "-c", "8", "--warmup", "0s"]
         command += ["-d", f"{LIMIT_S}s", "--timeout", f"{TIMEOUT_US // 1000}ms"]
@@ -59,8 +59,8 @@ def test_frozen_server_causes_timeouts_and_a_tail() -> None:
 
 
 @pytest.mark.parametrize("pace", [[], ["--rate", "100"]], ids=["closed", "open"])
-def test_silent_server_is_an_error(pace: list[str]) -> None:
-    """Bug: with a drain shorter than the timeout, a run without a response exited with 0."""
+def test_server_without_answers_fails_the_run(pace: list[str]) -> None:
+    """Regression: with a drain shorter than the timeout, a run without an answer exited with 0."""
     with scripted(Reply(b""), first=Reply(GOOD)) as server:
         document, exit_code = run_engine(
             server.url, "-c", "4", "-d", "300ms", "--warmup", "0s", "--drain", "100ms", *pace
@@ -70,7 +70,7 @@ def test_silent_server_is_an_error(pace: list[str]) -> None:
 
 
 @BACKENDS
-def test_counts_each_reset_inside_a_body(backend: str) -> None:
+def test_counts_every_reset_inside_a_body(backend: str) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
     with scripted(Reply(head + b"x" * 50_000, "reset"), first=Reply(GOOD)) as server:
         options = ["-d", "500ms", "--warmup", "0s", "--any-body", "--backend", backend]

@@ -1,4 +1,4 @@
-"""When descriptors or ports run out, the engine uses more processes, or reports its own limit."""
+"""Descriptors and ports run out: more processes and addresses, or the client's own class."""
 
 import os
 import resource
@@ -13,7 +13,7 @@ SHORT = ("-d", "300ms", "--warmup", "0s")
 PORTS = 8
 
 
-def test_few_descriptors_lead_to_several_processes() -> None:
+def test_few_descriptors_split_a_run_into_processes() -> None:
     def lower() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))
 
@@ -26,8 +26,8 @@ def test_few_descriptors_lead_to_several_processes() -> None:
     assert answers_accounted_for(document) == server.counts["answered"]
 
 
-def test_running_out_of_descriptors_is_a_limit_of_the_client() -> None:
-    """The engine inherits descriptors that it does not know of."""
+def test_exhausted_descriptors_are_a_limit_of_the_client() -> None:
+    """Descriptors that the engine cannot know of take what it counts on."""
     inherited = [os.open(os.devnull, os.O_RDONLY) for _ in range(60)]
     limit = max(inherited) + 60
     connections = limit - 40  # one process has room for them, as far as it can know
@@ -60,7 +60,7 @@ def test_running_out_of_descriptors_is_a_limit_of_the_client() -> None:
 
 @pytest.fixture
 def namespace() -> Iterator[list[str]]:
-    """The prefix of a command that runs it in a network namespace with `PORTS` local ports."""
+    """A network namespace with `PORTS` local ports: what to put before a command to be in it."""
     make = ["unshare", "--map-root-user", "--net"]
     set_up = f"""ip link set lo up &&
         echo '50000 {50000 + PORTS - 1}' > /proc/sys/net/ipv4/ip_local_port_range &&
@@ -84,7 +84,7 @@ def namespace() -> Iterator[list[str]]:
 
 
 @BACKENDS
-def test_running_out_of_ports_is_a_limit_of_the_client(namespace: list[str], backend: str) -> None:
+def test_exhausted_ports_are_a_limit_of_the_client(namespace: list[str], backend: str) -> None:
     options = [*SHORT, "--backend", backend]
     with null_server(before=namespace) as server:
         document, exit_code = run_engine(server.url, "-c", "20", *options, before=namespace)

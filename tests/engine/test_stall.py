@@ -1,5 +1,8 @@
-"""A server that is frozen for a known time. An open loop charges it for every delayed request, a
-closed loop for one per connection (coordinated omission)."""
+"""A server frozen for a known time.
+
+An open loop counts the stall for each waiting request, a closed loop only once per connection
+(coordinated omission).
+"""
 
 import functools
 import json
@@ -24,8 +27,8 @@ HDR_ERROR = 0.001  # three digits
 
 @dataclass(frozen=True)
 class Stall:
-    """CLOCK_MONOTONIC seconds around the calls: the server was frozen from the second to the
-    third at least, and not before the first."""
+    """CLOCK_MONOTONIC seconds around the calls; the server stood still from the second to the
+    third of them, and not before the first."""
 
     before_stop_s: float
     after_stop_s: float
@@ -36,9 +39,9 @@ class Stall:
         return self.before_resume_s - self.after_stop_s
 
 
-@functools.cache  # what it tells is read from several sides
+@functools.cache  # several tests read the result
 def run_with_stall(*pace: str, backend: str) -> tuple[dict[str, Any], Stall]:
-    """The engine's document of a run during which the server was frozen."""
+    """The engine's document of a run in which the server was frozen."""
     with null_server() as server:
         command = [engine_binary(), server.url, "--stream", "-c", f"{CONNECTIONS}", *pace]
         command += ["-d", f"{DURATION_S}s", "--warmup", "0s", "--backend", backend]
@@ -67,14 +70,14 @@ def freeze(process: subprocess.Popen[str]) -> Stall:
 
 
 def above(document: dict[str, Any], name: str, least_s: float) -> int:
-    """The number of values of a histogram above `least_s` seconds."""
+    """How many values of a histogram are above `least_s` seconds."""
     histogram = HdrHistogram.decode(document["latency"][name]["hdr_v2_base64"])
     values = histogram.get_recorded_iterator()
     return sum(v.count_at_value_iterated_to for v in values if v.value_iterated_to > least_s * 1e6)
 
 
 def caught_up_s(document: dict[str, Any], stall: Stall) -> float:
-    """When the backlog was gone, by the engine's rows; CLOCK_MONOTONIC seconds."""
+    """When all that was due had been answered again, by the engine's rows; CLOCK_MONOTONIC."""
     phases = {phase["name"]: phase for phase in document["phases"]}
     start_s = phases["measure"]["start_ns"] / 1e9
     answered = 0
@@ -91,9 +94,9 @@ def caught_up_s(document: dict[str, Any], stall: Stall) -> float:
 
 
 @BACKENDS
-def test_open_loop_charges_a_stall_for_every_delayed_request(backend: str) -> None:
-    """A request that is due t into a freeze of D waits D - t. With R due per second, R (D - x)
-    wait longer than x, and the (1 - p)-quantile of T seconds is D - p T."""
+def test_open_loop_counts_a_stall_for_all_waiting_requests(backend: str) -> None:
+    """A request due t after the server froze for D waits D - t: with R due a second, R (D - x)
+    wait longer than x, so that the (1 - p)-quantile of T seconds is D - p T."""
     document, stall = run_with_stall("--rate", f"{RATE_PER_S}", backend=backend)
     longest_s = caught_up_s(document, stall) - stall.before_stop_s
     for share in (0.25, 0.5, 0.75):
@@ -104,9 +107,9 @@ def test_open_loop_charges_a_stall_for_every_delayed_request(backend: str) -> No
 
 
 @BACKENDS
-def test_response_times_are_send_lags_plus_service_times(backend: str) -> None:
-    """Each response time is its send lag plus its service time. So it exceeds x if the lag does,
-    and does not if the lag is at most x - s and the service time at most s."""
+def test_response_time_is_send_lag_plus_service_time(backend: str) -> None:
+    """Each response time is the lag of its send plus its service time, so it is longer than x
+    wherever the lag is, and nowhere where the lag is at most x - s and the service time s."""
     document, _ = run_with_stall("--rate", f"{RATE_PER_S}", backend=backend)
     for share in (0.25, 0.5, 0.75):
         x_s = share * STALL_S
@@ -120,6 +123,6 @@ def test_response_times_are_send_lags_plus_service_times(backend: str) -> None:
 @BACKENDS
 @pytest.mark.parametrize("pace", [[], ["--rate", f"{RATE_PER_S}"]], ids=["closed", "open"])
 def test_service_times_show_a_stall_once_per_connection(pace: list[str], backend: str) -> None:
-    """A closed loop does not see the requests that it does not send."""
+    """What a closed loop does not ask it does not see."""
     document, _ = run_with_stall(*pace, backend=backend)
     assert above(document, "service_us", STALL_S / 2) == CONNECTIONS

@@ -1,9 +1,8 @@
-"""A server that does all it can to outlive its stop.
+"""A server that tries to survive its stop.
 
-It ignores every signal it may, starts children that leave its session and its parents, take back
-what would kill them with their parent, and beget more; then writes a file to say it is ready.
-Each of the tree holds an exclusive mark, its PID as a file in the folder given: who lives is then
-plain to see.
+It ignores every signal that it can. It starts children that leave its session and their parents,
+reset what would kill them with their parent, and start more children. Each process writes a file
+named after its PID to the given folder, so that a test can check which ones live.
 """
 
 import ctypes
@@ -27,7 +26,7 @@ def harden(marks: Path) -> None:
 
 
 def detach(marks: Path, generation: int) -> None:
-    """Fork twice into a session of its own; the grandchild goes on alone, its parent dead."""
+    """Fork twice into a new session. The grandchild continues after its parent is dead."""
     if os.fork():
         return
     os.setsid()

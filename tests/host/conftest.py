@@ -10,7 +10,7 @@ from deadheat.host.local import LocalHost
 
 @functools.cache
 def refusal(containment: str) -> str | None:
-    """Why this machine cannot hold trees so; None where it can."""
+    """Why this machine cannot contain trees this way; None if it can."""
     try:
         LocalHost(containment).close()
     except HostError as error:
@@ -21,8 +21,8 @@ def refusal(containment: str) -> str | None:
 @pytest.fixture(params=CONTAINMENTS)
 def containment(request: pytest.FixtureRequest) -> str:
     name = str(request.param)
-    if (why := refusal(name)) is not None:
-        pytest.skip(why)
+    if (reason := refusal(name)) is not None:
+        pytest.skip(reason)
     return name
 
 

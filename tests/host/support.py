@@ -1,4 +1,4 @@
-"""What the tests of real processes share."""
+"""Helpers of the tests with real processes."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ from deadheat.host import ProcessSpec
 
 
 def python(code: str, *arguments: str, **options: object) -> ProcessSpec:
-    """A command that runs some Python without its site packages, to start quickly."""
+    """A command that runs Python code without site packages, which starts faster."""
     command = [sys.executable, "-I", "-S", "-c", code, *arguments]
     return ProcessSpec(command, **options)  # type: ignore[arg-type]
 
@@ -19,7 +19,7 @@ def log(folder: Path) -> str:
 
 
 def eventually(holds: Callable[[], bool], within_s: float = 60.0) -> None:
-    """Wait for what only another process can bring about; fail loudly if it does not."""
+    """Wait for an effect of another process; fail after `within_s`."""
     end_s = time.monotonic() + within_s
     while not holds():
         assert time.monotonic() < end_s, f"not within {within_s} s"

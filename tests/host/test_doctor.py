@@ -1,4 +1,4 @@
-"""The doctor: what it makes of a machine, made up piece by piece."""
+"""The findings of the doctor on made-up machines."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -42,7 +42,7 @@ SWAPS = "Filename  Type  Size  Used  Priority\n"
 
 
 def sample(at_s: float, busy: int = 0, steal: int = 0, available: int = 8 << 30) -> Sample:
-    """Four CPUs that have been `busy` and stolen from for so many ticks each."""
+    """Four CPUs, each with this many busy and stolen ticks."""
     ticks = (busy, 0, 0, 0, 0, 0, 0, steal)
     return Sample(at_s, dict.fromkeys(range(4), ticks), {}, {}, {}, None, available)
 
@@ -52,16 +52,16 @@ def machine(
     sysctl: Mapping[str, str | None] | None = None,
     **fingerprint: Any,
 ) -> Machine:
-    """A machine that nothing is wrong with, but for what is given."""
-    read = FINGERPRINT | {"cpu": CPU | dict(cpu or {}), "sysctl": SYSCTL | dict(sysctl or {})}
-    return Machine(read | fingerprint, (sample(0.0), sample(1.0)), (), SWAPS)
+    """A machine without problems, except for the given readings."""
+    base = FINGERPRINT | {"cpu": CPU | dict(cpu or {}), "sysctl": SYSCTL | dict(sysctl or {})}
+    return Machine(base | fingerprint, (sample(0.0), sample(1.0)), (), SWAPS)
 
 
-def the(topic: str, of: Machine) -> Finding:
-    return next(finding for finding in examine(of) if finding.topic == topic)
+def finding_on(topic: str, examined: Machine) -> Finding:
+    return next(finding for finding in examine(examined) if finding.topic == topic)
 
 
-def test_a_good_machine_has_nothing_but_good_findings() -> None:
+def test_a_good_machine_has_only_ok_findings() -> None:
     findings = examine(machine())
     assert {finding.level for finding in findings} == {"ok"}
     assert all(finding.command is None for finding in findings)
@@ -105,75 +105,78 @@ def test_a_good_machine_has_nothing_but_good_findings() -> None:
         ("io_uring", "note", machine(sysctl={"kernel.io_uring_disabled": "2"}), "disabled=0"),
     ],
 )
-def test_each_check_finds_its_fault_alone(
+def test_a_problem_is_found_by_its_check_alone(
     topic: str, level: str, given: Machine, command: str | None
 ) -> None:
     findings = [finding for finding in examine(given) if finding.level != "ok"]
     assert [(finding.topic, finding.level) for finding in findings] == [(topic, level)]
-    found = findings[0].command
-    assert found is None if command is None else command in (found or "")
+    fix = findings[0].command
+    assert fix is None if command is None else command in (fix or "")
 
 
-def test_load_steal_and_memory_are_read_from_the_samples() -> None:
+def test_load_steal_and_memory_come_from_the_samples() -> None:
     busy = replace(machine(), samples=(sample(0.0), sample(1.0, busy=10)))
-    assert the("other load", busy).level == "warn"
-    assert the("other load", busy).reading.startswith("10% busy")
+    assert finding_on("other load", busy).level == "warn"
+    assert finding_on("other load", busy).reading.startswith("10 % busy")
     stolen = replace(machine(), samples=(sample(0.0), sample(1.0, steal=3)))
-    assert the("steal", stolen).level == "bad"
+    assert finding_on("steal", stolen).level == "bad"
     small = replace(machine(), samples=(sample(0.0), sample(1.0, available=2 << 30)))
-    assert the("memory", small).level == "warn"
+    assert finding_on("memory", small).level == "warn"
 
 
-def test_a_tick_of_steal_a_second_is_resolution_not_steal() -> None:
+def test_one_tick_of_steal_per_second_is_ok() -> None:
     barely = replace(machine(), samples=(sample(0.0), sample(1.0, steal=1)))
-    assert the("steal", barely).level == "ok"
+    assert finding_on("steal", barely).level == "ok"
 
 
-def test_cpus_that_are_not_ours_do_not_count() -> None:
+def test_siblings_that_are_not_allowed_do_not_count() -> None:
     shared = {"0": "0,4", "1": "1,5"}
-    assert the("smt", machine({"siblings": shared})).level == "ok"
-    assert the("smt", machine({"siblings": shared, "allowed": [0, 1, 4]})).reading == "siblings 0,4"
+    assert finding_on("smt", machine({"siblings": shared})).level == "ok"
+    assert (
+        finding_on("smt", machine({"siblings": shared, "allowed": [0, 1, 4]})).reading
+        == "siblings 0,4"
+    )
 
 
-def test_open_files_say_how_many_connections_they_hold() -> None:
-    assert "10,000" in the("open files", machine(open_files_hard=20_000)).meaning
+def test_open_files_gives_the_number_of_connections() -> None:
+    assert "10,000" in finding_on("open files", machine(open_files_hard=20_000)).meaning
 
 
-def test_ports_that_are_kept_after_a_close_bound_the_rate() -> None:
-    kept = machine(
+def test_time_wait_gives_the_sustainable_rate() -> None:
+    without_reuse = machine(
         sysctl={"net.ipv4.tcp_tw_reuse": "0", "net.ipv4.ip_local_port_range": "1000 60999"}
     )
-    assert "1000 requests/s" in the("net.ipv4.tcp_tw_reuse", kept).meaning
+    assert "1,000 requests/s" in finding_on("net.ipv4.tcp_tw_reuse", without_reuse).meaning
 
 
-def test_swap_is_a_note_until_it_is_used() -> None:
+def test_unused_swap_is_a_note_and_used_swap_a_warning() -> None:
     line = "/dev/sda2  partition  2097152  {used}  -2\n"
     idle = replace(machine(), swaps=SWAPS + line.format(used=0))
-    assert the("swap", idle).level == "note"
+    assert finding_on("swap", idle).level == "note"
     used = replace(machine(), swaps=SWAPS + line.format(used=1024))
-    assert the("swap", used).level == "warn"
-    assert the("swap", used).reading == "1 of 2,048 MiB used"
+    assert finding_on("swap", used).level == "warn"
+    assert finding_on("swap", used).reading == "1 of 2,048 MiB used"
 
 
 def test_a_missing_generator_is_a_note_and_a_missing_engine_is_bad() -> None:
     tools = (Tool("wrk", None, "apt-get install wrk"), Tool("engine", None, "make", required=True))
-    found = replace(machine(), tools=tools)
-    assert the("wrk", found) == Finding(
+    without_tools = replace(machine(), tools=tools)
+    assert finding_on("wrk", without_tools) == Finding(
         "note",
         "wrk",
         "missing",
-        "Protocols that measure with it cannot run.",
+        "Protocols that use it cannot run.",
         "apt-get install wrk",
     )
-    assert the("engine", found).level == "bad"
+    assert finding_on("engine", without_tools).level == "bad"
 
 
-def test_what_a_machine_does_not_tell_is_no_finding() -> None:
+def test_a_missing_reading_gives_no_finding() -> None:
     silent = machine({"turbo": None}, dict.fromkeys(SYSCTL), clocksource=None)
     topics = {finding.topic for finding in examine(replace(silent, swaps=""))}
     assert topics.isdisjoint({*SYSCTL, "io_uring", "turbo", "clocksource", "swap"})
 
 
-def test_the_worst_comes_first() -> None:
+def test_findings_are_sorted_with_the_worst_first() -> None:
     levels = [finding.level for finding in examine(machine({"allowed": [0], "turbo": True}))]
     assert levels == sorted(levels, key=["bad", "warn", "note", "ok"].index)

@@ -13,19 +13,19 @@ def host() -> FakeHost:
     return fake
 
 
-def test_it_is_a_host(host: FakeHost) -> None:
+def test_the_fake_is_a_host(host: FakeHost) -> None:
     as_host: Host = host
     assert as_host.containment == "fake"
 
 
-def test_a_run_takes_virtual_time(host: FakeHost) -> None:
+def test_a_run_advances_the_virtual_clock(host: FakeHost) -> None:
     assert host.run(ProcessSpec(["wrk"]), 60).stdout == "out"
     assert host.now_s() == 5
     assert host.run(ProcessSpec(["wrk"]), 2).exit_code is None
     assert host.now_s() == 7
 
 
-def test_the_last_rule_that_chooses_speaks(host: FakeHost) -> None:
+def test_the_last_matching_rule_applies(host: FakeHost) -> None:
     host.on_run(lambda _: True, lambda *_: Completed(1, "", "", 0, 0))
     assert host.run(ProcessSpec(["wrk"]), 60).exit_code == 1
 
@@ -35,7 +35,7 @@ def test_a_command_without_a_rule_is_not_installed(host: FakeHost) -> None:
         host.run(ProcessSpec(["ab"]), 1)
 
 
-def test_a_server_gets_ready_answers_freezes_and_dies(host: FakeHost) -> None:
+def test_a_server_becomes_ready_answers_freezes_and_dies(host: FakeHost) -> None:
     port = host.free_port()
     address = ("127.0.0.1", port)
     process = host.start(ProcessSpec(["server", f"127.0.0.1:{port}"]), "log")
@@ -61,7 +61,7 @@ def test_a_deaf_server_is_killed_at_the_deadline(host: FakeHost) -> None:
     assert (exited.exit_code, exited.killed, host.now_s()) == (None, True, 10)
 
 
-def test_a_watch_samples_virtual_time(host: FakeHost) -> None:
+def test_a_watch_samples_at_virtual_times(host: FakeHost) -> None:
     process = host.start(ProcessSpec(["server"]), "log")
     watch = host.watch([process], interval_s=1)
     host.sleep(2.5)

@@ -13,15 +13,15 @@ from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
 
 SPIN = "print('spinning', flush=True)\nwhile True: pass"
-TELL_CPUS = "import os; print(sorted(os.sched_getaffinity(0)))"
-TELL_FILES = "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))"
+PRINT_CPUS = "import os; print(sorted(os.sched_getaffinity(0)))"
+PRINT_OPEN_FILES = "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))"
 
 
-ROUNDING_S = 0.02  # of what the kernel accounts, a little after it was used
+ROUNDING_S = 0.02  # the kernel accounts CPU time with a short delay
 
 
 def used_s(host: LocalHost, process: str, within_s: float = 0.3) -> float:
-    """The CPU that a tree uses from now on."""
+    """The CPU time that a tree uses from now on."""
     before_s = host.usage(process).cpu_s
     host.sleep(within_s)
     return host.usage(process).cpu_s - before_s
@@ -31,12 +31,12 @@ def wait_for_log(host: LocalHost, path: str, text: str) -> None:
     eventually(lambda: text in host.read_tail(path, 1000))
 
 
-def test_it_says_how_it_holds_trees(host: LocalHost, containment: str) -> None:
+def test_reports_its_containment(host: LocalHost, containment: str) -> None:
     assert host.containment == containment
     assert host.fingerprint()["containment"] == containment
 
 
-def test_run_gives_output_exit_code_and_time(host: LocalHost) -> None:
+def test_run_returns_output_exit_code_and_time(host: LocalHost) -> None:
     completed = host.run(ProcessSpec(["sh", "-c", "echo out; echo err >&2; exit 7"]), 60)
     assert (completed.stdout, completed.stderr, completed.exit_code) == ("out\n", "err\n", 7)
     assert completed.elapsed_s > 0
@@ -46,8 +46,8 @@ def test_run_reports_a_signal_as_a_negative_code(host: LocalHost) -> None:
     assert host.run(ProcessSpec(["sh", "-c", "kill -KILL $$"]), 60).exit_code == -signal.SIGKILL
 
 
-def test_run_past_its_time_keeps_what_was_said() -> None:
-    limit_s = 3.0  # long enough for a busy machine to say it
+def test_run_past_its_limit_keeps_the_output() -> None:
+    limit_s = 3.0  # long enough for the output on a busy machine
     with LocalHost() as host:
         completed = host.run(ProcessSpec(["sh", "-c", "echo before; sleep 600"]), limit_s)
     assert completed.exit_code is None
@@ -55,7 +55,7 @@ def test_run_past_its_time_keeps_what_was_said() -> None:
     assert completed.elapsed_s >= limit_s
 
 
-def test_run_does_not_keep_other_requests_waiting(host: LocalHost, tmp_path: Path) -> None:
+def test_run_does_not_delay_other_requests(host: LocalHost, tmp_path: Path) -> None:
     go = tmp_path / "go"
     wait = f"until test -e {go}; do sleep 0.01; done; echo went"
     process = host.start(
@@ -65,21 +65,21 @@ def test_run_does_not_keep_other_requests_waiting(host: LocalHost, tmp_path: Pat
     assert host.alive(process) is None
 
 
-def test_long_output_keeps_head_and_tail_and_says_so(host: LocalHost) -> None:
+def test_long_output_keeps_head_and_tail_with_a_note(host: LocalHost) -> None:
     code = "import sys; sys.stdout.write('head' + 'x' * (20 << 20) + 'tail')"
     output = host.run(python(code), 60).stdout
-    note = re.search(r"\n\[deadheat: (\d+) bytes left out here\]\n", output)
+    note = re.search(r"\n\[deadheat: (\d+) bytes omitted\]\n", output)
     assert note is not None
     assert output.startswith("head")
     assert output.endswith("tail")
     assert len(output) - len(note[0]) + int(note[1]) == (20 << 20) + 8
 
 
-def test_output_that_is_not_text_is_replaced(host: LocalHost) -> None:
+def test_invalid_utf8_in_output_is_replaced(host: LocalHost) -> None:
     assert host.run(ProcessSpec(["printf", r"a\377b"]), 60).stdout == "a\N{REPLACEMENT CHARACTER}b"
 
 
-def test_the_command_reads_an_empty_input(host: LocalHost) -> None:
+def test_the_standard_input_of_a_command_is_empty(host: LocalHost) -> None:
     assert host.run(ProcessSpec(["cat"]), 60).exit_code == 0
 
 
@@ -87,28 +87,28 @@ def test_signals_python_ignores_are_restored(host: LocalHost) -> None:
     status = host.run(ProcessSpec(["cat", "/proc/self/status"]), 60).stdout
     ignored = re.search(r"SigIgn:\s*([0-9a-f]+)$", status, re.MULTILINE)
     assert ignored is not None
-    theirs = 0b11 << 31  # 32 and 33 are the C library's; GNU make leaves them ignored
-    assert int(ignored.group(1), 16) & ~theirs == 0
+    of_libc = 0b11 << 31  # signals 32 and 33; GNU make leaves them ignored
+    assert int(ignored.group(1), 16) & ~of_libc == 0
 
 
-def test_environment_and_folder(host: LocalHost, tmp_path: Path) -> None:
+def test_run_sets_environment_and_folder(host: LocalHost, tmp_path: Path) -> None:
     spec = ProcessSpec(["sh", "-c", "echo $GREETING; pwd"], str(tmp_path), {"GREETING": "hello"})
     assert host.run(spec, 60).stdout == f"hello\n{tmp_path}\n"
 
 
-def test_pinning(host: LocalHost) -> None:
+def test_run_pins_to_cpus(host: LocalHost) -> None:
     cpu = host.fingerprint()["cpu"]["allowed"][-1]
-    assert host.run(python(TELL_CPUS, cpus=[cpu]), 60).stdout == f"[{cpu}]\n"
+    assert host.run(python(PRINT_CPUS, cpus=[cpu]), 60).stdout == f"[{cpu}]\n"
 
 
 def test_open_files_default_to_the_hard_limit_and_are_clipped_to_it(host: LocalHost) -> None:
     hard = host.fingerprint()["open_files_hard"]
     for wanted, soft in ((None, hard), (64, 64), (hard + 1, hard)):
-        told = host.run(python(TELL_FILES, open_files=wanted), 60).stdout
-        assert told == f"({soft}, {hard})\n"
+        limits = host.run(python(PRINT_OPEN_FILES, open_files=wanted), 60).stdout
+        assert limits == f"({soft}, {hard})\n"
 
 
-def test_freeze_stops_the_use_of_cpu_and_thaw_resumes_it(host: LocalHost, tmp_path: Path) -> None:
+def test_freeze_stops_and_thaw_resumes_the_use_of_cpu(host: LocalHost, tmp_path: Path) -> None:
     process = host.start(python(SPIN), log(tmp_path))
     wait_for_log(host, log(tmp_path), "spinning")
     host.freeze(process)
@@ -118,7 +118,7 @@ def test_freeze_stops_the_use_of_cpu_and_thaw_resumes_it(host: LocalHost, tmp_pa
     eventually(lambda: host.usage(process).cpu_s > frozen_s + ROUNDING_S)
 
 
-def test_a_process_started_meanwhile_is_frozen_too(host: LocalHost, tmp_path: Path) -> None:
+def test_freeze_includes_processes_that_start_meanwhile(host: LocalHost, tmp_path: Path) -> None:
     code = "echo ready; while true; do /bin/true; done"
     process = host.start(ProcessSpec(["sh", "-c", code]), log(tmp_path))
     wait_for_log(host, log(tmp_path), "ready")
@@ -127,7 +127,7 @@ def test_a_process_started_meanwhile_is_frozen_too(host: LocalHost, tmp_path: Pa
 
 
 def test_cpu_of_short_lived_children_is_counted(host: LocalHost) -> None:
-    """Half of the children are orphans; each reports what it has used itself."""
+    """Half of the children are orphans; each prints its own CPU time."""
     child = "import time; sum(range(200_000)); print(time.process_time(), flush=True)"
     code = f"""
 import os, subprocess, sys
@@ -147,9 +147,9 @@ os.close(alive)
 os.read(all_ended, 1)
 """
     completed = host.run(python(code), 120)
-    told_s = [float(line) for line in completed.stdout.splitlines()]
-    assert len(told_s) == 20
-    assert completed.cpu_s >= 0.8 * sum(told_s)
+    printed_s = [float(line) for line in completed.stdout.splitlines()]
+    assert len(printed_s) == 20
+    assert completed.cpu_s >= 0.8 * sum(printed_s)
 
 
 def test_usage_counts_processes_and_threads(host: LocalHost, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_usage_counts_processes_and_threads(host: LocalHost, tmp_path: Path) -> 
     assert (usage.processes, usage.threads) == (2, 8)
 
 
-def test_peak_memory_outlasts_the_memory(host: LocalHost, tmp_path: Path) -> None:
+def test_peak_memory_is_kept_after_memory_is_freed(host: LocalHost, tmp_path: Path) -> None:
     size = 64 << 20
     code = f"a = bytearray({size}); del a; print('freed', flush=True); import time; time.sleep(600)"
     process = host.start(python(code), log(tmp_path))
@@ -174,7 +174,7 @@ def test_peak_memory_outlasts_the_memory(host: LocalHost, tmp_path: Path) -> Non
     assert usage.memory_peak_bytes >= size > usage.memory_bytes
 
 
-def test_alive_until_it_ends(host: LocalHost, tmp_path: Path) -> None:
+def test_alive_returns_none_until_the_process_ends(host: LocalHost, tmp_path: Path) -> None:
     go = tmp_path / "go"
     wait = f"until test -e {go}; do sleep 0.01; done; exit 3"
     process = host.start(ProcessSpec(["sh", "-c", wait]), log(tmp_path))
@@ -187,7 +187,7 @@ def test_alive_until_it_ends(host: LocalHost, tmp_path: Path) -> None:
     assert host.stop(process, "SIGTERM", 10).exit_code == 3
 
 
-def test_stop_lets_a_server_end_by_itself(host: LocalHost, tmp_path: Path) -> None:
+def test_stop_lets_a_server_shut_down(host: LocalHost, tmp_path: Path) -> None:
     code = "trap 'echo bye; exit 5' TERM; echo ready; while true; do sleep 0.01; done"
     process = host.start(ProcessSpec(["sh", "-c", code]), log(tmp_path))
     wait_for_log(host, log(tmp_path), "ready")
@@ -199,7 +199,7 @@ def test_stop_lets_a_server_end_by_itself(host: LocalHost, tmp_path: Path) -> No
         host.usage(process)
 
 
-def test_a_first_process_gone_does_not_hide_the_rest(host: LocalHost, tmp_path: Path) -> None:
+def test_stop_counts_survivors_of_an_ended_first_process(host: LocalHost, tmp_path: Path) -> None:
     process = host.start(ProcessSpec(["sh", "-c", "sleep 600 & exit 4"]), log(tmp_path))
     eventually(lambda: host.alive(process) is not None)
     exited = host.stop(process, "SIGTERM", deadline_s=0.1)
@@ -207,24 +207,22 @@ def test_a_first_process_gone_does_not_hide_the_rest(host: LocalHost, tmp_path: 
 
 
 @pytest.mark.parametrize("method", ["run", "start"])
-def test_a_program_that_is_missing_is_named(host: LocalHost, tmp_path: Path, method: str) -> None:
+def test_a_missing_program_is_named(host: LocalHost, tmp_path: Path, method: str) -> None:
     spec = ProcessSpec(["no-such-server", "--port", "1"])
     with pytest.raises(HostError, match="no such program: no-such-server") as caught:
         host.run(spec, 1) if method == "run" else host.start(spec, log(tmp_path))
     assert caught.value.hint == "install it, or put its folder on PATH"
 
 
-def test_a_missing_interpreter_is_not_called_a_missing_program(
-    host: LocalHost, tmp_path: Path
-) -> None:
+def test_a_missing_interpreter_is_reported_as_such(host: LocalHost, tmp_path: Path) -> None:
     script = tmp_path / "script"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
-    with pytest.raises(HostError, match="interpreter or loader it names does not exist"):
+    with pytest.raises(HostError, match="its interpreter or loader does not exist"):
         host.run(ProcessSpec([str(script)]), 1)
 
 
-def test_other_things_that_keep_a_command_from_starting(host: LocalHost, tmp_path: Path) -> None:
+def test_other_reasons_for_a_failed_start_are_named(host: LocalHost, tmp_path: Path) -> None:
     with pytest.raises(HostError, match="cannot start in /no/such/folder: No such file"):
         host.run(ProcessSpec(["true"], cwd="/no/such/folder"), 1)
     with pytest.raises(HostError, match="cannot pin to CPUs 9999: this host allows"):
@@ -237,37 +235,39 @@ def test_other_things_that_keep_a_command_from_starting(host: LocalHost, tmp_pat
         host.usage("17")
 
 
-def test_a_wrong_signal_is_named(host: LocalHost, tmp_path: Path) -> None:
+def test_an_unknown_signal_is_named(host: LocalHost, tmp_path: Path) -> None:
     process = host.start(ProcessSpec(["sleep", "600"]), log(tmp_path))
     with pytest.raises(HostError, match="no such signal: SIGNOPE"):
         host.stop(process, "SIGNOPE", 1)
 
 
-def test_a_dead_agent_is_told_with_its_last_words() -> None:
+def test_a_dead_agent_is_reported_with_its_last_output() -> None:
     code = 'import sys; print(\'{"id": 0, "ok": {"containment": "none"}}\', flush=True)\n'
     code += "sys.stdin.readline(); sys.exit('a last word')"
     with AgentHost([sys.executable, "-c", code]) as host:
-        with pytest.raises(HostError, match=r"the agent is gone \(exit code 1\)") as caught:
+        with pytest.raises(
+            HostError, match=r"the agent ended unexpectedly \(exit code 1\)"
+        ) as caught:
             host.free_port()
-        assert caught.value.hint == "its last words: a last word"
-        with pytest.raises(HostError, match="the agent is gone"):
+        assert caught.value.hint == "its last output: a last word"
+        with pytest.raises(HostError, match="the agent ended unexpectedly"):
             host.free_port()
 
 
-def test_an_agent_that_cannot_start_is_told() -> None:
-    with pytest.raises(HostError, match="cannot start the agent by no-such-ssh"):
+def test_an_agent_that_cannot_start_is_reported() -> None:
+    with pytest.raises(HostError, match="cannot start the agent no-such-ssh"):
         AgentHost(["no-such-ssh"])
-    with pytest.raises(HostError, match="the agent is gone"):
+    with pytest.raises(HostError, match="the agent ended unexpectedly"):
         AgentHost([sys.executable, "-c", ""])
 
 
-def test_ctrl_c_reaches_neither_agent_nor_server(host: LocalHost) -> None:
+def test_agent_and_server_have_their_own_sessions(host: LocalHost) -> None:
     session = "import os; print(os.getsid(0) == os.getpid() == os.getpgid(0))"
     assert host.run(python(session), 60).stdout == "True\n"
     assert os.getsid(host._agent.pid) == host._agent.pid
 
 
-def test_text_that_fits_is_not_broken_where_head_and_tail_meet(host: LocalHost) -> None:
+def test_a_character_across_head_and_tail_is_kept(host: LocalHost) -> None:
     half = CAPTURE_BYTES_MAX // 2
     code = f"import sys; sys.stdout.buffer.write(b'x' * ({half} - 1) + '\u00e9'.encode())"
     assert host.run(python(code), 60).stdout == "x" * (half - 1) + "\u00e9"

@@ -12,21 +12,21 @@ from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
 
 
-def test_a_watch_has_a_sample_at_its_start_and_at_its_end(host: LocalHost) -> None:
+def test_a_watch_has_a_sample_at_both_ends(host: LocalHost) -> None:
     before_s = host.now_s()
     watch = host.watch([], interval_s=600)
     first, last = host.unwatch(watch)
     assert before_s <= first.at_s <= last.at_s <= host.now_s()
 
 
-def test_a_watch_sees_the_machine_and_the_trees(host: LocalHost, tmp_path: Path) -> None:
+def test_a_watch_samples_the_machine_and_the_trees(host: LocalHost, tmp_path: Path) -> None:
     process = host.start(python("while True: pass"), log(tmp_path))
     watch = host.watch([process], interval_s=0.05)
     used_s = host.usage(process).cpu_s
     eventually(lambda: host.usage(process).cpu_s > used_s + 0.2)
     samples = host.unwatch(watch)
     first, last = samples[0], samples[-1]
-    assert len(samples) > 2  # one between its ends at least
+    assert len(samples) > 2  # at least one between the ends
     assert last.usage[process].cpu_s > first.usage[process].cpu_s
     assert set(first.cpu_ticks) >= set(host.fingerprint()["cpu"]["allowed"])
     assert all(len(ticks) == 8 for ticks in last.cpu_ticks.values())
@@ -42,24 +42,24 @@ def test_a_watch_sees_the_machine_and_the_trees(host: LocalHost, tmp_path: Path)
 
 
 class UsedTree:
-    """Stands for a tree whose usage is asked for."""
+    """A fake tree with a fixed usage."""
 
     def usage(self) -> Json:
         return {"cpu_s": 1.0}
 
 
-def test_usage_is_read_once_a_second_at_most_between_the_ends() -> None:
+def test_usage_is_read_at_most_once_a_second_between_the_ends() -> None:
     watch = Watch({"1": cast(Tree, UsedTree())}, interval_s=0.01)
     eventually(lambda: len(watch.samples) > 10)
     first, *inner, last = watch.finish()
     assert first["usage"] == last["usage"] == {"1": {"cpu_s": 1.0}}
-    light = [sample for sample in inner if not sample["usage"]]
-    assert light
-    assert all(sample["cpu_ticks"] for sample in light)
-    assert len(inner) - len(light) <= last["at_s"] - first["at_s"]
+    without_usage = [sample for sample in inner if not sample["usage"]]
+    assert without_usage
+    assert all(sample["cpu_ticks"] for sample in without_usage)
+    assert len(inner) - len(without_usage) <= last["at_s"] - first["at_s"]
 
 
-def test_a_clock_is_read_where_the_machine_tells_it(tmp_path: Path) -> None:
+def test_reads_the_clock_of_cpus_that_report_it(tmp_path: Path) -> None:
     for cpu, text in (("0", "3100000\n"), ("2", "<unknown>\n")):
         folder = tmp_path / f"cpu{cpu}" / "cpufreq"
         folder.mkdir(parents=True)
@@ -67,8 +67,8 @@ def test_a_clock_is_read_where_the_machine_tells_it(tmp_path: Path) -> None:
     assert cpu_khz(tmp_path, ["0", "1", "2"]) == {"0": 3_100_000}
 
 
-def test_a_clock_comes_back_from_the_agent_under_its_cpus_number() -> None:
-    told = {
+def test_the_clock_of_a_sample_has_integer_keys() -> None:
+    answer = {
         "at_s": 1.5,
         "cpu_ticks": {"3": [1] * 8},
         "cpu_khz": {"3": 3_100_000},
@@ -77,10 +77,10 @@ def test_a_clock_comes_back_from_the_agent_under_its_cpus_number() -> None:
         "pressure_cpu_us": None,
         "memory_available_bytes": 1,
     }
-    assert sample_from(told).cpu_khz == {3: 3_100_000}
+    assert sample_from(answer).cpu_khz == {3: 3_100_000}
 
 
-def test_a_watch_leaves_out_a_tree_that_was_stopped(host: LocalHost, tmp_path: Path) -> None:
+def test_a_watch_leaves_out_a_stopped_tree(host: LocalHost, tmp_path: Path) -> None:
     process = host.start(ProcessSpec(["sleep", "600"]), log(tmp_path))
     watch = host.watch([process], interval_s=0.01)
     host.stop(process, "SIGTERM", 60)
@@ -89,16 +89,16 @@ def test_a_watch_leaves_out_a_tree_that_was_stopped(host: LocalHost, tmp_path: P
     assert process not in samples[-1].usage
 
 
-def test_the_fingerprint_says_what_may_explain_a_figure(host: LocalHost) -> None:
-    found = host.fingerprint()
-    assert found["cpu"]["logical"] == os.cpu_count()
-    assert set(found["cpu"]["allowed"]) == os.sched_getaffinity(0)
-    assert found["memory_total_bytes"] > 0
-    assert found["kernel"] == os.uname().release
-    assert int(found["sysctl"]["net.core.somaxconn"]) > 0
+def test_the_fingerprint_describes_the_machine(host: LocalHost) -> None:
+    fingerprint = host.fingerprint()
+    assert fingerprint["cpu"]["logical"] == os.cpu_count()
+    assert set(fingerprint["cpu"]["allowed"]) == os.sched_getaffinity(0)
+    assert fingerprint["memory_total_bytes"] > 0
+    assert fingerprint["kernel"] == os.uname().release
+    assert int(fingerprint["sysctl"]["net.core.somaxconn"]) > 0
 
 
-def test_the_fingerprint_names_neither_machine_nor_user(host: LocalHost) -> None:
+def test_the_fingerprint_does_not_identify_machine_or_user(host: LocalHost) -> None:
     values = json.dumps(list(leaves(host.fingerprint())))
     for name in (socket.gethostname(), getpass.getuser(), str(Path.home())):
         assert f'"{name}"' not in values

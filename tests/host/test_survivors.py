@@ -31,7 +31,7 @@ def wait_for_marks(marks: Path) -> None:
 
 
 def living(marks: Path) -> list[str]:
-    """The marks (PID and start time) of processes alive now."""
+    """The PIDs of the marks (PID and start time) of processes that are alive."""
     return [m.name for m in marks.iterdir() if str(start_ticks(int(m.name))) == m.read_text()]
 
 
@@ -53,7 +53,9 @@ def test_nothing_survives_a_stop(host: LocalHost, marks: Path, tmp_path: Path) -
     assert living(marks) == []
 
 
-def test_nothing_survives_a_stop_while_frozen(host: LocalHost, marks: Path, tmp_path: Path) -> None:
+def test_nothing_survives_a_stop_of_a_frozen_tree(
+    host: LocalHost, marks: Path, tmp_path: Path
+) -> None:
     process = host.start(adversary(marks), log(tmp_path))
     wait_for_marks(marks)
     host.freeze(process)
@@ -61,7 +63,7 @@ def test_nothing_survives_a_stop_while_frozen(host: LocalHost, marks: Path, tmp_
     assert living(marks) == []
 
 
-def test_nothing_survives_a_run_past_its_time(host: LocalHost, marks: Path) -> None:
+def test_nothing_survives_a_run_past_its_limit(host: LocalHost, marks: Path) -> None:
     completed = host.run(adversary(marks), timeout_s=1.0)
     assert completed.exit_code is None
     assert living(marks) == []
@@ -109,14 +111,14 @@ def start_harness(
 
 @contextlib.contextmanager
 def end_of(pid: int) -> Iterator[None]:
-    """Wait at the end of the context until the process is dead, reaped or not."""
+    """Wait at the end of the context until the process is dead."""
     watched = os.pidfd_open(pid)
     yield
     select.select([watched], [], [])
     os.close(watched)
 
 
-def test_nothing_survives_the_harness_killed(containment: str, marks: Path, tmp_path: Path) -> None:
+def test_nothing_survives_a_killed_harness(containment: str, marks: Path, tmp_path: Path) -> None:
     harness, agent = start_harness(containment, marks, tmp_path)
     with end_of(agent):
         harness.kill()
@@ -133,7 +135,7 @@ def test_nothing_survives_a_terminated_agent(containment: str, marks: Path, tmp_
     harness.communicate()
 
 
-def test_nothing_survives_harness_and_agent_killed_once_the_next_agent_starts(
+def test_the_next_agent_kills_what_a_killed_agent_left(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
     harness, agent = start_harness(containment, marks, tmp_path)
@@ -145,7 +147,9 @@ def test_nothing_survives_harness_and_agent_killed_once_the_next_agent_starts(
     eventually(lambda: living(marks) == [])
 
 
-def test_a_sweep_takes_a_zombie_for_dead(containment: str, marks: Path, tmp_path: Path) -> None:
+def test_a_sweep_treats_a_zombie_agent_as_dead(
+    containment: str, marks: Path, tmp_path: Path
+) -> None:
     command = [sys.executable, str(AGENT_PATH), "--containment", containment]
     spec = {"command": adversary(marks).command}
     request = {"id": 1, "do": "start", "spec": spec, "log_path": log(tmp_path)}
@@ -160,7 +164,7 @@ def test_a_sweep_takes_a_zombie_for_dead(containment: str, marks: Path, tmp_path
         eventually(lambda: living(marks) == [])
 
 
-def test_a_sweep_spares_the_trees_of_a_living_agent(
+def test_a_sweep_keeps_the_trees_of_a_living_agent(
     host: LocalHost, containment: str, tmp_path: Path
 ) -> None:
     process = host.start(ProcessSpec(["sleep", "600"]), log(tmp_path))
@@ -173,5 +177,6 @@ def test_no_cgroup_is_left_behind(marks: Path, tmp_path: Path) -> None:
         host.start(adversary(marks), log(tmp_path))
         agent = host._agent.pid
         wait_for_marks(marks)
-    left = [path for folder in cgroup_candidates() for path in folder.glob(f"deadheat-*-{agent}-*")]
-    assert left == []
+    candidates = cgroup_candidates()
+    cgroups = [path for folder in candidates for path in folder.glob(f"deadheat-*-{agent}-*")]
+    assert cgroups == []

@@ -1,4 +1,4 @@
-"""What the generators printed here, against servers made for it: `output/`, as captured."""
+"""Captured output of the load generators, from `output/`."""
 
 from pathlib import Path
 

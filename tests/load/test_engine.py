@@ -15,45 +15,46 @@ def parse(name: str) -> LoadResult:
     return ENGINE.parse(SPEC, printed(name), "0.1.0")
 
 
-def test_the_command() -> None:
+def test_the_command_has_the_options_of_the_trial() -> None:
     assert ENGINE.command(SPEC) == [
-        *("deadheat-load", "http://127.0.0.1:18100/", "--json", "-c", "10", "-t", "1"),
-        *("-d", "1000ms", "--timeout", "5000ms", "--warmup", "0ms"),
+        *("deadheat-load", "http://127.0.0.1:18100/", "-c", "10", "-t", "1"),
+        *("--timeout", "5000ms", "--json", "-d", "1000ms", "--warmup", "0ms"),
     ]
 
 
-def test_the_command_of_everything_else() -> None:
+def test_the_command_has_all_other_options() -> None:
     spec = replace(GREETED, keep_alive=False, rate_per_s=1000, seed=7, discard_s=0.2, connections=2)
     command = ENGINE.command(replace(spec, threads=4, arguments=("--pipeline", "2")))
-    assert command[3:] == [
-        *("-c", "2", "-t", "2", "-d", "1000ms", "--timeout", "5000ms", "--warmup", "200ms"),
+    assert command[2:] == [
+        *("-c", "2", "-t", "2", "--timeout", "5000ms"),
         *("--close", "--rate", "1000.000", "--arrival", "poisson", "--seed", "7"),
         *("--expect-body", "Hello, World!", "--pipeline", "2"),
+        *("--json", "-d", "1000ms", "--warmup", "200ms"),
     ]
 
 
-def test_a_closed_loop() -> None:
+def test_reads_a_closed_loop() -> None:
     result = parse("engine-closed.json")
     assert (result.requests_ok, result.elapsed_s, result.errors) == (23297, 0.3, {})
     assert result.rate_per_s == pytest.approx(23297 / 0.3)
-    assert result.requests_sent_in_all == 23297 + 9569  # the discarded ones included
+    assert result.requests_sent_in_all == 23297 + 9569  # with the discarded ones
     assert (result.connections_established, result.connections_served) == (4, 4)
     assert result.service_us["p99"] == 78
     assert result.service_us["p99_9"] is None  # too few requests
-    assert result.response_us == {}  # nothing was intended at a time
+    assert result.response_us == {}  # a closed loop has no due times
     assert result.offered_rate_per_s is None
     assert [row["ok"] for row in result.series] == [6982, 7380, 8931, 4]
     assert [limit["code"] for limit in result.limits] == ["run_wait"]
 
 
-def test_the_histograms_can_be_read_back() -> None:
+def test_histograms_can_be_decoded() -> None:
     result = parse("engine-closed.json")
     assert set(result.histograms) == {"connect_us", "first_byte_us", "service_us"}
     service = HdrHistogram.decode(result.histograms["service_us"])
     assert service.get_total_count() == result.requests_ok
 
 
-def test_an_open_loop_with_errors() -> None:
+def test_reads_an_open_loop_with_errors() -> None:
     result = parse("engine-rate.json")
     assert result.errors == {"status": 213}
     assert (result.requests_ok, result.requests_sent_in_all) == (425, 638 + 177)
@@ -62,29 +63,31 @@ def test_an_open_loop_with_errors() -> None:
     assert "response_us" in result.histograms
 
 
-def test_a_failed_first_request() -> None:
+def test_reports_a_failed_first_request() -> None:
     with pytest.raises(GeneratorFailed, match=r"the first request failed: .*Connection refused"):
         parse("engine-refused.json")
 
 
-def test_no_document() -> None:
+def test_rejects_output_without_a_document() -> None:
     ended = completed(stderr="deadheat-load: -c: expected a number\n", exit_code=2)
     with pytest.raises(GeneratorFailed, match="deadheat-load ended with 2 and printed") as caught:
         ENGINE.parse(SPEC, ended, "0.1.0")
     assert caught.value.hint == "deadheat-load: -c: expected a number"
 
 
-def test_a_document_of_another_schema() -> None:
+def test_rejects_a_document_of_another_schema() -> None:
     with pytest.raises(GeneratorFailed, match="expected schema deadheat-load/1 of deadheat-load"):
         ENGINE.parse(SPEC, completed(json.dumps({"schema": "deadheat-load/2"})), "2.0")
 
 
-def test_the_version() -> None:
+def test_reads_the_version() -> None:
     assert ENGINE.version(completed("deadheat-load 0.1.0\n")) == "0.1.0"
     assert ENGINE.version(completed("")) == "unknown"
 
 
-def test_the_engine_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_environment_chooses_the_engine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     binary = tmp_path / "deadheat-load"
     binary.write_text("")
     monkeypatch.setenv("DEADHEAT_LOAD", str(binary))

@@ -1,4 +1,4 @@
-"""The generators that this machine has, against a server that answers."""
+"""The load generators of this machine, against a running server."""
 
 import shutil
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from deadheat.load import (
     generator_version,
 )
 from deadheat.load.wrk import Wrk
-from tests.servers.racers import running
+from tests.servers.contenders import running
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,9 @@ def load(host: Host, chosen: Generator, spec: LoadSpec) -> LoadResult:
 
 
 @pytest.mark.parametrize("keep_alive", [True, False])
-def test_a_live_trial(host: Host, url: str, chosen: Generator, keep_alive: bool) -> None:
+def test_a_trial_against_a_running_server(
+    host: Host, url: str, chosen: Generator, keep_alive: bool
+) -> None:
     duration_s = 0.1 if isinstance(chosen, Engine) else 1.0  # the others count whole seconds
     spec = LoadSpec(
         url, 2, duration_s, keep_alive=keep_alive, expect_body="Hello, World!", discard_s=0.05
@@ -71,19 +73,19 @@ def test_the_engine_holds_a_rate(host: Host, url: str) -> None:
     assert result.response_us["count"] == result.requests_ok
 
 
-def test_an_unknown_generator_names_those_there_are() -> None:
+def test_rejects_an_unknown_generator() -> None:
     with pytest.raises(DeadheatError, match="no load generator 'siege'") as caught:
         generator("siege")
-    assert caught.value.hint == "there is engine, wrk, ab"
+    assert caught.value.hint == "available: engine, wrk, ab"
 
 
-def test_a_generator_that_is_not_installed_is_told_with_how_to_get_it() -> None:
+def test_a_missing_generator_is_reported_with_its_package() -> None:
     with pytest.raises(GeneratorMissing, match="the load generator wrk cannot be run") as caught:
         generator_version(Wrk(), FakeHost())
     assert caught.value.hint == "apt-get install wrk"
 
 
-def test_a_version_is_asked_of_the_load_host() -> None:
+def test_the_version_comes_from_the_load_host() -> None:
     host = FakeHost()
     host.on_run(lambda _: True, lambda *_: Completed(1, "wrk 4.2.0 [epoll]", "", 0.1, 0.1))
     assert generator_version(Wrk(), host) == "4.2.0"

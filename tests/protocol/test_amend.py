@@ -18,57 +18,57 @@ def landshark() -> Protocol:
     return load_protocol(HERE, "landshark-2009")
 
 
-def test_a_strict_replay_is_labelled_with_its_aggregate(kzmake: Protocol) -> None:
+def test_label_of_unchanged_replay_has_its_aggregate(kzmake: Protocol) -> None:
     assert kzmake.label == "replay of kzmake-2018, best of 5"
     assert amend(kzmake, {}, {}) == kzmake
 
 
-def test_a_scale_multiplies_durations_and_is_in_the_label(kzmake: Protocol) -> None:
+def test_scale_multiplies_durations_and_is_in_the_label(kzmake: Protocol) -> None:
     scaled = amend(kzmake, {}, {}, scale=0.1)
     assert scaled.duration_s == 3
     assert scaled.timeout_s == kzmake.timeout_s  # a limit, not a duration
     assert scaled.label == "replay of kzmake-2018, best of 5, scaled 0.1"
 
 
-def test_wrk_and_ab_take_whole_seconds(kzmake: Protocol) -> None:
+def test_wrk_and_ab_get_whole_seconds(kzmake: Protocol) -> None:
     assert amend(kzmake, {}, {}, scale=0.001).duration_s == 1
     assert amend(kzmake, {"generator": "engine"}, {}, scale=0.01).duration_s == pytest.approx(0.3)
 
 
-def test_another_generator_takes_none_of_the_firsts_arguments(landshark: Protocol) -> None:
+def test_another_generator_drops_arguments_and_request_cap(landshark: Protocol) -> None:
     assert (landshark.arguments, landshark.request_cap) == (("-r",), 50_000)
     changed = amend(landshark, {"generator": "engine"}, {})
     assert (changed.arguments, changed.request_cap) == ((), None)
-    assert changed.label.endswith(", engine in place of ab")
+    assert changed.label.endswith(", engine instead of ab")
 
 
-def test_the_request_cap_is_kept_until_it_is_lifted(landshark: Protocol) -> None:
+def test_request_cap_stays_until_it_is_lifted(landshark: Protocol) -> None:
     assert amend(landshark, {}, {}).request_cap == 50_000
     lifted = amend(landshark, {}, {}, lift_cap=True)
     assert lifted.request_cap is None
     assert lifted.deviations == ("without the cap of 50,000 requests",)
 
 
-def test_every_change_of_a_replay_is_told(kzmake: Protocol) -> None:
+def test_replay_lists_every_change(kzmake: Protocol) -> None:
     changed = amend(
         kzmake,
         {"connections": (10,), "threads": 1, "duration_s": 5.0, "keep_alive": False},
         {"repetitions": 2},
     )
     assert changed.deviations == (
-        "10 connections in place of 10, 100, 1000",
-        "1 load threads in place of 4",
+        "10 connections instead of 10, 100, 1000",
+        "1 load threads instead of 4",
         "a connection per request",
-        "5 s in place of 30 s",
+        "5 s instead of 30 s",
         "published with 5 repetitions",
     )
 
 
-def test_a_protocol_that_replays_nothing_has_no_deviations() -> None:
+def test_protocol_without_origin_has_no_deviations() -> None:
     changed = amend(load_protocol(HERE, "settle"), {"duration_s": 1.0}, {})
     assert (changed.deviations, changed.label) == ((), "settle")
 
 
-def test_alone_has_restarts_in_place_of_invocations(kzmake: Protocol) -> None:
+def test_rejects_invocations_for_residency_alone(kzmake: Protocol) -> None:
     with pytest.raises(DeadheatError, match="needs residency = 'frozen': restart says"):
         amend(kzmake, {}, {"invocations": 2})

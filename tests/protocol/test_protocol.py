@@ -9,7 +9,7 @@ from deadheat.protocol import Protocol, amend, load_protocol, protocol_names
 HERE = Path(__file__).resolve().parents[2]
 SMALL = """\
 name = "small"
-about = "As little as can be."
+about = "The smallest protocol."
 connections = [10]
 duration_s = 1
 
@@ -33,31 +33,31 @@ def write(root: Path, text: str, name: str = "small") -> None:
 
 
 @pytest.mark.parametrize("name", protocol_names(HERE))
-def test_every_protocol_of_this_repository_can_be_read(name: str) -> None:
+def test_reads_every_shipped_protocol(name: str) -> None:
     assert load_protocol(HERE, name).name == name
 
 
-def test_the_two_protocols_that_commands_name() -> None:
+def test_default_protocols_exist() -> None:
     assert {"settle", "quick"} <= set(protocol_names(HERE))
 
 
-def test_a_protocol_may_be_a_file(root: Path) -> None:
+def test_reads_a_protocol_from_a_path(root: Path) -> None:
     assert load_protocol(HERE, str(root / "protocols/small.toml")).connections == (10,)
 
 
-def test_an_unknown_protocol_is_told_with_the_nearest(root: Path) -> None:
+def test_unknown_protocol_suggests_the_nearest(root: Path) -> None:
     with pytest.raises(DeadheatError, match=r"--protocol: no file .*smell\.toml") as caught:
         load_protocol(root, "smell")
     assert caught.value.hint == "did you mean small?"
     with pytest.raises(DeadheatError) as caught:
         load_protocol(root, "zzz")
-    assert caught.value.hint == "there is small"
+    assert caught.value.hint == "available: small"
 
 
 @pytest.mark.parametrize(
     ("before", "after", "fault"),
     [
-        ('"small"', '"tall"', r":1: name: expected the file's, 'small'"),
+        ('"small"', '"tall"', r":1: name: expected the name of the file, 'small'"),
         ("[10]", "[10, 0]", r":3: connections\.1: expected greater than or equal to 1"),
         ("[10]", "[]", r":3: connections: "),
         ("duration_s = 1", "duration = 1", r":1: duration_s: missing"),
@@ -66,7 +66,7 @@ def test_an_unknown_protocol_is_told_with_the_nearest(root: Path) -> None:
         ('"fixed"', '"settle"\nmargin = 3', r":11: stopping\.margin: expected less than 0\.5"),
     ],
 )
-def test_a_fault_has_its_line(root: Path, before: str, after: str, fault: str) -> None:
+def test_fault_names_its_line(root: Path, before: str, after: str, fault: str) -> None:
     write(root, SMALL.replace(before, after))
     with pytest.raises(FileFault, match=r"small\.toml" + fault):
         load_protocol(root, "small")
@@ -81,13 +81,13 @@ def test_a_fault_has_its_line(root: Path, before: str, after: str, fault: str) -
         ('restart = "level"', "fixed", "restart needs residency = 'alone'"),
     ],
 )
-def test_a_protocol_agrees_with_itself(root: Path, line: str, stopping: str, fault: str) -> None:
+def test_rejects_contradicting_settings(root: Path, line: str, stopping: str, fault: str) -> None:
     write(root, f"{line}\n{SMALL}".replace('"fixed"', f'"{stopping}"'))
     with pytest.raises(FileFault, match=fault):
         load_protocol(root, "small")
 
 
-def test_amending_changes_what_is_given_and_nothing_else(root: Path) -> None:
+def test_amend_changes_only_the_given_values(root: Path) -> None:
     protocol = load_protocol(root, "small")
     amended = amend(
         protocol, {"connections": (1, 2), "duration_s": None}, {"repetitions": 7, "margin": None}
@@ -100,8 +100,8 @@ def test_amending_changes_what_is_given_and_nothing_else(root: Path) -> None:
     assert protocol == load_protocol(root, "small")
 
 
-def test_amending_checks_again(root: Path) -> None:
-    """Regression: the message was pydantic's own, with a link to its site."""
+def test_amend_rejects_invalid_values(root: Path) -> None:
+    """Regression: the message was that of pydantic, with a link to its site."""
     write(root, f'residency = "alone"\n{SMALL}')
     with pytest.raises(DeadheatError) as caught:
         amend(load_protocol(root, "small"), {"threads": 0}, {"kind": "settle"})
@@ -112,7 +112,7 @@ def test_amending_checks_again(root: Path) -> None:
         amend(load_protocol(root, "small"), {}, {"kind": "settle"})
 
 
-def test_a_protocol_survives_its_own_dump(root: Path) -> None:
-    """The store keeps a protocol as JSON, and a report reads it back."""
+def test_protocol_round_trips_through_json(root: Path) -> None:
+    """The store keeps a protocol as JSON for reports."""
     protocol = load_protocol(root, "small")
     assert Protocol.model_validate_json(protocol.model_dump_json()) == protocol

@@ -1,4 +1,4 @@
-"""Made runs: a store filled through its own API with trials whose truth is known."""
+"""Made runs: a store filled through its API with trials of known rates."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -73,8 +73,8 @@ class MadeRun:
         self.ids: dict[str, int] = {}
         self.random = random.Random(self.seed)
 
-    def contender(self, name: str, role: str = "rival", **values: Any) -> int:
-        """A contender with no start and no trial."""
+    def contender(self, name: str, role: str = "contender", **values: Any) -> int:
+        """A contender without starts or trials."""
         manifest = {"language": "Go", "framework": "net/http", "kind": "server"}
         known = {"server": name, "version": "1.2.3", "workers": 1, "threads": 1}
         self.ids[name] = self.store.add_contender(
@@ -88,23 +88,24 @@ class MadeRun:
         return self.ids[name]
 
     def start(self, name: str, invocation: int = 1, **values: Any) -> int:
-        """A start that went well unless `values` say otherwise."""
+        """A start without trouble unless `values` say otherwise."""
         steady = {"kind": "warm-up", "start": 5, "trouble": None}
         values = {"command": [name], "ready_s": 0.1, "steady": steady} | values
-        return self.store.add_start(
+        return self.store.add_instance(
             contender_id=self.ids[name], invocation=invocation, at_s=0.0, **values
         )
 
     def trial(self, name: str, rate_per_s: float | None, **values: Any) -> int:
-        """A trial that went well unless `values` say otherwise."""
+        """A valid trial unless `values` say otherwise."""
         requests = 6000
         known: dict[str, Any] = {
             "run_id": self.run_id,
             "contender_id": self.ids[name],
-            "start_id": None,
+            "instance_id": None,
             "kind": "measure",
             "invocation": 1,
             "block": 1,
+            "heat": 1,
             "connections": 100,
             "at_s": 1.0,
             "command": ["deadheat-load"],
@@ -129,7 +130,7 @@ class MadeRun:
         gates_of: Mapping[str, Sequence[Gate]] = MappingProxyType({}),
         **values: Any,
     ) -> None:
-        """Every contender in every block, around its true rate; a machine that drifts for all."""
+        """Trials of every contender in every block, around its true rate, with a shared drift."""
         for name in rates:
             if name not in self.ids:
                 self.contender(name)
@@ -142,10 +143,10 @@ class MadeRun:
                 for level in levels:
                     for name, rate in rates.items():
                         at_s += 0.7
-                        seen = rate * drift * self.random.lognormvariate(0, noise)
+                        measured_per_s = rate * drift * self.random.lognormvariate(0, noise)
                         self.trial(
                             name,
-                            seen,
+                            measured_per_s,
                             invocation=invocation,
                             block=block,
                             connections=level,

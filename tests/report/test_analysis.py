@@ -1,21 +1,21 @@
-"""From a run's trials to who ranks, and who does not, and why."""
+"""Which contenders rank, and why the others do not."""
 
 from pathlib import Path
 
-from deadheat.report.analysis import Analysis, analyse
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import Analysis, analyze
+from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, MadeRun, failed, made_run
 
 
-def analysed(run: MadeRun) -> Analysis:
-    return analyse(load_view(run.store, run.run_id))
+def analyzed(run: MadeRun) -> Analysis:
+    return analyze(load_view(run.store, run.run_id))
 
 
-def test_the_order_is_of_the_main_level_and_each_level_has_its_own(tmp_path: Path) -> None:
+def test_ranks_each_level_on_its_own(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite", protocol={**QUICK, "connections": [10, 100]})
     run.race({"a": 9000, "b": 3000}, levels=(100,))
     run.race({"a": 3000, "b": 9000}, levels=(10,))
-    analysis = analysed(run)
+    analysis = analyzed(run)
     assert [level.connections for level in analysis.levels] == [10, 100]
     assert [[s.name for s in level.standings] for level in analysis.levels] == [
         ["b", "a"],
@@ -27,7 +27,7 @@ def test_the_order_is_of_the_main_level_and_each_level_has_its_own(tmp_path: Pat
 def test_separated_contenders_have_ranks_and_equal_ones_share_a_group(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 9000, "c": 3000})
-    rows = [standing.row for standing in analysed(run).main.standings]
+    rows = [standing.row for standing in analyzed(run).main.standings]
     assert [(row.rank_low, row.rank_high, row.group) for row in rows if row] == [
         (1, 2, 1),
         (1, 2, 1),
@@ -38,35 +38,35 @@ def test_separated_contenders_have_ranks_and_equal_ones_share_a_group(tmp_path: 
 def test_a_trial_that_failed_a_gate_does_not_rank(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 8000})
-    before = analysed(run).main.ranking
+    before = analyzed(run).main.ranking
     run.trial("b", 1.0, invocation=1, block=1, gates=failed())
-    after = analysed(run).main.ranking
+    after = analyzed(run).main.ranking
     assert before is not None
     assert after is not None
     assert after.rows[0].ratio_to_leader == before.rows[0].ratio_to_leader
     assert after.pairs[0].ratio.ratio == before.pairs[0].ratio.ratio
 
 
-def test_below_half_of_the_blocks_a_contender_is_shown_and_not_ranked(tmp_path: Path) -> None:
+def test_does_not_rank_a_contender_with_few_valid_blocks(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 8000}, blocks=4)
     run.contender("c")
     for invocation in (1, 2, 3):
         run.trial("c", 9500.0, invocation=invocation, block=1)
         run.trial("c", 9500.0, invocation=invocation, block=2, gates=failed())
-    level = analysed(run).main
+    level = analyzed(run).main
     assert [standing.name for standing in level.standings] == ["a", "b", "c"]
     assert level.standings[2].row is None
-    assert level.standings[2].reason == "only 3 of 12 blocks hold a valid trial of it"
+    assert level.standings[2].reason == "only 3 of 12 blocks have a valid trial of it"
 
 
-def test_what_never_had_a_valid_trial_or_no_trial_is_told_apart(tmp_path: Path) -> None:
+def test_reason_distinguishes_no_valid_trial_from_no_trial(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 8000}, blocks=4)
     run.contender("c")
     run.trial("c", None, state="failed", reason="died")
     run.contender("d", fault="no toolchain")
-    reasons = {s.name: s.reason for s in analysed(run).main.standings}
+    reasons = {s.name: s.reason for s in analyzed(run).main.standings}
     assert reasons["c"] == "its trial is not valid"
     assert reasons["d"] == "not measured at this level"
 
@@ -74,34 +74,34 @@ def test_what_never_had_a_valid_trial_or_no_trial_is_told_apart(tmp_path: Path) 
 def test_one_start_gives_an_order_of_medians_and_no_rank(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite", protocol=QUICK)
     run.race({"a": 3000, "b": 9000}, invocations=1, blocks=3)
-    level = analysed(run).main
+    level = analyzed(run).main
     assert level.ranking is None
     assert [standing.name for standing in level.standings] == ["b", "a"]
     assert not level.ranked
     assert "for an interval" in (level.standings[0].reason or "")
 
 
-def test_canaries_do_not_compete(tmp_path: Path) -> None:
+def test_controls_do_not_rank(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.contender("null-server", role="canary")
+    run.contender("null-server", role="control")
     run.race({"null-server": 90000, "a": 9000, "b": 3000})
-    assert [standing.name for standing in analysed(run).main.standings] == ["a", "b"]
+    assert [standing.name for standing in analyzed(run).main.standings] == ["a", "b"]
 
 
-def test_a_look_at_part_of_the_error_widens_the_intervals(tmp_path: Path) -> None:
+def test_a_look_with_part_of_the_error_widens_the_intervals(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 8000})
-    whole = analysed(run).main.ranking
+    whole = analyzed(run).main.ranking
     run.store.end_run(run.run_id, "complete", {"why": "settled", "share": 0.2})
-    part = analysed(run).main.ranking
+    part = analyzed(run).main.ranking
     assert whole is not None
     assert part is not None
     assert part.pairs[0].ratio.low < whole.pairs[0].ratio.low
 
 
-def test_a_run_before_its_first_trial_has_nothing_to_rank(tmp_path: Path) -> None:
+def test_ranks_nothing_before_the_first_trial(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
-    analysis = analysed(run)
+    analysis = analyzed(run)
     assert analysis.blocks == 0
     assert analysis.main.ranking is None

@@ -1,4 +1,4 @@
-"""Two runs, and two contenders of one, compared: on made runs whose truth is known."""
+"""Comparisons of two runs and of two contenders, on made runs with known rates."""
 
 import json
 from pathlib import Path
@@ -8,11 +8,11 @@ from click.testing import CliRunner
 
 from deadheat.cli.compare import command
 from deadheat.errors import DeadheatError
-from deadheat.report.analysis import analyse
-from deadheat.report.comparison import two_contenders, two_runs
-from deadheat.report.environment import differences
-from deadheat.report.load import load_view
-from deadheat.report.view import RunView
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.comparison import two_contenders, two_runs
+from deadheat.report.findings.environment import differences
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
 from tests.report.made import MadeRun, made_run
 
 RATES = {"alpha": 9000, "beta": 6000, "gamma": 3000}
@@ -29,45 +29,45 @@ def first(tmp_path: Path) -> MadeRun:
     return made_run(tmp_path / "runs.sqlite")
 
 
-def test_a_contender_that_changed_is_told_from_those_that_did_not(first: MadeRun) -> None:
+def test_finds_the_contender_whose_rate_changed(first: MadeRun) -> None:
     before = raced(first, RATES)
     after = raced(MadeRun(first.store), RATES | {"beta": 12000})
-    lines, told = two_runs(before, after)
-    changes = told["levels"]["100"]["changes"]
+    lines, data = two_runs(before, after)
+    changes = data["levels"]["100"]["changes"]
     assert changes["beta"]["low"] > 1
     assert changes["beta"]["ratio"] == pytest.approx(2, rel=0.1)
     for name in ("alpha", "gamma"):
         assert changes[name]["low"] < 1 < changes[name]["high"]
     assert any(line.strip().startswith("rank agreement  tau-b 0.333") for line in lines)
-    assert lines[-1] == "all that is stored is the same in both"
+    assert lines[-1] == "no difference in the stored setup"
 
 
-def test_what_was_not_the_same_is_told(first: MadeRun) -> None:
+def test_lists_differences_in_setup(first: MadeRun) -> None:
     before = raced(first, RATES)
     other = MadeRun(first.store, protocol={**first.protocol, "duration_s": 9.0})
     after = raced(other, {"alpha": 9000, "delta": 100})
-    found = {one.what: (one.first, one.second) for one in differences(before, after)}
-    assert found["protocol duration_s"] == ("0.5", "9.0")
-    assert found["beta"] == ("raced", "not there")
-    assert found["delta"] == ("not there", "raced")
+    values = {item.what: (item.first, item.second) for item in differences(before, after)}
+    assert values["protocol duration_s"] == ("0.5", "9.0")
+    assert values["beta"] == ("present", "absent")
+    assert values["delta"] == ("absent", "present")
 
 
-def test_two_contenders_of_a_run(first: MadeRun) -> None:
+def test_compares_two_contenders_of_a_run(first: MadeRun) -> None:
     view = raced(first, RATES)
-    lines, told = two_contenders(view, analyse(view), "gamma", "alpha")
-    pair = told["levels"]["100"]
+    lines, data = two_contenders(view, analyze(view), "gamma", "alpha")
+    pair = data["levels"]["100"]
     assert (pair["faster"], pair["slower"], pair["verdict"]) == ("alpha", "gamma", "separated")
     assert any("alpha is faster: alpha / gamma 3" in line or "alpha / gamma 2.9" in line
                for line in lines)  # fmt: skip
 
 
-def test_a_contender_that_is_not_in_the_run_is_told(first: MadeRun) -> None:
+def test_rejects_a_contender_that_is_not_in_the_run(first: MadeRun) -> None:
     view = raced(first, RATES)
     with pytest.raises(DeadheatError, match="no contender 'omega'"):
-        two_contenders(view, analyse(view), "alpha", "omega")
+        two_contenders(view, analyze(view), "alpha", "omega")
 
 
-def test_the_command_prints_json_that_is_json(first: MadeRun) -> None:
+def test_the_command_prints_valid_json(first: MadeRun) -> None:
     raced(first, RATES)
     raced(MadeRun(first.store), RATES)
     ids = [row["id"] for row in first.store.rows("SELECT id FROM run ORDER BY rowid")]

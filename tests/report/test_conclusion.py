@@ -1,81 +1,83 @@
-"""What is concluded in words."""
+"""The conclusions of a run, in words."""
 
 import datetime
 from pathlib import Path
 
 from deadheat.host.machine import host_key
-from deadheat.report.analysis import analyse
-from deadheat.report.conclusion import conclusions
-from deadheat.report.instrument import calibration
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.conclusion import conclusions
+from deadheat.report.findings.precision import calibration
+from deadheat.report.model.load import load_view
 from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, failed, made_run
 
 
-def told(run: MadeRun) -> dict[str, str]:
+def conclusions_of(run: MadeRun) -> dict[str, str]:
     view = load_view(run.store, run.run_id)
-    return {one.topic: one.text for one in conclusions(view, analyse(view))}
+    return {statement.topic: statement.text for statement in conclusions(view, analyze(view))}
 
 
-def test_separated_and_equivalent_pairs_are_told_apart(tmp_path: Path) -> None:
+def test_names_separated_and_equivalent_pairs(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 9005, "c": 3000, "d": 2000}, blocks=20, noise=0.005)
-    found = told(run)
-    assert found["separated"].startswith("c before d, by 5")
-    assert "within 3 %" in found["equivalent"]
-    assert {"a", "b"} <= set(found["equivalent"].replace(",", "").split())
+    texts = conclusions_of(run)
+    assert texts["separated"].startswith("c is faster than d by 5")
+    assert "within 3 %" in texts["equivalent"]
+    assert {"a", "b"} <= set(texts["equivalent"].replace(",", "").split())
 
 
-def test_many_separated_pairs_are_counted_and_the_closest_named(tmp_path: Path) -> None:
+def test_counts_many_separated_pairs_and_names_the_closest(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 6000, "c": 4000, "d": 3000, "e": 1000, "f": 500})
-    found = told(run)["separated"]
-    assert found.startswith("5 of 5 neighbouring pairs; the closest: c before d, by 3")
+    texts = conclusions_of(run)["separated"]
+    assert texts.startswith("5 of 5 neighboring pairs; the closest: c is faster than d by 3")
 
 
-def test_an_undecided_pair_says_what_would_decide_it(tmp_path: Path) -> None:
+def test_estimates_what_would_decide_an_undecided_pair(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 8900}, blocks=4, noise=0.05)
-    found = told(run)["undecided"]
-    assert "apart; to decide it, about" in found
-    assert "more block" in found
-    assert ", some " in found
+    texts = conclusions_of(run)["undecided"]
+    assert "apart; to decide it: about" in texts
+    assert "more block" in texts
+    assert ", about " in texts
 
 
-def test_levels_that_contradict_each_other_are_named(tmp_path: Path) -> None:
+def test_names_pairs_in_opposite_order_at_another_level(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "connections": [10, 100]})
     run.race({"a": 9000, "b": 3000}, levels=(100,))
     run.race({"a": 3000, "b": 9000}, levels=(10,))
-    assert told(run)["at 10"].startswith("the other way round: b before a;")
+    assert conclusions_of(run)["at 10"].startswith("in the opposite order: b is faster than a;")
 
 
-def test_a_quick_run_says_that_it_has_no_interval(tmp_path: Path) -> None:
+def test_explains_why_a_quick_run_has_no_intervals(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite", protocol=QUICK)
     run.race({"a": 3000, "b": 9000}, invocations=1, blocks=3)
     run.end()
-    found = told(run)
-    assert "no interval and no rank" in found["no order"]
-    assert found["no order"].endswith("The protocol settle gives intervals")
-    assert "separated" not in found
-    assert "method" not in found
+    texts = conclusions_of(run)
+    assert "no intervals and no ranks" in texts["no order"]
+    assert texts["no order"].endswith("The protocol settle gives intervals")
+    assert "separated" not in texts
+    assert "method" not in texts
 
 
-def test_a_settle_run_too_short_for_a_second_start_asks_for_budget(tmp_path: Path) -> None:
+def test_suggests_a_longer_budget_to_a_short_settle_run(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite", protocol=SETTLE)
     run.race({"a": 3000, "b": 9000}, invocations=1, blocks=3)
     run.end()
-    assert told(run)["no order"].endswith("A longer --budget gives intervals")
+    assert conclusions_of(run)["no order"].endswith("A longer --budget gives intervals")
 
 
-def test_without_a_valid_trial_nothing_is_concluded(tmp_path: Path) -> None:
+def test_concludes_nothing_without_a_valid_trial(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     run.trial("a", None, state="failed", reason="died")
-    assert told(run) == {"no order": "no trial was valid, so nothing is ranked: see the doubts"}
+    assert conclusions_of(run) == {
+        "no order": "no trial was valid, so nothing is ranked: see the cautions"
+    }
 
 
-def test_the_ceiling_the_resolution_and_the_calibration_are_quoted(tmp_path: Path) -> None:
+def test_states_ceiling_power_and_calibration(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.contender("null-server", role="canary")
+    run.contender("null-server", role="control")
     run.race({"null-server": 90000, "a": 9000, "b": 3000})
     result = {
         "false_difference_rate": 0.045,
@@ -89,54 +91,60 @@ def test_the_ceiling_the_resolution_and_the_calibration_are_quoted(tmp_path: Pat
         ],
     }
     run.store.add_calibration(host_key(FINGERPRINT), FINGERPRINT, result)
-    found = told(run)
-    assert "this client reached" in found["ceiling"]
-    assert "a came to 10 % of that" in found["ceiling"]
-    assert "four in five" in found["resolution"]
+    texts = conclusions_of(run)
+    assert "requests/s against the null server" in texts["ceiling"]
+    assert "a reached 10 % of that" in texts["ceiling"]
+    assert texts["resolution"].startswith("80 % power to detect a difference of ")
     today = datetime.datetime.now(datetime.UTC).date().isoformat()[:7]
-    assert found["calibration"].startswith(f"a machine of this kind, on {today}")
-    assert "of 200 pairs of equal servers 4.5 % seemed to differ" in found["calibration"]
-    assert "a slowdown by 5 % was found in 4 of 4 races" in found["calibration"]
-    assert "2.1 % apart" in found["calibration"]
-    assert found["method"].startswith("the interval holds at 95 % for a single look;")
+    assert texts["calibration"].startswith(f"a machine of this kind, on {today}")
+    assert (
+        "4.5 % of 200 pairs of equal servers seemed to differ (5 % is expected by chance)"
+        in texts["calibration"]
+    )
+    assert "a slowdown of 5 % was found in 4 of 4 races" in texts["calibration"]
+    assert "80 % power to detect a difference of 2.1 %" in texts["calibration"]
+    assert texts["method"].startswith("the interval holds at 95 % for this look only:")
 
 
-def test_a_calibration_that_found_no_slowdown_or_failed_says_so() -> None:
+def test_reports_a_failed_calibration() -> None:
     missed = {"injected": 0.1, "found": 3, "races": 4}
     text = calibration("2026-11-20", {"slowdowns": [missed]})
-    assert "not even a slowdown by 10 % was found in every race" in text
+    assert "not even a slowdown of 10 % was found in every race" in text
     text = calibration(
         "2026-11-20", {"false_difference_rate": 0.2, "null_pairs": 220, "passed": False}
     )
     assert "more than chance explains" in text
 
 
-def test_the_reference_is_no_ceiling_but_shows_what_the_machine_did(tmp_path: Path) -> None:
+def test_the_reference_shows_machine_noise_and_no_ceiling(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.contender("reference", role="canary")
+    run.contender("reference", role="control")
     for rate in (900.0, 1000.0, 1300.0):
         run.trial("reference", rate, gates=failed())
-    found = told(run)
-    assert "ceiling" not in found
-    assert "reference -10.0 to +30.0 % around 1,000 requests/s" in found["machine"]
+    texts = conclusions_of(run)
+    assert "ceiling" not in texts
+    assert "reference by -10.0 to +30.0 % around 1,000 requests/s" in texts["noise"]
 
 
-def test_intervals_say_for_how_many_looks_they_hold(tmp_path: Path) -> None:
+def test_states_for_how_many_looks_the_intervals_hold(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000, "b": 3000})
-    assert "this one was not declared" in told(run)["method"]
+    assert "it was not a declared one" in conclusions_of(run)["method"]
     run.store.end_run(run.run_id, "complete", {"why": "settled", "share": 0.4})
-    assert "over all declared looks (this one spends 40 % of the error)" in told(run)["method"]
+    assert (
+        "over all declared looks (this one spends 40 % of the allowed error)"
+        in conclusions_of(run)["method"]
+    )
     fixed = MadeRun(run.store, protocol=QUICK)
     fixed.race({"a": 9000, "b": 3000})
-    assert "look" not in told(fixed)["method"]
+    assert "look" not in conclusions_of(fixed)["method"]
 
 
-def test_heats_are_told_with_what_bridges_them(tmp_path: Path) -> None:
+def test_explains_comparison_across_heats(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.contender("null-server", role="canary")
+    run.contender("null-server", role="control")
     for heat, name in ((1, "a"), (2, "b")):
         run.race({"null-server": 90000, name: 9000}, heat=heat)
-    found = told(run)["method"]
-    assert "over 48 blocks in 3 fresh starts" in found
-    assert "2 heats, because memory did not hold all at once" in found
+    texts = conclusions_of(run)["method"]
+    assert "over 48 blocks in 3 fresh starts" in texts
+    assert "2 heats, because not all contenders fit into memory together" in texts

@@ -1,42 +1,65 @@
-"""Reports on an output that has not every sign."""
+"""Reports on an output whose encoding lacks some signs."""
 
 import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from deadheat.report.encoding import fit
-from tests.report.made import made_run
+from deadheat.report.formats.encoding import fit
+from tests.report.made import MadeRun, made_run
 
 
-def test_text_that_fits_is_left_alone() -> None:
+def test_keeps_text_that_fits() -> None:
     assert fit("╭ 1–2 µs 大", "utf-8") == "╭ 1–2 µs 大"
     assert fit("12 µs", "latin-1") == "12 µs"
 
 
-def test_text_that_does_not_fit_becomes_plain() -> None:
+def test_replaces_signs_that_do_not_fit() -> None:
     assert fit("╭│╰ 1–2 µs … ∞ 大", "ascii") == "/|\\ 1-2 us ... inf \\u5927"
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
-@pytest.mark.parametrize("format", ["terminal", "md", "csv", "json", "--list"])
-def test_no_output_is_too_poor_for_a_report(tmp_path: Path, encoding: str, format: str) -> None:
-    run = made_run(tmp_path / "runs.sqlite")
+FORMATS = ("terminal", "md", "csv", "json", "--list")
+EACH_FORMAT = """
+import sys
+from deadheat.cli import main
+
+store, *formats = sys.argv[1:]
+for format in formats:
+    asked = [format] if format == "--list" else ["--format", format]
+    sys.argv = ["deadheat", "report", *asked, "--store", store]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+    sys.stdout.flush()
+    sys.stdout.buffer.write(bytes(1))
+"""
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> MadeRun:
+    run = made_run(tmp_path_factory.mktemp("encoding") / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 9000, "大": 3000}, blocks=4)
     run.end()
-    asked = [format] if format == "--list" else ["--format", format]
-    program = "from deadheat.cli import main; main()"
+    return run
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437"])
+def test_no_output_is_too_poor_for_a_report(stored: MadeRun, encoding: str) -> None:
     shown = subprocess.run(
-        [sys.executable, "-c", program, "report", *asked, "--store", str(run.store.path)],
+        [sys.executable, "-c", EACH_FORMAT, str(stored.store.path), *FORMATS],
         env={**os.environ, "PYTHONIOENCODING": encoding},
         capture_output=True,
         check=True,
     )
-    text = shown.stdout.decode("utf-8" if format in ("md", "csv") else encoding)
-    assert run.run_id in text
-    if format == "terminal":
-        assert re.search(r"/ +\|(alpha|beta)", text)
-        assert "\\u5927" in text
+    *written, rest = shown.stdout.split(bytes(1))
+    assert rest == b""
+    for format, output in zip(FORMATS, written, strict=True):
+        text = output.decode("utf-8" if format in ("md", "csv") else encoding)
+        assert stored.run_id in text, format
+        if format == "terminal":
+            assert re.search(r"/ +\|(alpha|beta)", text)
+            assert "\\u5927" in text

@@ -3,16 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from deadheat.report.analysis import analyse
-from deadheat.report.heading import heading
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.heading import heading
+from deadheat.report.model.load import load_view
 from deadheat.store import Store
 from tests.report.made import QUICK, MadeRun
 
 RESUMED = {"at": "2026-11-20T12:30:00+00:00", "trials": 4, "paused_s": 3600.0}
 
 
-def told(folder: Path, conclusion: dict[str, Any], **protocol: Any) -> str:
+def heading_of(folder: Path, conclusion: dict[str, Any], **protocol: Any) -> str:
     """The heading of a run of three repetitions of two contenders."""
     with Store(folder / "runs.sqlite") as store:
         run = MadeRun(store, {**QUICK, **protocol})
@@ -23,17 +23,17 @@ def told(folder: Path, conclusion: dict[str, Any], **protocol: Any) -> str:
             run.trial("b", 200.0, block=block)
         store.end_run(run.run_id, "complete", conclusion)
         view = load_view(store, run.run_id)
-    return "\n".join(heading(view, analyse(view)))
+    return "\n".join(heading(view, analyze(view)))
 
 
-def test_a_race_is_told_in_blocks(tmp_path: Path) -> None:
-    assert "6 trials of 1 s in 3 blocks over 1 fresh start" in told(tmp_path, {})
+def test_heading_of_a_race_counts_blocks(tmp_path: Path) -> None:
+    assert "6 trials of 1 s in 3 blocks over 1 fresh start" in heading_of(tmp_path, {})
 
 
-def test_servers_that_run_alone_have_repetitions_and_restarts(tmp_path: Path) -> None:
-    """Regression: a replay was told in blocks over one fresh start, and has neither."""
+def test_heading_of_a_replay_has_repetitions_and_restarts(tmp_path: Path) -> None:
+    """Regression: the heading of a replay had blocks and fresh starts, and a replay has neither."""
     restarts = {"Row B": "repetition", "Row C": "level"}
-    text = told(tmp_path, {}, residency="alone", restarts=restarts)
+    text = heading_of(tmp_path, {}, residency="alone", restarts=restarts)
     assert (
         "6 trials of 1 s, 3 repetitions of each, one contender after the other, "
         "one process for all; a process for each trial of Row B\n"
@@ -41,6 +41,6 @@ def test_servers_that_run_alone_have_repetitions_and_restarts(tmp_path: Path) ->
     assert "block" not in text
 
 
-def test_a_resumed_run_says_so(tmp_path: Path) -> None:
-    text = told(tmp_path, {"why": "all repetitions done", "resumed": [RESUMED]})
+def test_heading_of_a_resumed_run_says_when(tmp_path: Path) -> None:
+    text = heading_of(tmp_path, {"why": "all repetitions done", "resumed": [RESUMED]})
     assert "resumed 2026-11-20 12:30 UTC after 4 trials, with fresh processes" in text

@@ -1,4 +1,4 @@
-"""The page as a file; what it does in a browser is in tests/browser/."""
+"""The page as a file; tests/browser/ tests it in a browser."""
 
 import base64
 import gzip
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.errors import DeadheatError
-from deadheat.report import WHOLE, load_view, page, write
+from deadheat.report import WHOLE, load_view, write
+from deadheat.report.formats import page
 from tests.report.made import MadeRun, failed, made_run
 
 TEMPLATE = '<title>{title}</title><pre>{plain}</pre><i id="document">{document}</i><b>{title}</b>'
@@ -34,31 +35,29 @@ def test_the_page_holds_the_json_document(tmp_path: Path, template: Path) -> Non
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000}, blocks=3)
     view = load_view(run.store, run.run_id, whole=True)
-    found = re.search('id="document">(.*?)<', write(view, "html"))
-    assert found is not None
-    document = json.loads(gzip.decompress(base64.b64decode(found[1])))
+    match = re.search('id="document">(.*?)<', write(view, "html"))
+    assert match is not None
+    document = json.loads(gzip.decompress(base64.b64decode(match[1])))
     assert document == json.loads(write(view, "json"))
 
 
-def test_what_needs_no_script_is_the_terminal_report_as_text(
-    tmp_path: Path, template: Path
-) -> None:
+def test_shows_the_terminal_report_without_scripts(tmp_path: Path, template: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite", protocol={"name": "{document}<b>"})
     run.race({"<i>alpha": 9000, "beta": 3000}, blocks=3)
     html = html_of(run)
     assert "<title>{document}&lt;b&gt; " in html
     assert "&lt;i&gt;alpha" in html
     assert "<i>alpha" not in html
-    assert html.endswith("<b>{title}</b>"), "what stands after the document is the page's own"
+    assert html.endswith("<b>{title}</b>"), "the page's text after the document is unchanged"
 
 
-def test_the_same_run_makes_the_same_bytes(tmp_path: Path, template: Path) -> None:
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path, template: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000}, blocks=3)
     assert html_of(run) == html_of(run)
 
 
-def test_a_page_that_is_not_built_says_how_to_build_it(tmp_path: Path, template: Path) -> None:
+def test_a_missing_page_gives_the_build_command(tmp_path: Path, template: Path) -> None:
     template.unlink()
     run = made_run(tmp_path / "runs.sqlite")
     with pytest.raises(DeadheatError, match="not built") as raised:
@@ -66,7 +65,7 @@ def test_a_page_that_is_not_built_says_how_to_build_it(tmp_path: Path, template:
     assert "make page" in (raised.value.hint or "")
 
 
-def test_sixty_servers_stay_small(tmp_path: Path) -> None:
+def test_a_page_of_sixty_servers_is_small(tmp_path: Path) -> None:
     """Three levels, series of random figures, raw output, and a failed check in every third."""
     if not page.PAGE.is_file():
         pytest.skip("the page is not built: make page")
@@ -93,12 +92,12 @@ def test_sixty_servers_stay_small(tmp_path: Path) -> None:
     assert len(html_of(run).encode()) < BYTES_MAX
 
 
-def test_formats_that_show_all_are_told_to_load_all(tmp_path: Path, template: Path) -> None:
+def test_loads_everything_only_for_formats_that_show_it(tmp_path: Path, template: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("alpha")
     run.trial("alpha", 5000.0, stdout="printed", series={"load": [{"at_s": 1.0, "ok": 9}]})
     text = write(load_view(run.store, run.run_id, whole=True), "json")
-    (told,) = json.loads(text)["contenders"]
+    (contender,) = json.loads(text)["contenders"]
     assert set(WHOLE) == {"json", "html"}
-    assert told["raw_output"]["stdout"] == "printed"
-    assert told["levels"][0]["trials"][0]["series"]["rate_per_s"] == [9.0]
+    assert contender["raw_output"]["stdout"] == "printed"
+    assert contender["levels"][0]["trials"][0]["series"]["rate_per_s"] == [9.0]

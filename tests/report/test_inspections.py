@@ -1,4 +1,4 @@
-"""The page of all servers, and that docs/servers.md is what its stored outcome gives."""
+"""The page of all servers, and docs/servers.md, which is made from the stored outcome."""
 
 import json
 import re
@@ -6,21 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign.inspection import Inspection
-from deadheat.catalog import Catalog, contender, load_catalog
-from deadheat.report.inspections import line, servers_page, summary
+from deadheat.catalog import Catalog, load_catalog, selection
+from deadheat.measure.inspection import Inspection
+from deadheat.report.formats.inspections import line, servers_page, summary
 
 ROOT = Path(__file__).resolve().parents[2]
-CARD = {
-    "framing": "content-length", "head_bytes": 90, "keep_alive": True, "close_honoured": True,
+BEHAVIOR = {
+    "framing": "content-length", "head_bytes": 90, "keep_alive": True, "close_honored": True,
     "http_1_0": "closes", "head": "empty", "pipelined": 2, "unknown_path": 404, "date": True,
     "server_header": None,
 }  # fmt: skip
 GOOD = Inspection(
     "go-gin", "go-gin", "default", version="1.0", build_key="k", ready_s=0.1,
-    idle_memory_bytes=2**20, card=CARD, served={"10": 10, "1000": 1000}, stop="exit 0",
+    idle_memory_bytes=2**20, behavior=BEHAVIOR, served={"10": 10, "1000": 1000}, stop="exit 0",
 )  # fmt: skip
-SHORT = Inspection("go-gin:published", "go-gin", "published", doubts=("7 of 10 served",), card=CARD,
+SHORT = Inspection("go-gin:published", "go-gin", "published",
+                   cautions=("7 of 10 served",), behavior=BEHAVIOR,
                    ready_s=0.1)  # fmt: skip
 BROKEN = Inspection("node-koa", "node-koa", "default", fault="a | b failed")
 LACKING = Inspection("rust-iron", "rust-iron", "default", fault="no cargo", lacks=("get cargo",))
@@ -32,8 +33,8 @@ def catalog() -> Catalog:
     return load_catalog(ROOT)
 
 
-def test_a_line_tells_the_state_first() -> None:
-    assert [line(one).split()[0] for one in ALL] == ["ok", "note", "FAIL", "lack"]
+def test_a_line_starts_with_the_state() -> None:
+    assert [line(inspection).split()[0] for inspection in ALL] == ["ok", "note", "FAIL", "lack"]
     assert "served 10, 1,000" in line(GOOD)
     assert line(LACKING).endswith("no cargo (get cargo)")
 
@@ -44,15 +45,15 @@ def test_the_summary_counts_every_state() -> None:
 
 def test_the_page_has_a_row_for_each_contender_and_each_published_row(catalog: Catalog) -> None:
     page = servers_page(ALL, catalog)
-    for one in ALL:
-        assert re.search(rf"^\| {one.name} \|", page, re.MULTILINE)
+    for inspection in ALL:
+        assert re.search(rf"^\| {inspection.name} \|", page, re.MULTILINE)
     assert "a \\| b failed" in page
     published = re.findall(r"^\| (kzmake-2018|woo-2016|landshark-2009) \|", page, re.MULTILINE)
     assert len(set(published)) == 3
     assert len(published) >= 33 + 13 + 10
 
 
-def test_a_recipe_tried_on_upstream_sources_is_no_failure(catalog: Catalog) -> None:
+def test_a_recipe_verified_on_upstream_sources_is_not_a_failure(catalog: Catalog) -> None:
     tried = Inspection(
         "lisp-woo", "lisp-woo", "default", fault="lisp-woo: no registry", lacks=("a registry",)
     )
@@ -62,18 +63,18 @@ def test_a_recipe_tried_on_upstream_sources_is_no_failure(catalog: Catalog) -> N
     assert re.search(r"^\| lisp-woo \| upstream sources, .* \| no registry \|$", page, re.MULTILINE)
 
 
-def test_settings_stand_below_their_server(catalog: Catalog) -> None:
+def test_sorts_settings_below_their_server(catalog: Catalog) -> None:
     """By name alone, java-tomcat-6 came between java-tomcat and java-tomcat:tuned."""
     names = [("java-tomcat-6", "default"), ("java-tomcat", "tuned"), ("java-tomcat", "default")]
-    found = [
-        Inspection(f"{server}:{setting}", server, setting, card=CARD, ready_s=0.1)
+    inspections = [
+        Inspection(f"{server}:{setting}", server, setting, behavior=BEHAVIOR, ready_s=0.1)
         for server, setting in names
     ]
-    page = servers_page(found, catalog)
-    told = re.findall(r"^\| (java-\S+) \| Java \|", page, re.MULTILINE)
-    assert told == ["java-tomcat:default", "java-tomcat:tuned", "java-tomcat-6:default"]
-    behaviour = page.partition("## Behaviour")[2]
-    assert re.findall(r"^\| (java-\S+)", behaviour, re.MULTILINE) == [told[0], told[2]]
+    page = servers_page(inspections, catalog)
+    contenders = re.findall(r"^\| (java-\S+) \| Java \|", page, re.MULTILINE)
+    assert contenders == ["java-tomcat:default", "java-tomcat:tuned", "java-tomcat-6:default"]
+    behavior = page.partition("## Behavior")[2]
+    assert re.findall(r"^\| (java-\S+)", behavior, re.MULTILINE) == [contenders[0], contenders[2]]
 
 
 @pytest.fixture(scope="module")
@@ -89,22 +90,27 @@ def test_servers_md_is_generated_from_the_stored_outcome(
     assert page == servers_page(stored, catalog)
 
 
-def test_every_contender_of_the_catalog_stands_in_the_stored_outcome(
+def test_every_contender_of_the_catalog_has_a_stored_outcome(
     stored: list[Inspection], catalog: Catalog
 ) -> None:
-    contenders = {
-        contender(server, setting).name
+    selections = {
+        selection(server, setting).name
         for server in catalog.servers.values()
         for setting in ("default", *server.manifest.settings)
     }
-    assert contenders == {one.name for one in stored}, "run `make verify-all`"
+    assert selections == {inspection.name for inspection in stored}, "run `make verify-all`"
 
 
-def test_manifests_declare_what_was_seen(stored: list[Inspection], catalog: Catalog) -> None:
-    declared, seen = {}, {}
-    for one in stored:
-        if one.card is not None:
-            start = contender(catalog.servers[one.server], one.setting).start
-            declared[one.name] = (start.keep_alive, start.connection_close == "closes")
-            seen[one.name] = (one.card["keep_alive"], one.card["close_honoured"])
-    assert declared == seen
+def test_manifests_declare_the_observed_behavior(
+    stored: list[Inspection], catalog: Catalog
+) -> None:
+    declared, observed = {}, {}
+    for inspection in stored:
+        if inspection.behavior is not None:
+            start = selection(catalog.servers[inspection.server], inspection.setting).start
+            declared[inspection.name] = (start.keep_alive, start.connection_close == "closes")
+            observed[inspection.name] = (
+                inspection.behavior["keep_alive"],
+                inspection.behavior["close_honored"],
+            )
+    assert declared == observed

@@ -10,11 +10,11 @@ import pytest
 from pydantic import ValidationError
 
 from deadheat.host.machine import host_key
-from deadheat.report.analysis import analyse
-from deadheat.report.csv_table import write as write_csv
-from deadheat.report.document import SCHEMA, Document, schema
-from deadheat.report.json_document import write
-from deadheat.report.load import load_view
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats.csv_table import write as write_csv
+from deadheat.report.formats.document import SCHEMA, Document, schema
+from deadheat.report.formats.json_document import write
+from deadheat.report.model.load import load_view
 from tests.report.made import FINGERPRINT, QUICK, SETTLE, MadeRun, failed, made_run
 
 SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "schema-report.json"
@@ -22,7 +22,7 @@ SCHEMA_FILE = Path(__file__).parents[2] / "docs" / "schema-report.json"
 
 def document(run: MadeRun) -> dict[str, Any]:
     view = load_view(run.store, run.run_id)
-    text = write(view, analyse(view))
+    text = write(view, analyze(view))
     Document.model_validate_json(text)
     read: dict[str, Any] = json.loads(text, parse_constant=pytest.fail)
     return read
@@ -34,26 +34,26 @@ def run(tmp_path: Path) -> MadeRun:
     run = made_run(
         tmp_path / "runs.sqlite", protocol={**SETTLE, "connections": [10, 100]}, command=["x"]
     )
-    run.contender("null-server", role="canary", manifest={})
+    run.contender("null-server", role="control", manifest={})
     run.race({"null-server": 90000, "a": 9000, "b": 8900, "c": 3000}, levels=(10, 100), blocks=4)
     run.contender("gone", fault="no toolchain")
     run.trial("c", 2999.0, gates=failed(), errors={"reset": 2})
     run.trial("c", None, state="failed", reason="died")
     run.trial("a", 4500.0, kind="latency", offered_rate_per_s=4500.0)
-    run.start("a", card={"status": 200})
+    run.start("a", behavior={"status": 200})
     run.store.add_calibration(host_key(FINGERPRINT), FINGERPRINT, {"null_pairs": 200})
     run.end()
     return run
 
 
-def test_the_schema_in_docs_is_that_of_the_code() -> None:
+def test_the_schema_in_docs_matches_the_code() -> None:
     assert SCHEMA_FILE.read_text(encoding="utf-8") == schema(), (
-        "make it anew: python -c 'from deadheat.report.document import schema; "
+        "regenerate it: python -c 'from deadheat.report.formats.document import schema; "
         'print(schema(), end="")\' > docs/schema-report.json'
     )
 
 
-def test_a_document_holds_every_level_trial_and_verdict(run: MadeRun) -> None:
+def test_a_document_has_every_level_trial_and_verdict(run: MadeRun) -> None:
     read = document(run)
     assert read["schema"] == SCHEMA
     assert (read["run"]["id"], read["run"]["why"]) == (run.run_id, "settled")
@@ -63,9 +63,9 @@ def test_a_document_holds_every_level_trial_and_verdict(run: MadeRun) -> None:
     assert main["standings"][3]["rank_low"] is None
     assert main["standings"][3]["reason"] == "not measured at this level"
     assert len(main["pairs"]) == 3
-    assert sum(pair["neighbours"] for pair in main["pairs"]) == 2
-    named = {one["name"]: one for one in read["contenders"]}
-    assert named["null-server"]["role"] == "canary"
+    assert sum(pair["neighbors"] for pair in main["pairs"]) == 2
+    named = {item["name"]: item for item in read["contenders"]}
+    assert named["null-server"]["role"] == "control"
     cell = next(c for c in named["c"]["levels"] if c["connections"] == 100)
     assert len(cell["trials"]) == 14
     assert cell["trials_valid"] == 12
@@ -87,13 +87,13 @@ def test_a_run_without_intervals_has_no_bounds(tmp_path: Path) -> None:
     assert ratio["low"] is None
 
 
-def test_a_run_before_its_first_trial_is_a_document(tmp_path: Path) -> None:
+def test_a_run_without_trials_gives_a_document(tmp_path: Path) -> None:
     read = document(made_run(tmp_path / "runs.sqlite"))
     assert read["run"]["state"] == "running"
     assert read["contenders"] == []
 
 
-def test_the_document_refuses_what_it_does_not_know(run: MadeRun) -> None:
+def test_the_document_rejects_unknown_keys(run: MadeRun) -> None:
     read = document(run)
     with pytest.raises(ValidationError):
         Document.model_validate({**read, "extra": 1})
@@ -101,7 +101,7 @@ def test_the_document_refuses_what_it_does_not_know(run: MadeRun) -> None:
 
 def test_csv_has_a_line_for_each_contender_and_level(run: MadeRun) -> None:
     view = load_view(run.store, run.run_id)
-    rows = list(csv.DictReader(io.StringIO(write_csv(view, analyse(view)))))
+    rows = list(csv.DictReader(io.StringIO(write_csv(view, analyze(view)))))
     assert [(row["kind"], row["connections"], row["name"]) for row in rows][4:] == [
         ("measure", "100", "a"),
         ("measure", "100", "b"),
@@ -120,5 +120,5 @@ def test_csv_quotes_hostile_names(tmp_path: Path) -> None:
     name = 'a,"b"\nc'
     run.race({name: 9000, "d": 3000}, blocks=2)
     view = load_view(run.store, run.run_id)
-    rows = list(csv.DictReader(io.StringIO(write_csv(view, analyse(view)))))
+    rows = list(csv.DictReader(io.StringIO(write_csv(view, analyze(view)))))
     assert rows[0]["name"] == name

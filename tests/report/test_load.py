@@ -6,28 +6,28 @@ from pathlib import Path
 import pytest
 
 from deadheat.host.machine import host_key
-from deadheat.report.load import load_view
+from deadheat.report.model.load import load_view
 from deadheat.store import Store, StoreError
 from tests.report.made import FINGERPRINT, QUICK, failed, histogram, made_run
 
 
-def test_a_run_is_read_whole(tmp_path: Path) -> None:
+def test_loads_a_whole_run(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.contender("null-server", role="canary")
+    run.contender("null-server", role="control")
     run.race({"a": 9000, "b": 6000}, invocations=2, blocks=3, levels=(10, 100))
     run.end()
     view = load_view(run.store, run.run_id)
     assert (view.state, view.seed, view.aggregate) == ("complete", 7, "median")
     assert view.levels == (100, 10)  # the protocol's first, then what else was measured
-    assert [one.name for one in view.rivals] == ["a", "b"]
-    assert [one.name for one in view.canaries] == ["null-server"]
+    assert [contender.name for contender in view.contenders] == ["a", "b"]
+    assert [contender.name for contender in view.controls] == ["null-server"]
     assert [host.role for host in view.hosts] == ["server", "load"]
-    assert len(view.rivals[0].cells[10].trials) == 6
-    assert len(view.rivals[0].starts) == 2
+    assert len(view.contenders[0].cells[10].trials) == 6
+    assert len(view.contenders[0].starts) == 2
     assert view.trials == 24
 
 
-def test_figures_are_of_the_valid_trials(tmp_path: Path) -> None:
+def test_figures_come_from_valid_trials(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     run.trial("a", 100.0, server_cpu_us_per_request=10.0, memory_peak_bytes=5)
@@ -42,7 +42,7 @@ def test_figures_are_of_the_valid_trials(tmp_path: Path) -> None:
         histograms={},
         errors={"reset": 4},
     )
-    cell = load_view(run.store, run.run_id).rivals[0].cells[100]
+    cell = load_view(run.store, run.run_id).contenders[0].cells[100]
     assert cell.rate_per_s("median") == 200
     assert cell.rate_per_s("best") == 300
     assert cell.spread_per_s == (100, 300)
@@ -53,11 +53,11 @@ def test_figures_are_of_the_valid_trials(tmp_path: Path) -> None:
     assert not cell.doubtful
 
 
-def test_without_a_valid_trial_the_measured_ones_are_shown_as_doubtful(tmp_path: Path) -> None:
+def test_figures_without_a_valid_trial_are_doubtful(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     run.trial("a", 500.0, gates=failed())
-    cell = load_view(run.store, run.run_id).rivals[0].cells[100]
+    cell = load_view(run.store, run.run_id).contenders[0].cells[100]
     assert cell.doubtful
     assert cell.rate_per_s("median") == 500
     assert cell.service.requests == 6000
@@ -67,7 +67,7 @@ def test_a_trial_without_one_answered_request_is_not_measured(tmp_path: Path) ->
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     run.trial("a", 0.0, requests_ok=0, histograms={})
-    cell = load_view(run.store, run.run_id).rivals[0].cells[100]
+    cell = load_view(run.store, run.run_id).contenders[0].cells[100]
     assert cell.rate_per_s("median") is None
     assert cell.spread_per_s is None
 
@@ -77,11 +77,11 @@ def test_a_foreign_generators_figures_are_medians_over_trials(tmp_path: Path) ->
     run.contender("a")
     for p50 in (1000.0, 3000.0, 2000.0):
         run.trial("a", 100.0, histograms={}, result={"service_us": {"p50": p50, "p99": None}})
-    service = load_view(run.store, run.run_id).rivals[0].cells[100].service
+    service = load_view(run.store, run.run_id).contenders[0].cells[100].service
     assert (service["p50"], service["p99"], service.merged) == (2000, None, False)
 
 
-def test_offered_rates_are_apart_from_the_race(tmp_path: Path) -> None:
+def test_separates_offered_rates_from_the_race(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 9000}, invocations=1, blocks=1)
     for block in (1, 2):
@@ -95,14 +95,14 @@ def test_offered_rates_are_apart_from_the_race(tmp_path: Path) -> None:
             histograms={"response_us": histogram(2495)},
         )
     view = load_view(run.store, run.run_id)
-    assert len(view.rivals[0].cells[100].trials) == 1
-    (cell,) = view.rivals[0].offered
+    assert len(view.contenders[0].cells[100].trials) == 1
+    (cell,) = view.contenders[0].offered
     assert cell.achieved_rate_per_s == pytest.approx(4990)
     assert (cell.kind, len(cell.trials), cell.trials_valid) == ("latency", 2, 2)
     assert cell.response.requests == 4990
 
 
-def test_the_newest_calibration_of_a_machine_like_this_is_quoted(tmp_path: Path) -> None:
+def test_loads_the_newest_calibration_of_a_similar_machine(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     key = host_key(FINGERPRINT)
     run.store.add_calibration(key, FINGERPRINT, {"null_pairs": 100})
@@ -139,7 +139,7 @@ def test_an_unknown_run_is_named(tmp_path: Path) -> None:
         load_view(store, "nothing")
 
 
-def test_a_broken_histogram_is_told(tmp_path: Path) -> None:
+def test_rejects_a_broken_histogram(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
     run.trial("a", 100.0, histograms={"service_us": "no histogram"})

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.markdown import code, escape, write
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats.markdown import code, escape, write
+from deadheat.report.model.load import load_view
 from tests.report.made import SETTLE, MadeRun, failed, made_run
 
 
 def written(run: MadeRun) -> str:
     view = load_view(run.store, run.run_id)
-    return write(view, analyse(view))
+    return write(view, analyze(view))
 
 
-def test_the_report_holds_table_host_command_and_conclusion(tmp_path: Path) -> None:
+def test_the_report_has_table_host_command_and_conclusion(tmp_path: Path) -> None:
     protocol = {**SETTLE, "connections": [10, 100]}
     run = made_run(tmp_path / "runs.sqlite", protocol=protocol, command=["deadheat", "run", "a b"])
     run.race({"alpha": 9000, "beta": 3000}, levels=(10, 100))
@@ -28,8 +28,8 @@ def test_the_report_holds_table_host_command_and_conclusion(tmp_path: Path) -> N
     assert "| 1 | alpha |" in text
     assert "## At 10 connections" in text
     assert "| alpha | beta |" in text
-    assert "- **separated**: alpha before beta, by" in text
-    assert "## Behaviour" in text
+    assert "- **separated**: alpha is faster than beta by" in text
+    assert "## Behavior" in text
 
 
 def test_every_row_of_a_table_has_as_many_cells(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_every_row_of_a_table_has_as_many_cells(tmp_path: Path) -> None:
         ("`a`", "\\`a\\`"),
     ],
 )
-def test_hostile_names_are_text(tmp_path: Path, name: str, kept: str) -> None:
+def test_escapes_hostile_names(tmp_path: Path, name: str, kept: str) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({name: 9000, "beta": 9000})
     run.trial(name, 1.0, gates=failed())
@@ -61,7 +61,7 @@ def test_hostile_names_are_text(tmp_path: Path, name: str, kept: str) -> None:
     assert name not in text.replace(kept, "")
 
 
-def test_code_spans_hold_backticks() -> None:
+def test_code_spans_can_contain_backticks() -> None:
     assert code("a") == "`a`"
     assert code("a``b") == "``` a``b ```"
 

@@ -1,4 +1,4 @@
-"""Pictures: well-formed SVG in which every server stands, and PNG where resvg is installed."""
+"""Pictures: well-formed SVG with every server, and PNG if resvg is installed."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from deadheat.cli.report import command
 from deadheat.errors import DeadheatError
 from deadheat.report import load_view
-from deadheat.report.grouping import MULTI, SINGLE
+from deadheat.report.findings.grouping import MULTI, SINGLE
 from deadheat.report.picture import PICTURES, draw, png
 from deadheat.report.picture.decay import shares
 from deadheat.report.picture.lines import APART, TOP, apart
@@ -31,25 +31,25 @@ def run(tmp_path: Path) -> MadeRun:
 
 
 def texts(svg: str) -> list[str]:
-    return [one.text or "" for one in ElementTree.fromstring(svg).iter(f"{SPACE}text")]
+    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SPACE}text")]
 
 
 @pytest.mark.parametrize("picture", PICTURES)
-def test_each_is_well_formed_and_names_who_is_in_it(run: MadeRun, picture: str) -> None:
-    told = " ".join(texts(draw(load_view(run.store, run.run_id), picture)))
-    assert "alpha" in told
-    assert "beta" in told
-    assert run.run_id in told
+def test_each_picture_is_well_formed_and_names_its_contenders(run: MadeRun, picture: str) -> None:
+    text = " ".join(texts(draw(load_view(run.store, run.run_id), picture)))
+    assert "alpha" in text
+    assert "beta" in text
+    assert run.run_id in text
 
 
 def test_bars_are_grouped_by_cores_or_by_language(run: MadeRun) -> None:
     view = load_view(run.store, run.run_id)
     by_cores, by_language = texts(draw(view, "bars")), texts(draw(view, "languages"))
-    assert [one for one in by_cores if one in (SINGLE, MULTI)] == [SINGLE, MULTI]
-    assert [one for one in by_language if one in ("Go", "Rust")] == ["Go", "Rust"]
+    assert [text for text in by_cores if text in (SINGLE, MULTI)] == [SINGLE, MULTI]
+    assert [text for text in by_language if text in ("Go", "Rust")] == ["Go", "Rust"]
 
 
-def test_a_rate_that_does_not_count_is_a_dashed_bar_in_brackets(run: MadeRun) -> None:
+def test_draws_an_invalid_rate_as_a_dashed_bar(run: MadeRun) -> None:
     svg = draw(load_view(run.store, run.run_id), "bars")
     assert "(20,000)" in texts(svg)
     assert "gamma & <co>" in texts(svg)
@@ -81,38 +81,42 @@ def test_decay_is_the_mean_over_starts_of_the_share_of_the_first_trial(tmp_path:
         for block, rate in enumerate(rates, start=1):
             run.trial("tired", float(rate), invocation=invocation, block=block)
     view = load_view(run.store, run.run_id)
-    assert shares(view.rivals[0].cells[100]) == pytest.approx((1, 0.5))
+    assert shares(view.contenders[0].cells[100]) == pytest.approx((1, 0.5))
     assert "1 of 1 server ended a start more than 10 %" in " ".join(texts(draw(view, "decay")))
 
 
-def test_a_level_that_nobody_served_is_not_drawn(run: MadeRun) -> None:
+def test_does_not_draw_a_level_without_rates(run: MadeRun) -> None:
     """landshark-2009 at 20,000 connections: no server answered, and no picture could be had."""
-    run.trial("alpha", None, connections=20_000, state="failed", reason="nobody answered")
+    run.trial("alpha", None, connections=20_000, state="failed", reason="no answer")
     view = load_view(run.store, run.run_id)
     assert 20_000 in view.levels
     assert "alpha" in texts(draw(view, "bars"))
 
 
-def test_names_stand_apart_around_where_they_belong() -> None:
+def test_spreads_names_that_would_overlap() -> None:
     places = apart([100.0, 101.0, 102.0, 300.0])
     assert places == pytest.approx([101 - APART, 101, 101 + APART, 300])
     assert apart([TOP, TOP]) == [TOP, TOP + APART]
 
 
 @pytest.mark.parametrize("picture", PICTURES)
-def test_a_run_with_nothing_to_draw_says_what_is_missing(tmp_path: Path, picture: str) -> None:
+def test_names_the_missing_data_of_a_picture(tmp_path: Path, picture: str) -> None:
     run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "connections": []})
     with pytest.raises(DeadheatError, match=f"--picture {picture}"):
         draw(load_view(run.store, run.run_id), picture)
 
 
-def test_png_is_made_of_it(run: MadeRun) -> None:
+def test_converts_svg_to_png(run: MadeRun) -> None:
     pytest.importorskip("resvg_py", reason="the package resvg_py is not installed")
+    if not any(Path("/usr/share/fonts").rglob("*.[to]tf")):
+        pytest.skip("this machine has no font to write with")
     made = png(draw(load_view(run.store, run.run_id), "bars"))
     assert made.startswith(b"\x89PNG")
 
 
-def test_without_resvg_the_way_out_is_told(run: MadeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_at_the_package_if_resvg_is_missing(
+    run: MadeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def absent(name: str) -> None:
         raise ImportError(name)
 
@@ -132,7 +136,7 @@ def test_the_command_writes_a_picture(run: MadeRun, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("others", [["--format", "md"], ["--list"], []])
-def test_a_picture_of_a_format_that_has_none_is_refused(run: MadeRun, others: list[str]) -> None:
+def test_rejects_a_picture_for_a_format_without_pictures(run: MadeRun, others: list[str]) -> None:
     asked = ["--picture", "decay", *others, "--store", str(run.store.path)]
     done = CliRunner().invoke(command, asked)
     assert done.exit_code == 2

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report import published
+from deadheat.report.model import published
 
 TABLE = """row,connections,rate_per_s,precision,source
 "Go, gin",100,200,1,page
@@ -22,8 +22,8 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_each_level_has_its_own_rank() -> None:
-    told = {"protocol": "made-2018", "row": "Go, gin", "differs": ["newer"]}
-    (row,) = published.published_rows({"published": [told]})
+    stored = {"protocol": "made-2018", "row": "Go, gin", "differs": ["newer"]}
+    (row,) = published.published_rows({"published": [stored]})
     assert row.setting == "default"
     assert [(rate.connections, rate.rank, rate.rows) for rate in row.rates] == [
         (10, 1, 1),
@@ -31,7 +31,7 @@ def test_each_level_has_its_own_rank() -> None:
     ]
 
 
-def test_a_row_without_figures_at_hand_is_left_out() -> None:
+def test_leaves_out_a_row_without_published_figures() -> None:
     rows = [
         {"protocol": "made-2018", "row": "Go, chi"},
         {"protocol": "unknown-1999", "row": "Go, gin"},

@@ -1,4 +1,4 @@
-"""Verdicts on a change, read off made runs whose truth is known."""
+"""Verdicts on a change, on made runs with known rates."""
 
 import math
 from pathlib import Path
@@ -6,9 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.regression import (
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats.regression import (
     Outcome,
     Regression,
     comment,
@@ -18,7 +17,8 @@ from deadheat.report.regression import (
     sentence,
     worst,
 )
-from deadheat.report.view import RunView
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
 from tests.report.made import made_run
 
 
@@ -29,43 +29,43 @@ def raced(folder: Path, base: float, head: float, blocks: int = 12) -> RunView:
     return load_view(run.store, run.run_id)
 
 
-def found_in(view: RunView) -> list[Regression]:
-    return regressions(view, analyse(view), "base-1", "head-2")
+def regressions_in(view: RunView) -> list[Regression]:
+    return regressions(view, analyze(view), "base-1", "head-2")
 
 
 def test_a_slower_head_fails(tmp_path: Path) -> None:
     view = raced(tmp_path, 9000, 6000)
-    (one,) = found_in(view)
-    assert one.outcome is Outcome.FAIL
-    assert one.low < 6 / 9 < one.high < 1
-    assert "slower [" in sentence(one)
-    assert comment(view, [one]).startswith("### deadheat: FAIL\n")
-    suite = ElementTree.fromstring(junit(view, [one]))
+    (regression,) = regressions_in(view)
+    assert regression.outcome is Outcome.FAIL
+    assert regression.low < 6 / 9 < regression.high < 1
+    assert "slower [" in sentence(regression)
+    assert comment(view, [regression]).startswith("### deadheat: FAIL\n")
+    suite = ElementTree.fromstring(junit(view, [regression]))
     (failure,) = suite.findall("testcase/failure")
-    assert failure.get("message") == one.why
+    assert failure.get("message") == regression.why
 
 
 def test_a_faster_head_passes(tmp_path: Path) -> None:
     view = raced(tmp_path, 6000, 9000)
-    (one,) = found_in(view)
-    assert one.outcome is Outcome.PASS
-    assert 1 < one.low < 9 / 6 < one.high
-    suite = ElementTree.fromstring(junit(view, [one]))
+    (regression,) = regressions_in(view)
+    assert regression.outcome is Outcome.PASS
+    assert 1 < regression.low < 9 / 6 < regression.high
+    suite = ElementTree.fromstring(junit(view, [regression]))
     assert (suite.get("failures"), suite.get("skipped"), suite.get("tests")) == ("0", "0", "1")
 
 
-def test_too_little_data_is_inconclusive_and_never_a_pass(tmp_path: Path) -> None:
+def test_too_little_data_is_inconclusive(tmp_path: Path) -> None:
     view = raced(tmp_path, 9000, 9000, blocks=1)
-    (one,) = found_in(view)
-    assert one.outcome is Outcome.INCONCLUSIVE
-    assert ElementTree.fromstring(junit(view, [one])).get("skipped") == "1"
-    assert one.to_json()["minimum_detectable_effect"] is None
-    assert "| – |" in comment(view, [one])
+    (regression,) = regressions_in(view)
+    assert regression.outcome is Outcome.INCONCLUSIVE
+    assert ElementTree.fromstring(junit(view, [regression])).get("skipped") == "1"
+    assert regression.to_json()["minimum_detectable_effect"] is None
+    assert "| – |" in comment(view, [regression])
 
 
 def test_the_worst_level_decides(tmp_path: Path) -> None:
-    (good,) = found_in(raced(tmp_path / "a", 6000, 9000))
-    (bad,) = found_in(raced(tmp_path / "b", 9000, 6000))
+    (good,) = regressions_in(raced(tmp_path / "a", 6000, 9000))
+    (bad,) = regressions_in(raced(tmp_path / "b", 9000, 6000))
     assert worst([good, bad]) is Outcome.FAIL
     assert worst([good]) is Outcome.PASS
     assert worst([]) is Outcome.INCONCLUSIVE
@@ -82,5 +82,5 @@ def test_the_worst_level_decides(tmp_path: Path) -> None:
         (0.0, math.inf, Outcome.INCONCLUSIVE),
     ],
 )
-def test_a_verdict_is_read_off_the_interval(low: float, high: float, outcome: Outcome) -> None:
+def test_the_interval_decides_the_verdict(low: float, high: float, outcome: Outcome) -> None:
     assert judge(low, high, margin=0.03) is outcome

@@ -24,7 +24,7 @@ def invoke(run: MadeRun, *args: str) -> Result:
     return CliRunner().invoke(command, [*args, "--store", str(run.store.path)])
 
 
-def test_the_last_run_is_shown_without_colour_codes(run: MadeRun) -> None:
+def test_shows_the_last_run_without_color_codes(run: MadeRun) -> None:
     result = invoke(run)
     assert result.exit_code == 0
     assert run.run_id in result.output
@@ -42,11 +42,11 @@ def test_other_formats_are_whole_files(
     assert target.read_text(encoding="utf-8") == printed
 
 
-def test_json_is_json(run: MadeRun) -> None:
+def test_writes_valid_json(run: MadeRun) -> None:
     assert json.loads(invoke(run, "--format", "json").output)["run"]["id"] == run.run_id
 
 
-def test_runs_are_listed_a_line_each(run: MadeRun) -> None:
+def test_lists_runs_one_per_line(run: MadeRun) -> None:
     second = MadeRun(run.store)
     lines = invoke(run, "--list").output.splitlines()
     assert len(lines) == 2
@@ -60,11 +60,11 @@ def test_an_unknown_run_fails_with_the_nearest(run: MadeRun) -> None:
     assert run.run_id in error.hint
 
 
-def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+def test_does_not_create_a_missing_store(tmp_path: Path) -> None:
     path = tmp_path / "none.sqlite"
     error = CliRunner().invoke(command, ["--store", str(path)]).exception
     assert isinstance(error, DeadheatError)
-    assert "there is no store" in str(error)
+    assert " does not exist" in str(error)
     assert not path.exists()
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report.analysis import analyse
-from deadheat.report.heading import heading
-from deadheat.report.load import load_view
-from deadheat.report.runs import find_run, lines, list_runs
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.heading import heading
+from deadheat.report.model.load import load_view
+from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.store import Store, StoreError, Writer
 from tests.report.made import made_run
 
@@ -46,12 +46,12 @@ def test_the_last_run_is_the_default(store: Store) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["20261119", "20261119-080000-aaaa"])
-def test_a_run_is_found_by_what_its_id_alone_begins_with(store: Store, wanted: str) -> None:
+def test_finds_a_run_by_a_unique_prefix(store: Store, wanted: str) -> None:
     assert find_run(store, wanted) == "20261119-080000-aaaa"
 
 
 def test_an_ambiguous_prefix_names_the_runs(store: Store) -> None:
-    with pytest.raises(StoreError, match="2 runs begin so: 20261120-090000-bbbb"):
+    with pytest.raises(StoreError, match="2 run ids begin with it: 20261120-090000-bbbb"):
         find_run(store, "202611")
 
 
@@ -69,9 +69,9 @@ def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
                 ask()
 
 
-def test_a_line_tells_one_run_from_another(tmp_path: Path) -> None:
+def test_lists_each_run_on_one_line(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.contender("null-server", role="canary")
+    run.contender("null-server", role="control")
     run.race({"a": 9000, "b": 6000}, invocations=1, blocks=2)
     run.end()
     (listed,) = list_runs(run.store)
@@ -94,14 +94,14 @@ def test_a_run_whose_process_is_gone_is_lost_not_running(tmp_path: Path) -> None
         view = load_view(store, run.run_id)
         assert (run.state, view.state) == ("lost", "lost")
         assert "process gone" in lines([run])
-        assert "ended without a conclusion (its process is gone)" in heading(view, analyse(view))[0]
+        assert "ended without a conclusion (its process is gone)" in heading(view, analyze(view))[0]
 
 
 def test_a_run_of_this_process_is_running(tmp_path: Path) -> None:
     assert list_runs(made_run(tmp_path / "runs.sqlite").store)[0].state == "running"
 
 
-def test_a_number_that_was_given_again_is_another_process() -> None:
+def test_a_reused_pid_is_another_process() -> None:
     here = Writer.this_process()
     assert here.state() == "alive"
     assert replace(here, start_ticks=here.start_ticks + 1).state() == "gone"

@@ -1,4 +1,4 @@
-"""A run in the shape of the page whose rows it stands for."""
+"""A run in the layout of the published page whose rows it repeats."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from deadheat.report import load_view, write
-from deadheat.report.analysis import analyse
-from deadheat.report.grouping import MULTI, SINGLE, THREADED
-from deadheat.report.shapes import Shape, shape
-from deadheat.report.tables import Column
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.grouping import MULTI, SINGLE, THREADED
+from deadheat.report.formats.shapes import Shape, shape
+from deadheat.report.model.column import Column
 from tests.report.made import SETTLE, MadeRun, made_run
 
 
-def labelled(run: MadeRun, name: str, comparison: str, label: str, **values: Any) -> None:
+def labeled(run: MadeRun, name: str, comparison: str, label: str, **values: Any) -> None:
     published = [{"protocol": comparison, "row": label, "setting": "default", "differs": []}]
     manifest = {"language": values.pop("language", "Go"), "published": published}
     run.contender(name, label=label, manifest=manifest, **values)
@@ -22,11 +22,11 @@ def labelled(run: MadeRun, name: str, comparison: str, label: str, **values: Any
 
 def shaped(run: MadeRun) -> Shape | None:
     view = load_view(run.store, run.run_id)
-    return shape(view, analyse(view))
+    return shape(view, analyze(view))
 
 
 def column(columns: Sequence[Column], header: str) -> tuple[str, ...]:
-    return next(one.cells for one in columns if one.header == header)
+    return next(column.cells for column in columns if column.header == header)
 
 
 @pytest.fixture
@@ -35,67 +35,67 @@ def run(tmp_path: Path) -> MadeRun:
 
 
 def test_woo_has_a_table_of_one_core_and_one_of_several(run: MadeRun) -> None:
-    labelled(run, "a", "woo-2016", "Go")
-    labelled(run, "b", "woo-2016", "Go (GOMAXPROCS=4)", workers=4)
-    labelled(run, "c", "woo-2016", THREADED)
+    labeled(run, "a", "woo-2016", "Go")
+    labeled(run, "b", "woo-2016", "Go (GOMAXPROCS=4)", workers=4)
+    labeled(run, "c", "woo-2016", THREADED)
     run.race({"a": 3000, "b": 9000, "c": 2000}, levels=(10, 100))
-    found = shaped(run)
-    assert found is not None
-    assert found.title == "In the shape of woo-2016"
-    assert list(found.tables) == [SINGLE, MULTI]
-    assert column(found.tables[SINGLE], "server") == ("Go",)
-    assert column(found.tables[MULTI], "server") == ("Go (GOMAXPROCS=4)", THREADED)
-    headers = [one.header for one in found.tables[MULTI]]
+    layout = shaped(run)
+    assert layout is not None
+    assert layout.title == "In the layout of woo-2016"
+    assert list(layout.tables) == [SINGLE, MULTI]
+    assert column(layout.tables[SINGLE], "server") == ("Go",)
+    assert column(layout.tables[MULTI], "server") == ("Go (GOMAXPROCS=4)", THREADED)
+    headers = [item.header for item in layout.tables[MULTI]]
     assert headers == ["server", "rank", "req/s\nat 10", "req/s\nat 100"]
 
 
 def test_kzmake_has_languages_and_frameworks_in_one_table(run: MadeRun) -> None:
-    labelled(run, "a", "kzmake-2018", "Python, flask", language="Python")
-    labelled(run, "b", "kzmake-2018", "Golang, gin")
-    labelled(run, "c", "kzmake-2018", "Python, gunicorn + meinheld", language="Python")
+    labeled(run, "a", "kzmake-2018", "Python, flask", language="Python")
+    labeled(run, "b", "kzmake-2018", "Golang, gin")
+    labeled(run, "c", "kzmake-2018", "Python, gunicorn + meinheld", language="Python")
     run.race({"a": 1000, "b": 5000, "c": 9000}, levels=(10, 100))
-    found = shaped(run)
-    assert found is not None
-    (table,) = found.tables.values()
+    layout = shaped(run)
+    assert layout is not None
+    (table,) = layout.tables.values()
     assert column(table, "language") == ("Python", "Python", "Go")
     assert column(table, "framework") == ("gunicorn + meinheld", "flask", "gin")
     assert column(table, "rank") == ("1", "3", "2")
 
 
 def test_landshark_has_a_row_for_each_server_with_rate_and_time(run: MadeRun) -> None:
-    labelled(run, "a", "landshark-2009", "Fapws")
-    labelled(run, "b", "landshark-2009", "Tomcat 6")
+    labeled(run, "a", "landshark-2009", "Fapws")
+    labeled(run, "b", "landshark-2009", "Tomcat 6")
     run.race({"a": 9000, "b": 3000}, levels=(10, 100))
-    found = shaped(run)
-    assert found is not None
-    (table,) = found.tables.values()
-    assert [one.header.replace("\n", " ") for one in table] == [
+    layout = shaped(run)
+    assert layout is not None
+    (table,) = layout.tables.values()
+    assert [item.header.replace("\n", " ") for item in table] == [
         *("server", "rank"),
         *("req/s at 10", "mean ms at 10", "req/s at 100", "mean ms at 100"),
     ]
     assert column(table, "server") == ("Fapws", "Tomcat 6")
 
 
-def test_a_run_that_stands_for_no_page_is_told_by_language(run: MadeRun) -> None:
+def test_groups_other_runs_by_language(run: MadeRun) -> None:
     run.contender("a", manifest={"language": "Go"})
     run.contender("b", manifest={"language": "Rust"})
     run.race({"a": 9000, "b": 3000}, levels=(10, 100))
-    found = shaped(run)
-    assert found is not None
-    assert found.title == "By language"
+    layout = shaped(run)
+    assert layout is not None
+    assert layout.title == "By language"
 
 
-def test_of_one_language_there_is_the_ranking_alone(run: MadeRun) -> None:
+def test_no_extra_table_for_one_language(run: MadeRun) -> None:
     run.race({"a": 9000, "b": 3000}, levels=(10, 100))
     assert shaped(run) is None
 
 
-def test_the_ranking_stands_before_it(run: MadeRun) -> None:
-    labelled(run, "a", "woo-2016", "Go")
-    labelled(run, "b", "woo-2016", "Racket")
+def test_the_ranking_comes_first(run: MadeRun) -> None:
+    labeled(run, "a", "woo-2016", "Go")
+    labeled(run, "b", "woo-2016", "Racket")
     run.race({"a": 9000, "b": 3000}, levels=(10, 100))
     text = write(load_view(run.store, run.run_id), "md")
-    ranking, page = text.index("| rank | server |"), text.index("## In the shape of woo-2016")
+    ranking, page = text.index("| rank | server |"), text.index("## In the layout of woo-2016")
     assert ranking < page < text.index("## Conclusion")
     assert f"### {SINGLE}" in text
     assert f"### {MULTI}" not in text

@@ -7,9 +7,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from deadheat.report.analysis import analyse
-from deadheat.report.load import load_view
-from deadheat.report.terminal import show
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats.terminal import show
+from deadheat.report.model.load import load_view
 from tests.report.made import QUICK, SETTLE, MadeRun, failed, made_run
 
 LONG = "python-gunicorn-flask:w16"
@@ -18,7 +18,7 @@ LONG = "python-gunicorn-flask:w16"
 def shown(run: MadeRun, width: int = 80, terminal: bool = False) -> str:
     console = Console(file=io.StringIO(), width=width, force_terminal=terminal)
     view = load_view(run.store, run.run_id)
-    show(console, view, analyse(view))
+    show(console, view, analyze(view))
     text = console.file
     assert isinstance(text, io.StringIO)
     return text.getvalue()
@@ -63,7 +63,7 @@ def test_a_wide_terminal_has_one_table(tmp_path: Path) -> None:
     assert "wider terminal" not in text
 
 
-def test_dead_heats_are_joined_by_a_brace(tmp_path: Path) -> None:
+def test_a_brace_joins_a_dead_heat(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 9000, "gamma": 3000})
     text = shown(run)
@@ -72,7 +72,7 @@ def test_dead_heats_are_joined_by_a_brace(tmp_path: Path) -> None:
     assert line_of(text, "gamma").split()[1] == "gamma"
 
 
-def test_what_is_not_ranked_stands_below_with_its_doubt_and_advice(tmp_path: Path) -> None:
+def test_unranked_rows_come_last_with_caution_and_advice(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000})
     run.contender("gamma")
@@ -102,13 +102,13 @@ def test_a_fixed_protocol_shows_the_spread_and_no_interval(tmp_path: Path) -> No
     assert "no order" in shown(run)
 
 
-def test_best_of_n_is_labelled(tmp_path: Path) -> None:
+def test_labels_best_of_n(tmp_path: Path) -> None:
     protocol = {**QUICK, "aggregate": "best"}
     run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
     run.race({"alpha": 9000, "beta": 3000}, invocations=1, blocks=5)
     text = shown(run)
     assert "best of 5" in text
-    assert "flatters" in text
+    assert "favors servers with unsteady rates" in text
 
 
 def test_a_run_in_progress_and_an_empty_one_are_shown(tmp_path: Path) -> None:
@@ -123,10 +123,10 @@ def test_a_run_in_progress_and_an_empty_one_are_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["[red]alert[/red]", "a|b", "<script>x</script>", "\x1b[31mred", "a\u202eb", "大" * 40]
 )
-def test_hostile_names_are_text(tmp_path: Path, name: str) -> None:
+def test_escapes_hostile_names(tmp_path: Path, name: str) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({name: 9000, "beta": 3000})
-    run.contender("gone", fault=f"{name} is out")
+    run.contender("gone", fault=f"{name} did not run")
     text = shown(run)
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -135,7 +135,7 @@ def test_hostile_names_are_text(tmp_path: Path, name: str) -> None:
         assert name in text
 
 
-def test_no_colour_without_a_terminal_nor_under_no_color(
+def test_no_color_without_a_terminal_or_with_no_color(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = made_run(tmp_path / "runs.sqlite")
@@ -148,12 +148,12 @@ def test_no_colour_without_a_terminal_nor_under_no_color(
     assert "33m" not in shown(run, terminal=True)
 
 
-def test_offered_rates_have_a_table_of_their_own(tmp_path: Path) -> None:
+def test_offered_rates_have_a_separate_table(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000}, blocks=4)
-    assert "intended send time" not in shown(run)
+    assert "each request was due" not in shown(run)
     run.trial("alpha", 4500.0, kind="latency", offered_rate_per_s=4500.0)
     text = shown(run)
-    assert "intended send time" in text
+    assert "each request was due" in text
     assert "p99.9" in text
     assert "4,500" in text

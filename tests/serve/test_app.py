@@ -1,4 +1,4 @@
-"""The served pages, over made runs."""
+"""The served pages of made-up runs."""
 
 import asyncio
 import json
@@ -32,24 +32,26 @@ def client(run: MadeRun) -> Iterator[TestClient]:
         yield client
 
 
-def test_all_runs_are_listed_and_found_by_what_is_in_them(client: TestClient, run: MadeRun) -> None:
+def test_runs_are_listed_and_can_be_searched(client: TestClient, run: MadeRun) -> None:
     second = MadeRun(run.store)
     second.race({"gamma": 100}, blocks=2)
     second.end()
-    assert all(one in client.get("/").text for one in (run.run_id, second.run_id))
-    found = client.get("/?q=GAMMA settle").text
-    assert second.run_id in found
-    assert run.run_id not in found
+    listing = client.get("/").text
+    assert run.run_id in listing
+    assert second.run_id in listing
+    matches = client.get("/?q=GAMMA settle").text
+    assert second.run_id in matches
+    assert run.run_id not in matches
     assert "0 runs that match" in client.get("/?q=nothing").text
 
 
 @pytest.mark.parametrize("path", ["/", "/servers/alpha", f"/?q={HOSTILE}", "/runs/%3Cb%3E"])
-def test_foreign_text_is_never_markup(client: TestClient, path: str) -> None:
+def test_foreign_text_is_escaped(client: TestClient, path: str) -> None:
     assert "<img" not in client.get(path).text
     assert "<b>" not in client.get(path).text
 
 
-def test_a_runs_document_is_its_report(client: TestClient, run: MadeRun) -> None:
+def test_the_document_of_a_run_is_its_json_report(client: TestClient, run: MadeRun) -> None:
     document = client.get(f"/runs/{run.run_id}/document")
     assert document.headers["content-type"] == "application/json"
     view = report.load_view(run.store, run.run_id, whole=True)
@@ -59,31 +61,31 @@ def test_a_runs_document_is_its_report(client: TestClient, run: MadeRun) -> None
     assert "content-encoding" not in plain.headers
 
 
-def test_events_end_with_the_run(client: TestClient, run: MadeRun) -> None:
-    told = client.get(f"/runs/{run.run_id}/events").text
-    assert json.loads(told.removeprefix("data: "))["state"] == "complete"
+def test_events_of_a_complete_run_end(client: TestClient, run: MadeRun) -> None:
+    events = client.get(f"/runs/{run.run_id}/events").text
+    assert json.loads(events.removeprefix("data: "))["state"] == "complete"
 
 
-def test_events_follow_a_run_under_way(run: MadeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_follow_a_run_in_progress(run: MadeRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "INTERVAL_S", 0.01)
     second = MadeRun(run.store)
     second.contender("alpha")
 
     async def follow() -> list[dict[str, object]]:
-        seen = []
+        events: list[dict[str, object]] = []
         async for event in live.events(run.store.path, second.run_id, live.Documents()):
-            seen.append(json.loads(event.removeprefix("data: ")))
-            if len(seen) == 1:
+            events.append(json.loads(event.removeprefix("data: ")))
+            if len(events) == 1:
                 second.trial("alpha", 5.0)
-            elif len(seen) == 2:
+            elif len(events) == 2:
                 second.end()
-        return seen
+        return events
 
-    states = [(one["state"], one["trials"]) for one in asyncio.run(follow())]
+    states = [(event["state"], event["trials"]) for event in asyncio.run(follow())]
     assert states == [("running", 0), ("running", 1), ("complete", 1)]
 
 
-def test_only_the_document_of_a_run_under_way_is_made_again(run: MadeRun) -> None:
+def test_only_documents_of_runs_in_progress_are_regenerated(run: MadeRun) -> None:
     documents = live.Documents()
     second = MadeRun(run.store)
     second.contender("alpha")
@@ -94,7 +96,7 @@ def test_only_the_document_of_a_run_under_way_is_made_again(run: MadeRun) -> Non
     assert documents.of(run.store, run.run_id) is ended
 
 
-def test_a_timeline_holds_the_valid_trials_of_every_run(client: TestClient, run: MadeRun) -> None:
+def test_a_timeline_has_the_valid_trials_of_every_run(client: TestClient, run: MadeRun) -> None:
     second = MadeRun(run.store)
     second.race({"alpha": 4000, "reference": 8000}, blocks=3)
     second.trial("alpha", 1.0, gates=failed(), block=9)
@@ -108,10 +110,10 @@ def test_a_timeline_holds_the_valid_trials_of_every_run(client: TestClient, run:
     assert page.index(second.run_id) < page.rindex(run.run_id)
 
 
-def test_runs_of_one_second_stand_in_the_order_they_began(
+def test_runs_of_one_second_are_in_the_order_of_their_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Regression: they stood in the order of their ids, of which a part is drawn."""
+    """Regression: they were in the order of their ids, which have a random part."""
     drawn = iter(["bbbb", "aaaa"])
     monkeypatch.setattr("deadheat.store.store.secrets.token_hex", lambda _: next(drawn))
     monkeypatch.setattr("deadheat.store.store.datetime.datetime", StandingClock)
@@ -120,14 +122,14 @@ def test_runs_of_one_second_stand_in_the_order_they_began(
     for run in (first, second):
         run.race({"alpha": 9000}, blocks=1)
         run.end()
-    assert [one.run_id for one in points(first.store, "alpha")] == [first.run_id, second.run_id]
+    assert [point.run_id for point in points(first.store, "alpha")] == [first.run_id, second.run_id]
 
 
-@pytest.mark.parametrize("path", ["/runs/nothing", "/servers/nobody", "/assets/app.py"])
-def test_what_is_not_there_is_404(client: TestClient, path: str) -> None:
+@pytest.mark.parametrize("path", ["/runs/nothing", "/servers/unknown", "/assets/app.py"])
+def test_unknown_paths_are_404(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
-def test_another_sites_name_for_this_machine_is_refused(client: TestClient) -> None:
+def test_rejects_a_foreign_host_name(client: TestClient) -> None:
     assert client.get("/", headers={"host": "evil.example"}).status_code == 400
     assert client.get("/", headers={"host": "127.0.0.1:8008"}).status_code == 200

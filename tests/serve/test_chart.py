@@ -1,4 +1,4 @@
-"""The chart of a timeline."""
+"""The SVG chart of a timeline."""
 
 import re
 
@@ -25,36 +25,36 @@ def labels(drawn: str) -> list[str]:
     return re.findall(r"<text [^>]*>([^<]*)</text>", drawn)
 
 
-def places(drawn: str) -> list[float]:
+def positions(drawn: str) -> list[float]:
     return [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn)]
 
 
-def test_one_run_stands_in_the_middle() -> None:
+def test_a_single_run_is_in_the_middle() -> None:
     drawn = chart("rates", marks(1))
-    assert places(drawn) == [(LEFT + WIDTH - RIGHT) / 2]
+    assert positions(drawn) == [(LEFT + WIDTH - RIGHT) / 2]
     assert labels(drawn).count("2026-01-01") == 1
 
 
-def test_two_runs_stand_at_the_ends() -> None:
-    assert places(chart("rates", marks(2))) == [LEFT, WIDTH - RIGHT]
+def test_two_runs_are_at_the_ends() -> None:
+    assert positions(chart("rates", marks(2))) == [LEFT, WIDTH - RIGHT]
 
 
-def test_many_runs_share_few_dates_and_name_a_version_where_it_begins() -> None:
+def test_many_runs_have_few_dates_and_each_version_once() -> None:
     drawn = chart("rates", marks(200))
     dates = [label for label in labels(drawn) if label.startswith("2026-")]
-    assert len(places(drawn)) == 200
+    assert len(positions(drawn)) == 200
     assert 2 <= len(dates) <= DATES_MAX
     assert len(set(dates)) == len(dates)
     assert [label for label in labels(drawn) if label.startswith("1.")] == ["1.0", "1.1"]
 
 
 @pytest.mark.parametrize(
-    ("highest_per_s", "told"),
+    ("highest_per_s", "ticks"),
     [
         (9500.0, ["0", "2,000", "4,000", "6,000", "8,000", "10,000"]),
         (123_456.0, ["0", "25,000", "50,000", "75,000", "100,000", "125,000"]),
         (0.7, ["0", "0.2", "0.4", "0.6", "0.8"]),
     ],
 )
-def test_rates_are_told_at_round_figures(highest_per_s: float, told: list[str]) -> None:
-    assert labels(chart("rates", marks(1, highest_per_s)))[: len(told)] == told
+def test_ticks_are_round_rates(highest_per_s: float, ticks: list[str]) -> None:
+    assert labels(chart("rates", marks(1, highest_per_s)))[: len(ticks)] == ticks

@@ -1,7 +1,7 @@
-"""One server of each recipe, built from its lock file, verified and loaded on this machine.
+"""One server of each recipe: built from its lock file, verified and loaded on this machine.
 
-What this machine lacks is skipped with the command that installs it; `make verify-all` does them
-all.
+Servers whose tools are missing are skipped with the install command. `make verify-all` verifies
+all servers.
 """
 
 from collections.abc import Iterator
@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign import inspection, lifecycle
-from deadheat.campaign.build import Builder
-from deadheat.campaign.inspection import inspect
-from deadheat.campaign.prepare import Candidate, prepare
-from deadheat.campaign.racer import from_contender
-from deadheat.campaign.verify import verify
-from deadheat.campaign.world import World
-from deadheat.catalog import Catalog, Contender, contender, load_catalog
+from deadheat.build.builder import Builder
+from deadheat.build.prepare import Candidate, prepare
+from deadheat.catalog import Catalog, Selection, load_catalog, selection
 from deadheat.cli.workbench import local_world
+from deadheat.measure import inspection, lifecycle
+from deadheat.measure.contender import contender_from
+from deadheat.measure.inspection import inspect
+from deadheat.measure.verify import verify
+from deadheat.measure.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
-QUICKEST = {
+FASTEST_BUILDS = {
     "apache": "apache-static",
     "asdf-program": "lisp-hunchentoot",
     "cargo": "rust-hyper",
@@ -34,11 +34,11 @@ QUICKEST = {
     "python-venv": "python-bottle",
     "ruby-debian": "ruby-puma",
 }
-LEFT_OUT = {
-    "maven-scalac": "the Scala compiler takes a minute or two",
-    "mix": "its registry cannot be reached from where this is built",
-    "nimble": "its registry cannot be reached from where this is built",
-    "quicklisp": "its registry cannot be reached from where this is built",
+NOT_TESTED = {
+    "maven-scalac": "the Scala compiler takes minutes",
+    "mix": "its registry cannot be reached from the build machine",
+    "nimble": "its registry cannot be reached from the build machine",
+    "quicklisp": "its registry cannot be reached from the build machine",
 }
 
 
@@ -51,54 +51,56 @@ def catalog() -> Catalog:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEADHEAT_HOME", str(tmp_path_factory.mktemp("home")))
-        patch.setattr(inspection, "SERVE_S", 0.2)  # who needs longer is asked again patiently
+        patch.setattr(inspection, "SERVE_S", 0.2)  # slow servers are retried for longer
         with local_world("engine", 1) as world:
             yield world
 
 
-def built(world: World, folder: Path, *contenders: Contender) -> list[Candidate]:
+def built(world: World, folder: Path, *selections: Selection) -> list[Candidate]:
     builder = Builder(world.server_host, folder)
-    candidates = prepare(contenders, world.server_host, builder, lambda _: None)
-    for one in candidates:
-        if one.lacks:
-            pytest.skip(f"{one.fault}: {' && '.join(one.lacks)}")
+    candidates = prepare(selections, world.server_host, builder, lambda _: None)
+    for candidate in candidates:
+        if candidate.lacks:
+            pytest.skip(f"{candidate.fault}: {' && '.join(candidate.lacks)}")
     return candidates
 
 
-def test_every_recipe_is_known_here(catalog: Catalog) -> None:
+def test_every_recipe_is_listed(catalog: Catalog) -> None:
     recipes = {path.stem for path in (ROOT / "recipes").glob("*.toml")}
-    assert recipes == set(QUICKEST) | set(LEFT_OUT)
-    for recipe, name in QUICKEST.items():
+    assert recipes == set(FASTEST_BUILDS) | set(NOT_TESTED)
+    for recipe, name in FASTEST_BUILDS.items():
         assert catalog.servers[name].manifest.recipe == recipe
 
 
-@pytest.mark.parametrize("recipe", QUICKEST)
-def test_a_server_of_it_builds_verifies_serves_and_stops(
+@pytest.mark.parametrize("recipe", FASTEST_BUILDS)
+def test_server_of_recipe_builds_verifies_serves_and_stops(
     recipe: str, catalog: Catalog, world: World, tmp_path: Path
 ) -> None:
-    (candidate,) = built(world, tmp_path, contender(catalog.servers[QUICKEST[recipe]]))
-    found = inspect(world, candidate, [10, 100])
-    assert found.fault is None
-    assert found.doubts == ()
-    assert found.served == {"10": 10, "100": 100}
-    assert found.version
+    (candidate,) = built(world, tmp_path, selection(catalog.servers[FASTEST_BUILDS[recipe]]))
+    inspected = inspect(world, candidate, [10, 100])
+    assert inspected.fault is None
+    assert inspected.cautions == ()
+    assert inspected.served == {"10": 10, "100": 100}
+    assert inspected.version
 
 
 @pytest.mark.parametrize("name", ["apache-static", "h2o-static", "nginx-static", "php-fpm-nginx"])
-def test_two_of_one_build_run_at_once(
+def test_two_instances_of_one_build_run_together(
     name: str, catalog: Catalog, world: World, tmp_path: Path
 ) -> None:
-    """They shared pid files, sockets and the file that says where to listen."""
-    two = [contender(catalog.servers[name], workers=workers) for workers in (1, 2)]
-    racers = [
-        from_contender(one.contender, one.built)
-        for one in built(world, tmp_path, *two)
-        if one.built
+    """Regression: they shared pid files, sockets and the file with the address."""
+    two = [selection(catalog.servers[name], workers=workers) for workers in (1, 2)]
+    contenders = [
+        contender_from(candidate.selection, candidate.built)
+        for candidate in built(world, tmp_path, *two)
+        if candidate.built
     ]
     with ExitStack() as stack:
-        up = []
-        for racer in racers:
-            up.append(lifecycle.start(world, racer))
-            stack.callback(lifecycle.stop, world, up[-1])
-        answers = [verify(world.server_host, one.address, one.racer.media_type) for one in up]
-        assert [answer.fault for answer in answers] == [None, None]
+        instances = []
+        for contender in contenders:
+            instances.append(lifecycle.start(world, contender))
+            stack.callback(lifecycle.stop, world, instances[-1])
+        behaviors = [
+            verify(world.server_host, i.address, i.contender.media_type) for i in instances
+        ]
+        assert [behavior.fault for behavior in behaviors] == [None, None]

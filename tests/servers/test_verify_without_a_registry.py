@@ -1,4 +1,4 @@
-"""`verify` where a registry does not answer: not a failure of the server; a failed build is."""
+"""`verify` without a registry: the server does not fail; after a failed build it does."""
 
 import shutil
 from pathlib import Path
@@ -7,19 +7,18 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deadheat.cli.verify import command
-from tests.servers.racers import CATALOG
-
+from tests.servers.contenders import CATALOG
 
 VERIFIED = 'verified = "upstream sources, 2026-11-20, versions hello 1"\n'
 
 
-def _verify(folder: Path, says: str, verified: str = "") -> Result:
-    """Of the server `hello`, whose build says something and fails."""
+def _verify(folder: Path, message: str, verified: str = "") -> Result:
+    """Verify the server `hello`, whose build prints a message and fails."""
     catalog = folder / "catalog"
     shutil.copytree(CATALOG, catalog)
     manifest = catalog / "servers" / "hello" / "server.toml"
-    told = f'[build]\nsteps = [["sh", "-c", "echo {says} >&2; exit 1"]]\n\n[version]'
-    text = manifest.read_text().replace("[version]", verified + told, 1)
+    build = f'[build]\nsteps = [["sh", "-c", "echo {message} >&2; exit 1"]]\n\n[version]'
+    text = manifest.read_text().replace("[version]", verified + build, 1)
     manifest.write_text(text)
     return CliRunner(env={"DEADHEAT_HOME": str(folder / "home")}).invoke(
         command, ["hello", "--catalog", str(catalog)]
@@ -27,27 +26,27 @@ def _verify(folder: Path, says: str, verified: str = "") -> Result:
 
 
 @pytest.mark.parametrize(
-    "says",
+    "message",
     [
         "Name service error in getaddrinfo: -2, Name or service not known",
         "curl: Could not resolve host: packages.example",
     ],
 )
-def test_a_registry_out_of_reach_is_no_failure(tmp_path: Path, says: str) -> None:
-    ended = _verify(tmp_path, says)
+def test_unreachable_registry_is_not_a_failure(tmp_path: Path, message: str) -> None:
+    ended = _verify(tmp_path, message)
     assert ended.exit_code == 0
     assert "lack hello: hello is left out: its registry cannot be reached" in ended.output
     assert "0 fails; 1 missing here" in ended.output
     assert "verified against upstream" not in ended.output
 
 
-def test_a_recipe_verified_elsewhere_is_counted_as_one(tmp_path: Path) -> None:
+def test_counts_recipes_verified_elsewhere(tmp_path: Path) -> None:
     ended = _verify(tmp_path, "Could not resolve host", VERIFIED)
     assert ended.exit_code == 0
     assert "1 missing here (1 of them a recipe, verified against upstream)" in ended.output
 
 
-def test_a_failed_build_of_a_recipe_verified_elsewhere_stays_a_failure(tmp_path: Path) -> None:
+def test_failed_build_is_a_failure_even_if_verified_elsewhere(tmp_path: Path) -> None:
     ended = _verify(tmp_path, "hello.nim: undeclared identifier", VERIFIED)
     assert ended.exit_code == 1
     assert "FAIL hello" in ended.output

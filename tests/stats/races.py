@@ -1,19 +1,19 @@
-"""Simulated races: rates whose truth is known."""
+"""Simulated races with known true rates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What disturbs the log rates; standard deviations, one for each contender or for all.
+    """Noise of the log rates: standard deviations, one for each contender or one for all.
 
-    `drift` is the walk of the machine under all contenders alike; `tail` the degrees of
-    freedom of t-distributed slices (None: normal); `correlation` that of successive slices.
+    `drift` is a random walk of the machine, common to all contenders. `tail` is the degrees of
+    freedom of t-distributed slices (None: normal), `correlation` that of successive slices.
     """
 
     slice_sd: float | Sequence[float] = 0.05
@@ -36,8 +36,8 @@ class Noise:
             unit = np.sqrt(self.tail / (self.tail - 2))
             slices = generator.standard_t(self.tail, shape) / unit
         for block in range(1, blocks):
-            fresh = np.sqrt(1 - self.correlation**2) * slices[:, block]
-            slices[:, block] = self.correlation * slices[:, block - 1] + fresh
+            innovation = np.sqrt(1 - self.correlation**2) * slices[:, block]
+            slices[:, block] = self.correlation * slices[:, block - 1] + innovation
         starts = generator.standard_normal((invocations, 1, len(log_means)))
         steps = generator.standard_normal((invocations * blocks, 1)) * self.drift
         machine = np.cumsum(steps, axis=0).reshape(invocations, blocks, 1)
@@ -54,10 +54,10 @@ MACHINES = {
     "autocorrelated": Noise(correlation=0.5),
     "starts differ": Noise(start_sd=0.02),
     "uneven contenders": Noise(slice_sd=UNEVEN, start_sd=0.01),
-    "all at once": Noise(slice_sd=UNEVEN, start_sd=0.01, tail=3, correlation=0.5, drift=0.03),
+    "combination": Noise(slice_sd=UNEVEN, start_sd=0.01, tail=3, correlation=0.5, drift=0.03),
 }
 
 
 def binomial_limit(rate: float, trials: int) -> float:
-    """The rate that `trials` trials exceed once in 740 when the true one is `rate`."""
+    """The observed rate that `trials` trials exceed with probability 1 / 740 if `rate` is true."""
     return rate + 3 * float(np.sqrt(rate * (1 - rate) / trials))

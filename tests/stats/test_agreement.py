@@ -9,25 +9,25 @@ from deadheat.stats.ranking import rank
 from tests.stats.races import Noise, binomial_limit
 
 
-def test_tau_b_is_that_of_scipy_with_and_without_ties() -> None:
+def test_tau_b_matches_scipy_with_and_without_ties() -> None:
     generator = np.random.default_rng(71)
     for size, values in ((5, 100), (12, 4), (33, 9)):
         x, y = generator.integers(values, size=(2, size))
         assert tau_b(x, y) == pytest.approx(stats.kendalltau(x, y).statistic)
 
 
-def test_tau_of_a_constant_is_unknown() -> None:
+def test_tau_b_of_a_constant_is_nan() -> None:
     assert math.isnan(tau_b([1, 1, 1], [1, 2, 3]))
 
 
-def test_tau_wants_the_same_contenders() -> None:
-    with pytest.raises(ValueError, match="different lengths"):
+def test_tau_b_rejects_different_lengths() -> None:
+    with pytest.raises(ValueError, match="differ in length"):
         tau_b([1, 2], [1, 2, 3])
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
 @pytest.mark.parametrize("contenders", [8, 33])
-def test_the_interval_covers_the_true_tau(correlation: float, contenders: int) -> None:
+def test_interval_covers_the_true_tau(correlation: float, contenders: int) -> None:
     """Bivariate normal, where tau is 2 / pi arcsin(correlation)."""
     generator = np.random.default_rng(72)
     truth = 2 / math.pi * math.asin(correlation)
@@ -40,7 +40,7 @@ def test_the_interval_covers_the_true_tau(correlation: float, contenders: int) -
     assert missed / 500 <= binomial_limit(0.05, 500)
 
 
-def test_four_contenders_say_nothing_of_tau() -> None:
+def test_four_contenders_give_the_widest_interval() -> None:
     assert tau_interval(1.0, 4) == (-1, 1)
 
 
@@ -57,7 +57,7 @@ def test_two_runs_of_one_race_agree() -> None:
     assert agreement.inversions == ()
 
 
-def test_runs_that_contradict_each_other_are_caught() -> None:
+def test_contradicting_runs_have_an_inversion() -> None:
     generator = np.random.default_rng(74)
     noise = Noise(slice_sd=0.02)
     first = rank(noise.rates(generator, [0.0, -0.3, -0.6, -0.6]), "abcd")
@@ -65,7 +65,7 @@ def test_runs_that_contradict_each_other_are_caught() -> None:
     assert ("b", "c") in compare(first, second).inversions
 
 
-def test_a_pair_that_one_of_them_does_not_separate_is_no_inversion() -> None:
+def test_unseparated_pair_is_not_an_inversion() -> None:
     generator = np.random.default_rng(75)
     noise = Noise(slice_sd=0.02)
     first = rank(noise.rates(generator, [0.0, -0.3, -0.6, -0.9]), "abcd")

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from deadheat.stats.alpha_spending import Level
 from deadheat.stats.decision import Verdict, effort, judge
+from deadheat.stats.distributions import t_critical
 from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.quantile import t_critical
 from deadheat.stats.ratio import Ratios
-from deadheat.stats.sequence import Level
 from tests.stats.races import Noise
 
 
@@ -25,7 +25,7 @@ from tests.stats.races import Noise
         (0.10, math.nan, Verdict.UNDECIDED),
     ],
 )
-def test_a_verdict_is_read_off_the_interval(
+def test_verdict_follows_from_the_interval(
     log_ratio: float, half_width: float, verdict: Verdict
 ) -> None:
     separated = abs(log_ratio) > half_width
@@ -34,7 +34,7 @@ def test_a_verdict_is_read_off_the_interval(
 
 
 def ratios(log_ratio: float, slice_variance: float, start_variance: float) -> Ratios:
-    """Two contenders after 3 invocations of 8 blocks, with these estimates."""
+    """Two contenders with these estimates after 3 invocations of 8 blocks."""
     square = np.array([[np.nan, 1.0], [1.0, np.nan]])
     error = math.sqrt((start_variance + slice_variance / 8) / 3)
     fits = PairFits(
@@ -45,7 +45,7 @@ def ratios(log_ratio: float, slice_variance: float, start_variance: float) -> Ra
         start_variance=start_variance * square,
         blocks=np.full((2, 2), 24),
         invocations=np.full((2, 2), 3),
-        bridged=np.zeros((2, 2), dtype=bool),
+        indirect=np.zeros((2, 2), dtype=bool),
     )
     return Ratios(fits, Level())
 
@@ -57,7 +57,7 @@ def half_width_after(before: Ratios, blocks: float, invocations: float) -> float
     return float(t_critical(0.025, 20)) * math.sqrt(variance / invocations)
 
 
-def test_noisy_slices_ask_for_more_blocks_in_place() -> None:
+def test_noisy_slices_need_more_blocks_in_place() -> None:
     before = ratios(0.02, slice_variance=0.005, start_variance=0.0)
     needed = effort(before, 0, 1, margin=0.03)
     assert needed is not None
@@ -66,7 +66,7 @@ def test_noisy_slices_ask_for_more_blocks_in_place() -> None:
     assert half_width_after(before, blocks, 3) <= 0.02 < half_width_after(before, blocks - 1, 3)
 
 
-def test_scattered_starts_ask_for_fresh_invocations() -> None:
+def test_scattered_starts_need_new_invocations() -> None:
     before = ratios(0.0, slice_variance=0.0001, start_variance=0.001)
     needed = effort(before, 0, 1, margin=0.03)
     assert needed is not None
@@ -76,18 +76,18 @@ def test_scattered_starts_ask_for_fresh_invocations() -> None:
     assert half_width_after(before, blocks - 1, blocks / 8) > math.log(1.03) * 0.99
 
 
-def verdict_of(one: Ratios) -> Verdict:
-    """What is said of the first two contenders."""
-    log_ratio, half_width = float(one.fits.log_ratio[0, 1]), float(one.half_width[0, 1])
-    return judge(log_ratio, half_width, bool(one.separated[0, 1]), margin=0.03)
+def verdict_of(ratios: Ratios) -> Verdict:
+    """The verdict of the first two contenders."""
+    log_ratio, half_width = float(ratios.fits.log_ratio[0, 1]), float(ratios.half_width[0, 1])
+    return judge(log_ratio, half_width, bool(ratios.separated[0, 1]), margin=0.03)
 
 
-def test_the_effort_is_about_what_it_takes() -> None:
-    """A race as long as the effort said decides far more often than the one that asked."""
+def test_effort_decides_most_races() -> None:
+    """Most races that are extended by the effort reach a verdict."""
     generator = np.random.default_rng(42)
     decided = 0
-    asked = 0
-    while asked < 60:
+    undecided = 0
+    while undecided < 60:
         short = Noise().rates(generator, [0.05, 0.0, 0.5, 1.0], blocks=4)
         before = Ratios(fit_pairs(short), Level())
         if verdict_of(before) is not Verdict.UNDECIDED:
@@ -97,10 +97,10 @@ def test_the_effort_is_about_what_it_takes() -> None:
         blocks = 4 + math.ceil(needed.extra_blocks / 3)
         after = Ratios(fit_pairs(Noise().rates(generator, [0.05, 0, 0.5, 1.0], 3, blocks)), Level())
         decided += verdict_of(after) is not Verdict.UNDECIDED
-        asked += 1
-    assert decided / asked > 0.5
+        undecided += 1
+    assert decided / undecided > 0.5
 
 
-def test_without_an_interval_no_effort_can_be_named() -> None:
+def test_no_interval_gives_no_effort() -> None:
     fits = fit_pairs(Noise().rates(np.random.default_rng(43), [0.0, 0.0], invocations=1))
     assert effort(Ratios(fits, Level()), 0, 1, margin=0.03) is None

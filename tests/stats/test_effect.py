@@ -9,7 +9,7 @@ from deadheat.stats.pairs import fit_pairs
 from tests.stats.races import Noise
 
 
-def test_the_detectable_ratio_is_the_textbook_one() -> None:
+def test_detectable_ratio_matches_the_textbook() -> None:
     fits = fit_pairs(Noise().rates(np.random.default_rng(51), [0.0, 0.1, 0.3]))
     error, degrees = fits.standard_error[0, 1], fits.degrees_of_freedom[0, 1]
     reach = stats.t.ppf(0.975, degrees) + stats.t.ppf(0.8, degrees)
@@ -17,7 +17,7 @@ def test_the_detectable_ratio_is_the_textbook_one() -> None:
     assert power(fits, math.exp(reach * error), 0.05)[0, 1] == pytest.approx(0.8)
 
 
-def test_a_difference_of_the_size_named_is_found_four_times_in_five() -> None:
+def test_detectable_difference_is_found_with_80_percent_power() -> None:
     generator = np.random.default_rng(52)
     noise = Noise(start_sd=0.01)
     sizes = [
@@ -25,17 +25,17 @@ def test_a_difference_of_the_size_named_is_found_four_times_in_five() -> None:
         for _ in range(100)
     ]
     true = math.log1p(float(np.median(sizes)))
-    found = 0
+    detections = 0
     for _ in range(300):
         fits = fit_pairs(noise.rates(generator, [true] + [0.0] * 7))
-        found += fits.log_ratio[0, 1] > fits.half_width(0.05)[0, 1]
-    assert found / 300 == pytest.approx(0.8, abs=0.1)
+        detections += fits.log_ratio[0, 1] > fits.half_width(0.05)[0, 1]
+    assert detections / 300 == pytest.approx(0.8, abs=0.1)
 
 
-def test_no_pair_has_no_effect_to_detect() -> None:
+def test_no_pair_gives_nan() -> None:
     assert math.isnan(minimum_detectable_effect(fit_pairs(np.ones((3, 4, 1))), 0.05))
 
 
-def test_power_is_above_a_half() -> None:
+def test_rejects_power_below_a_half() -> None:
     with pytest.raises(ValueError, match="power"):
         detectable_ratio(fit_pairs(np.ones((3, 4, 2))), 0.05, power=0.5)

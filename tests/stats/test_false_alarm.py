@@ -6,11 +6,11 @@ from deadheat.stats.pairs import fit_pairs
 from tests.stats.races import MACHINES, Noise
 
 
-def test_the_allowance_is_that_of_the_design() -> None:
+def test_allowed_rate_at_200_pairs() -> None:
     assert allowed_rate(0.05, 200) == pytest.approx(0.075, abs=0.0005)
 
 
-@pytest.mark.parametrize("machine", ["starts differ", "all at once"])
+@pytest.mark.parametrize("machine", ["starts differ", "combination"])
 def test_copies_of_one_server_pass(machine: str) -> None:
     generator = np.random.default_rng(101)
     runs = [fit_pairs(MACHINES[machine].rates(generator, [0.0] * 8)) for _ in range(8)]
@@ -20,7 +20,7 @@ def test_copies_of_one_server_pass(machine: str) -> None:
     assert result.low <= result.false_difference_rate <= result.high
 
 
-def test_servers_that_differ_do_not_pass() -> None:
+def test_different_servers_fail() -> None:
     generator = np.random.default_rng(102)
     gaps = np.linspace(0, 0.5, 8).tolist()
     runs = [fit_pairs(Noise().rates(generator, gaps)) for _ in range(8)]
@@ -29,12 +29,12 @@ def test_servers_that_differ_do_not_pass() -> None:
     assert not result.passed
 
 
-def test_too_few_pairs_do_not_pass() -> None:
+def test_too_few_pairs_fail() -> None:
     result = false_alarms([fit_pairs(Noise().rates(np.random.default_rng(103), [0.0] * 4))])
     assert result.null_pairs == 6
     assert not result.passed
 
 
-def test_no_pair_is_no_result() -> None:
+def test_rejects_runs_without_a_pair() -> None:
     with pytest.raises(ValueError, match="no pair"):
         false_alarms([])

@@ -12,7 +12,7 @@ def encoded(values_us: np.ndarray) -> str:
     return str(histogram.encode().decode())
 
 
-def test_merged_quantiles_are_those_of_all_values() -> None:
+def test_merged_quantiles_match_all_values() -> None:
     generator = np.random.default_rng(91)
     trials = [generator.lognormal(7, 1, size) for size in (4000, 9000)]
     latency = merge(encoded(trial) for trial in trials)
@@ -22,14 +22,14 @@ def test_merged_quantiles_are_those_of_all_values() -> None:
         assert latency.quantile_us(q) == pytest.approx(np.quantile(everything, q), rel=0.01)
 
 
-def test_a_quantile_needs_a_hundred_values_beyond_it() -> None:
+def test_quantile_needs_100_values_beyond_it() -> None:
     assert values_needed(0.99) == pytest.approx(10_000)
     thousand = merge([encoded(np.full(1000, 250))])
     assert thousand.quantile_us(0.9) == 250
     assert thousand.quantile_us(0.99) is None
 
 
-def test_mean_and_quantiles_are_those_of_the_histogram_itself() -> None:
+def test_mean_and_quantiles_match_hdrhistogram() -> None:
     values = np.random.default_rng(92).lognormal(9, 4, 5000).clip(1, HIGHEST_US)
     latency = merge([encoded(values), encoded(np.array([1, 2, 1023, 1024, 2047, 2048, 4097]))])
     assert latency.mean_us == latency.histogram.get_mean_value()
@@ -38,17 +38,17 @@ def test_mean_and_quantiles_are_those_of_the_histogram_itself() -> None:
         assert latency.quantile_us(q) == latency.histogram.get_value_at_percentile(100 * q)
 
 
-def test_no_trial_is_an_empty_distribution() -> None:
+def test_no_trial_gives_an_empty_distribution() -> None:
     assert merge([]).count == 0
     assert merge([]).quantile_us(0.5) is None
 
 
 @pytest.mark.parametrize("text", ["", "not base64!", "AAAA", "HISTFAAAAC14nJNpmSzMwMDAzAABMJoRTM"])
-def test_what_is_no_histogram_is_refused(text: str) -> None:
+def test_rejects_text_that_is_not_a_histogram(text: str) -> None:
     with pytest.raises(ValueError, match="not an HdrHistogram"):
         merge([text])
 
 
-def test_a_quantile_is_below_one() -> None:
+def test_rejects_quantile_of_one() -> None:
     with pytest.raises(ValueError, match="below 1"):
         merge([]).quantile_us(1.0)

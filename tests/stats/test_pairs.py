@@ -1,4 +1,4 @@
-"""The hierarchical paired fit: what it estimates, and that its intervals cover."""
+"""The hierarchical paired fit: its estimates, and the coverage of its intervals."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from deadheat.stats.pairs import fit_pairs
 from tests.stats.races import MACHINES, Noise, binomial_limit
 
 
-def test_a_balanced_ratio_is_that_of_the_geometric_means() -> None:
+def test_balanced_ratio_is_the_ratio_of_geometric_means() -> None:
     rates = Noise(start_sd=0.02).rates(np.random.default_rng(1), [0.0, 0.1, 0.5])
     fits = fit_pairs(rates)
     means = np.log(rates).mean(axis=(0, 1))
@@ -18,7 +18,7 @@ def test_a_balanced_ratio_is_that_of_the_geometric_means() -> None:
     assert fits.invocations[0, 1] == 3
 
 
-def test_two_contenders_alone_get_no_more_than_the_t_interval_of_their_starts() -> None:
+def test_two_contenders_get_the_t_interval_of_their_starts() -> None:
     rates = Noise(start_sd=0.1).rates(np.random.default_rng(2), [0.0, 0.0], blocks=40)
     fits = fit_pairs(rates)
     means = np.diff(np.log(rates), axis=2)[:, :, 0].mean(axis=1)
@@ -26,7 +26,7 @@ def test_two_contenders_alone_get_no_more_than_the_t_interval_of_their_starts() 
     assert fits.half_width(0.05)[0, 1] == pytest.approx((plain[1] - plain[0]) / 2, rel=0.05)
 
 
-def test_what_the_machine_does_to_all_cancels() -> None:
+def test_common_machine_noise_cancels() -> None:
     rates = Noise(start_sd=0.01).rates(np.random.default_rng(3), [0.0, 0.2, 0.3])
     machine = np.exp(np.random.default_rng(4).standard_normal((3, 12, 1)))
     quiet, drifting = fit_pairs(rates), fit_pairs(rates * machine)
@@ -34,7 +34,7 @@ def test_what_the_machine_does_to_all_cancels() -> None:
     assert drifting.half_width(0.05)[0] == pytest.approx(quiet.half_width(0.05)[0], nan_ok=True)
 
 
-def test_a_pair_uses_only_the_blocks_it_shares() -> None:
+def test_pair_uses_only_shared_blocks() -> None:
     rates = Noise().rates(np.random.default_rng(5), [0.0, 0.0, 0.0])
     rates[0, :4, 1] = np.nan
     rates[2, 3:5, 2] = np.nan
@@ -42,16 +42,16 @@ def test_a_pair_uses_only_the_blocks_it_shares() -> None:
     assert [fits.blocks[0, 1], fits.blocks[0, 2], fits.blocks[1, 2]] == [32, 34, 30]
 
 
-def test_invocations_of_unequal_length_weigh_by_what_they_tell() -> None:
-    """With starts that scatter far more than slices, each start counts alike."""
+def test_unequal_invocations_are_weighted_by_information() -> None:
+    """If starts scatter far more than slices, each start has the same weight."""
     rates = Noise(slice_sd=0.01, start_sd=0.2).rates(np.random.default_rng(6), [0.0] * 4, blocks=20)
     rates[2, 5:] = np.nan
-    each = np.diff(np.nanmean(np.log(rates), axis=1)[:, :2], axis=1)
-    assert fit_pairs(rates).log_ratio[1, 0] == pytest.approx(each.mean(), abs=0.005)
+    by_start = np.diff(np.nanmean(np.log(rates), axis=1)[:, :2], axis=1)
+    assert fit_pairs(rates).log_ratio[1, 0] == pytest.approx(by_start.mean(), abs=0.005)
 
 
-def test_starts_that_scatter_more_than_the_pool_are_believed() -> None:
-    """No standard error is below what the pair's own three starts say."""
+def test_own_scatter_above_the_pool_is_used() -> None:
+    """No standard error is below that of the pair's own three starts."""
     noise = Noise(slice_sd=0.02, start_sd=(0.1, 0.0, 0.0, 0.0, 0.0, 0.0))
     rates = noise.rates(np.random.default_rng(13), [0.0] * 6)
     means = np.log(rates).mean(axis=1)
@@ -60,7 +60,7 @@ def test_starts_that_scatter_more_than_the_pool_are_believed() -> None:
     assert np.all(fit_pairs(rates).standard_error[upper] >= own[upper] * 0.999)
 
 
-def test_contenders_that_never_met_have_no_interval() -> None:
+def test_contenders_without_a_shared_block_have_no_interval() -> None:
     rates = Noise().rates(np.random.default_rng(7), [0.0, 0.0, 0.0])
     rates[:, ::2, 0] = np.nan
     rates[:, 1::2, 1] = np.nan
@@ -70,20 +70,20 @@ def test_contenders_that_never_met_have_no_interval() -> None:
     assert np.isfinite(fits.half_width(0.05)[0, 2])
 
 
-def test_one_invocation_has_no_interval_unless_it_is_asked_for() -> None:
+def test_one_invocation_has_no_interval_by_default() -> None:
     rates = Noise().rates(np.random.default_rng(8), [0.0, 0.5], invocations=1)
     assert np.isnan(fit_pairs(rates).half_width(0.05)[0, 1])
-    asked = fit_pairs(rates, fewest_invocations=1)
-    assert asked.half_width(0.05)[0, 1] < 0.2
-    assert asked.degrees_of_freedom[0, 1] == pytest.approx(11)
+    fits = fit_pairs(rates, fewest_invocations=1)
+    assert fits.half_width(0.05)[0, 1] < 0.2
+    assert fits.degrees_of_freedom[0, 1] == pytest.approx(11)
 
 
-def test_two_blocks_in_each_of_two_invocations_are_too_few_for_two_contenders() -> None:
+def test_two_invocations_of_two_blocks_are_too_few_for_two_contenders() -> None:
     rates = Noise().rates(np.random.default_rng(9), [0.0, 0.5], invocations=2, blocks=2)
     assert np.isnan(fit_pairs(rates).half_width(0.05)[0, 1])
 
 
-def test_rates_without_any_noise_are_exact() -> None:
+def test_rates_without_noise_are_exact() -> None:
     rates = np.broadcast_to([100.0, 200.0, 200.0], (3, 4, 3))
     fits = fit_pairs(rates)
     assert fits.log_ratio[1, 0] == pytest.approx(np.log(2))
@@ -93,12 +93,12 @@ def test_rates_without_any_noise_are_exact() -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, np.inf])
-def test_a_rate_is_positive(rate: float) -> None:
+def test_rejects_rates_that_are_not_positive(rate: float) -> None:
     with pytest.raises(ValueError, match="positive"):
         fit_pairs([[[1.0, rate]]])
 
 
-def test_rates_have_three_axes() -> None:
+def test_rejects_rates_without_three_axes() -> None:
     with pytest.raises(ValueError, match="invocation, block, contender"):
         fit_pairs([[1.0, 2.0]])
 
@@ -106,7 +106,7 @@ def test_rates_have_three_axes() -> None:
 @pytest.mark.parametrize("blocks", [4, 16])
 @pytest.mark.parametrize("machine", MACHINES)
 def test_intervals_cover_the_true_ratio(machine: str, blocks: int) -> None:
-    """Pairs of one race are dependent, so each of the three is counted for itself."""
+    """Pairs of one race are dependent, so each of the three is counted separately."""
     generator = np.random.default_rng(len(machine) * blocks)
     truth = np.linspace(0, 0.7, 8)
     races, missed = 300, np.zeros(3)
@@ -119,7 +119,7 @@ def test_intervals_cover_the_true_ratio(machine: str, blocks: int) -> None:
 
 
 @pytest.mark.parametrize("machine", ["quiet", "starts differ"])
-def test_intervals_are_no_wider_than_twice_what_known_variances_would_give(machine: str) -> None:
+def test_intervals_are_at_most_twice_those_with_known_variances(machine: str) -> None:
     generator = np.random.default_rng(11)
     noise = MACHINES[machine]
     widths = [
@@ -130,8 +130,8 @@ def test_intervals_are_no_wider_than_twice_what_known_variances_would_give(machi
     assert known < np.median(widths) < 2 * known
 
 
-def test_probability_faster_is_uniform_for_equals() -> None:
-    """As the confidence distribution of 0 should be: its extremes come as often as they say."""
+def test_probability_faster_is_uniform_for_equal_contenders() -> None:
+    """For equal contenders, P(faster) is below 5 % in 5 % of races."""
     generator = np.random.default_rng(12)
     noise = Noise(start_sd=0.01)
     values = [

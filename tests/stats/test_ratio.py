@@ -1,13 +1,13 @@
-"""Ratio intervals, and the error that goes from pair to pair."""
+"""Ratio intervals, and the error that separated pairs leave to the others."""
 
 import math
 
 import numpy as np
 import pytest
 
+from deadheat.stats.alpha_spending import Level
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ratio import Ratios
-from deadheat.stats.sequence import Level
 from tests.stats.races import MACHINES, binomial_limit
 
 PAIRS = np.triu_indices(8, k=1)
@@ -17,7 +17,7 @@ def fits(machine: str, seed: int, truth: list[float]) -> PairFits:
     return fit_pairs(MACHINES[machine].rates(np.random.default_rng(seed), truth, 3, 4))
 
 
-def test_pairs_that_are_far_apart_leave_their_error_to_the_others() -> None:
+def test_separated_pairs_leave_their_error_to_the_others() -> None:
     truth = [0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     stepped = Ratios(fits("quiet", 1, truth), Level(comparisons=28))
     assert stepped.separated[PAIRS].sum() >= 27
@@ -26,30 +26,30 @@ def test_pairs_that_are_far_apart_leave_their_error_to_the_others() -> None:
     assert stepped.half_width[0, 7] == stepped.fits.half_width(stepped.level.alpha)[0, 7]
 
 
-def test_among_equals_nothing_is_left_over() -> None:
+def test_equal_contenders_leave_no_error_to_others() -> None:
     stepped = Ratios(fits("quiet", 5, [0.0] * 8), Level(comparisons=28))
     assert not stepped.separated.any()
     assert stepped.alpha_left == stepped.level.alpha
 
 
-def test_an_interval_leaves_out_one_just_where_the_pair_is_separated() -> None:
-    """Also where only a later step has separated it: there the interval ends at 1."""
+def test_interval_excludes_one_if_and_only_if_separated() -> None:
+    """If a later step separated the pair, the interval ends at 1."""
     cut = 0
     for seed in range(40):
         stepped = Ratios(
-            fits("all at once", seed, np.linspace(0, 1.5, 8).tolist()), Level(comparisons=28)
+            fits("combination", seed, np.linspace(0, 1.5, 8).tolist()), Level(comparisons=28)
         )
         for a, b in zip(*PAIRS, strict=True):
-            one, other = stepped.interval(int(a), int(b)), stepped.interval(int(b), int(a))
-            assert (one.low >= 1 or one.high <= 1) == bool(stepped.separated[a, b])
-            assert one.low == pytest.approx(1 / other.high)
-            cut += 1.0 in (one.low, one.high)
+            ratio, inverse = stepped.interval(int(a), int(b)), stepped.interval(int(b), int(a))
+            assert (ratio.low >= 1 or ratio.high <= 1) == bool(stepped.separated[a, b])
+            assert ratio.low == pytest.approx(1 / inverse.high)
+            cut += 1.0 in (ratio.low, ratio.high)
     assert cut > 0
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_all_intervals_of_a_table_hold_at_once(machine: str) -> None:
-    """Half of the contenders are equal: what the others leave is where an error could come from."""
+def test_intervals_of_a_table_hold_jointly(machine: str) -> None:
+    """Half of the contenders are equal, and get the error that the others leave."""
     truth = np.array([0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 1.5, 2.0])
     races, wrong = 150, 0
     for seed in range(races):
@@ -61,14 +61,14 @@ def test_all_intervals_of_a_table_hold_at_once(machine: str) -> None:
     assert wrong / races <= binomial_limit(0.05, races)
 
 
-def test_a_contender_against_itself_is_one() -> None:
+def test_ratio_to_itself_is_one() -> None:
     same = Ratios(fits("quiet", 3, [0.0] * 8), Level()).interval(2, 2)
     assert (same.low, same.ratio, same.high) == (1, 1, 1)
 
 
-def test_contenders_that_never_met_have_no_interval() -> None:
+def test_contenders_without_a_shared_block_have_no_interval() -> None:
     rates = np.exp(np.random.default_rng(4).normal(0, 0.1, (2, 4, 2)))
     rates[0, :, 0], rates[1, :, 1] = np.nan, np.nan
-    one = Ratios(fit_pairs(rates), Level()).interval(0, 1)
-    assert math.isnan(one.ratio)
-    assert (one.low, one.high) == (0.0, math.inf)
+    interval = Ratios(fit_pairs(rates), Level()).interval(0, 1)
+    assert math.isnan(interval.ratio)
+    assert (interval.low, interval.high) == (0.0, math.inf)

@@ -9,17 +9,17 @@ from deadheat.stats.repetitions import best_of_bias, differ, typical
 RATES = [100.0, 108.0, 97.0, 103.0, 101.0]
 
 
-def test_typical_is_the_t_interval_of_the_logarithms() -> None:
-    found = typical(RATES)
-    assert found is not None
+def test_typical_is_the_t_interval_of_logarithms() -> None:
+    result = typical(RATES)
+    assert result is not None
     logs = np.log(RATES)
     low, high = stats.t.interval(0.95, 4, loc=logs.mean(), scale=stats.sem(logs))
-    assert found.mean == pytest.approx(stats.gmean(RATES))
-    assert found.low == pytest.approx(math.exp(low))
-    assert found.high == pytest.approx(math.exp(high))
+    assert result.mean == pytest.approx(stats.gmean(RATES))
+    assert result.low == pytest.approx(math.exp(low))
+    assert result.high == pytest.approx(math.exp(high))
 
 
-def test_one_repetition_says_nothing_of_its_scatter() -> None:
+def test_one_repetition_has_no_interval() -> None:
     assert typical([100.0]) is None
     assert typical([100.0, 0.0]) is None
     assert differ([1.0], RATES) is None
@@ -32,16 +32,16 @@ def test_differ_is_welchs_test(shift: float) -> None:
     assert differ(RATES, other) is bool(p < 0.05)
 
 
-def test_repetitions_without_scatter() -> None:
+def test_differ_compares_means_without_scatter() -> None:
     assert differ([1.0, 1.0], [2.0, 2.0]) is True
     assert differ([1.0, 1.0], [1.0, 1.0]) is False
 
 
 @pytest.mark.parametrize(("n", "bias"), [(1, 0.0), (2, 1 / math.sqrt(math.pi)), (5, 1.16296)])
-def test_the_best_of_n_flatters_by_a_known_amount(n: int, bias: float) -> None:
+def test_best_of_bias_matches_known_values(n: int, bias: float) -> None:
     assert best_of_bias(n) == pytest.approx(bias, abs=1e-5)
 
 
-def test_the_best_of_none_is_refused() -> None:
+def test_rejects_best_of_zero() -> None:
     with pytest.raises(ValueError, match="best of 0"):
         best_of_bias(0)

@@ -1,64 +1,262 @@
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import stats
 
-from deadheat.stats.steady import Kind, classify
-from tests.stats.test_changepoint import series
-
-
-@pytest.mark.parametrize(
-    ("levels", "kind", "start"),
-    [
-        ([(40, 1000)], Kind.FLAT, 0),
-        ([(15, 700), (30, 1000)], Kind.WARM_UP, 15),
-        ([(10, 400), (10, 700), (30, 1000)], Kind.WARM_UP, 20),
-        ([(20, 1000), (30, 800)], Kind.SLOWDOWN, 20),
-        ([(10, 700), (15, 1000), (25, 850)], Kind.SLOWDOWN, 25),
-        ([(40, 700), (8, 1000)], Kind.NONE, 40),
-    ],
+from deadheat.stats.distributions import Floats
+from deadheat.stats.levels import classify
+from deadheat.stats.steady import (
+    Compiler,
+    Earlier,
+    Reading,
+    Rule,
+    Verdict,
+    Windows,
+    batched_drift,
+    read,
 )
-def test_series_are_classed(levels: list[tuple[int, float]], kind: Kind, start: int) -> None:
-    steady = classify(series(*levels), asked=40)
-    assert steady.kind is kind
-    assert abs(steady.start - start) <= 1
-    assert steady.windows == sum(windows for windows, _ in levels) - steady.start
-    assert steady.rate == pytest.approx(levels[-1][1], rel=0.02)
-    assert steady.found == (kind is not Kind.NONE)
+from tests.stats.warm_curves import WINDOW_S, clean_curves, first, later, longest
+
+NATIVE = Rule.of(Compiler.NONE)
+TIERED = Rule.of(Compiler.TIERED)
+NAMED = ("java-", "scala-", "node-")
 
 
-def test_a_level_within_the_tolerance_is_the_same_level() -> None:
-    assert classify(series((25, 980), (25, 1000), sd=0.002), asked=40).kind is Kind.FLAT
+def noisy(rates: Sequence[float] | Floats, sd: float = 0.02, seed: int = 1) -> Floats:
+    """Requests in windows of 0.1 s at the rates stated."""
+    factors = np.exp(sd * np.random.default_rng(seed).standard_normal(len(rates)))
+    return np.asarray(rates) * WINDOW_S * factors
 
 
-def test_a_rate_that_keeps_rising_is_not_steady() -> None:
-    """A slope is cut into steps by change points; the last step is too short to count."""
-    rising = series((60, 1000), sd=0.01) * np.linspace(0.5, 1, 60)
-    assert classify(rising, asked=40).kind is Kind.NONE
+def warm(
+    requests: Floats,
+    rule: Rule,
+    earlier: Earlier | None = None,
+    compiler_cpu_s: Floats | None = None,
+    control_rate: Floats | None = None,
+) -> tuple[int, Reading]:
+    """The number of windows after which the rule stops, and its reading."""
+    for windows in range(1, len(requests) + 1):
+        seen = Windows.of(
+            list(requests[:windows]),
+            WINDOW_S,
+            None if compiler_cpu_s is None else list(compiler_cpu_s[:windows]),
+            None if control_rate is None else list(control_rate[:windows]),
+        )
+        reading = read(seen, rule, earlier)
+        if reading.verdict is not Verdict.GO_ON:
+            return windows, reading
+    raise AssertionError("it went on to the end")
 
 
-def test_a_drift_across_levels_within_the_tolerance_is_not_flat() -> None:
-    drifting = series((120, 1000), sd=0.04) * np.linspace(0.965, 1.035, 120)
-    steady = classify(drifting, asked=120, tolerance=0.05)
-    assert steady.kind is Kind.NONE
-    assert "drifts" in steady.reason
+def test_quiet_server_without_a_compiler_is_warm_after_a_second() -> None:
+    windows, reading = warm(noisy([50_000] * 100), NATIVE)
+    assert reading.steady
+    assert reading.kind == "flat"
+    assert windows <= 13
+    assert reading.rate_per_s == pytest.approx(50_000, rel=0.03)
+    assert reading.requests == pytest.approx(windows * 5_000, rel=0.05)
 
 
-def test_steadiness_is_found_while_it_comes() -> None:
-    """Asked after each window: no while warming up, then yes and for good."""
-    rates = series((12, 500), (12, 800), (40, 1000))
-    answers = [classify(rates[:seen], asked=30).found for seen in range(1, 65)]
-    first = answers.index(True)
-    assert 38 <= first + 1 <= 42
-    assert all(answers[first:])
+def test_noise_makes_warm_up_longer() -> None:
+    def median_windows(sd: float) -> float:
+        return float(
+            np.median([warm(noisy([50_000] * 400, sd, seed), NATIVE)[0] for seed in range(20)])
+        )
+
+    assert median_windows(0.03) < median_windows(0.10) < median_windows(0.20)
 
 
-def test_no_window_is_not_steady() -> None:
-    assert classify([], asked=10).reason == "no window yet"
+def test_uncertain_is_not_steady() -> None:
+    """The fitted drift is small; its interval is not."""
+    requests = noisy([50_000] * 100, sd=0.7, seed=3)
+    windows, reading = warm(requests, NATIVE)
+    assert reading.verdict is Verdict.UNSTEADY
+    assert windows == 100
+    assert "within 10 s" in reading.reason
+    assert abs(reading.drift) < reading.drift_error
 
 
-def test_a_silent_server_is_flat_at_nothing() -> None:
-    assert classify([0.0] * 30, asked=20).rate == 0
+def test_rate_that_keeps_rising_is_unsteady() -> None:
+    rising = 10_000 * np.linspace(1, 10, 300)
+    windows, reading = warm(noisy(rising), TIERED)
+    assert (windows, reading.verdict) == (300, Verdict.UNSTEADY)
+    assert "drifts by +" in reading.reason
 
 
-def test_something_has_to_be_asked_for() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        classify([1.0], asked=0)
+def test_rate_that_keeps_falling_is_unsteady() -> None:
+    _, reading = warm(noisy([50_000 * 0.97**window for window in range(100)]), NATIVE)
+    assert reading.verdict is Verdict.UNSTEADY
+    assert "drifts by -" in reading.reason
+
+
+def test_level_before_the_last_tier_is_not_warm() -> None:
+    """java-undertow held 40,000 to 50,000/s from 30,000 requests to over 80,000."""
+    rates = [20_000] * 10 + [45_000] * 17 + [130_000] * 100
+    windows, reading = warm(noisy(rates), TIERED)
+    assert reading.steady
+    assert windows > 27
+    assert reading.rate_per_s == pytest.approx(130_000, rel=0.1)
+    assert reading.kind == "warm-up"
+
+
+def test_slowdown_is_named() -> None:
+    rates = [50_000] * 20 + [30_000] * 150
+    _, reading = warm(noisy(rates), replace(NATIVE, first_floor_requests=200_000, budget_s=60))
+    assert (reading.steady, reading.kind) == (True, "slowdown")
+
+
+def test_nothing_is_warm_before_the_floor() -> None:
+    rule = replace(NATIVE, first_floor_requests=20_000)
+    windows, reading = warm(noisy([5_000] * 100), rule)
+    assert reading.steady
+    assert reading.requests >= 20_000
+    assert windows >= 39
+
+
+def test_server_too_slow_for_the_floor_is_judged_after_half_the_budget() -> None:
+    windows, reading = warm(noisy([2_000] * 300), TIERED)
+    assert reading.steady
+    assert 150 <= windows <= 160
+
+
+def test_manifest_states_the_floor() -> None:
+    rule = Rule.of(Compiler.TIERED, floor_requests=7_000)
+    assert (rule.first_floor_requests, rule.floor_requests) == (7_000, 7_000)
+
+
+def test_later_instance_serves_more_than_the_slowest_needed() -> None:
+    earlier = Earlier(requests_needed=120_000, rate_per_s=100_000)
+    _, reading = warm(noisy([100_000] * 100), NATIVE, earlier)
+    assert reading.steady
+    assert 150_000 <= reading.requests < 180_000
+
+
+def test_later_instance_at_the_rate_of_earlier_ones_warms_sooner() -> None:
+    climb = np.concatenate((np.linspace(4_000, 50_000, 20), [130_000] * 300))
+    needed, alone = warm(noisy(climb), TIERED)
+    windows, reading = warm(noisy(climb, seed=2), TIERED, Earlier.of([alone]))
+    assert reading.steady
+    assert windows < needed
+    assert "rate of earlier instances" in reading.reason
+
+
+def test_later_instance_below_the_rate_of_earlier_ones_has_to_show_its_own_level() -> None:
+    earlier = Earlier(requests_needed=40_000, rate_per_s=130_000)
+    _, reading = warm(noisy([60_000] * 300), TIERED, earlier)
+    assert reading.steady
+    assert "no drift" in reading.reason
+    below = Windows.of(list(noisy([60_000] * 11)), WINDOW_S)
+    assert not read(below, TIERED, earlier).steady
+
+
+def test_slowest_and_fastest_earlier_instance_count() -> None:
+    def reading(needed: float, rate: float, verdict: Verdict = Verdict.STEADY) -> Reading:
+        return Reading(verdict, "", 0, 0, requests_needed=needed, rate_per_s=rate)
+
+    unsteady = reading(900, 900, Verdict.UNSTEADY)
+    assert Earlier.of([reading(100, 7), reading(300, 5), unsteady]) == Earlier(300, 7)
+    assert Earlier.of([unsteady]) is None
+
+
+def test_busy_compiler_keeps_a_server_from_being_warm() -> None:
+    requests = noisy([50_000] * 100)
+    compiling = np.where(np.arange(100) < 30, 0.05, 0.001)  # half a CPU for 3 s
+    windows, reading = warm(requests, NATIVE, compiler_cpu_s=compiling)
+    assert reading.steady
+    assert 30 < windows <= 36
+    busy = read(Windows.of(list(requests[:20]), WINDOW_S, list(compiling[:20])), NATIVE)
+    assert "compiler" in busy.reason
+
+
+def test_control_takes_the_machine_out_of_the_rate() -> None:
+    machine = np.where(np.arange(100) < 10, 1.0, 0.5)
+    requests = noisy(50_000 * machine)
+    _, corrected = warm(requests, NATIVE, control_rate=200_000 * machine)
+    windows, plain = warm(requests, NATIVE)
+    assert (corrected.steady, corrected.kind) == (True, "flat")
+    assert windows > 12 or plain.verdict is Verdict.UNSTEADY
+
+
+def test_server_without_a_right_answer_is_unsteady() -> None:
+    windows, reading = warm(np.zeros(100), NATIVE)
+    assert (windows, reading.verdict) == (100, Verdict.UNSTEADY)
+    assert "not one right answer" in reading.reason
+
+
+def test_server_that_falls_silent_is_unsteady() -> None:
+    _, reading = warm(noisy([50_000] * 5 + [0] * 95), NATIVE)
+    assert reading.verdict is Verdict.UNSTEADY
+    _, reading = warm(noisy([50_000] + [0] * 99), NATIVE)
+    assert reading.verdict is Verdict.UNSTEADY
+    assert "no right answer since" in reading.reason
+
+
+def test_no_window_is_no_verdict() -> None:
+    assert read(Windows.of([], WINDOW_S), NATIVE).verdict is Verdict.GO_ON
+
+
+def test_rejects_windows_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match="above 0 s"):
+        Windows.of([1.0], 0.0)
+    with pytest.raises(ValueError, match="no fewer than 0"):
+        Windows.of([-1.0], 0.1)
+    with pytest.raises(ValueError, match="1 readings for 2 windows"):
+        Windows.of([1.0, 2.0], 0.1, [0.1])
+    with pytest.raises(ValueError, match="control"):
+        Windows.of([1.0], 0.1, control_rate=[0.0])
+
+
+def test_drift_agrees_with_scipy() -> None:
+    rates = noisy(np.linspace(40_000, 50_000, 8), sd=0.05)
+    drift, error = batched_drift(rates, 0.95)
+    fit = stats.linregress(np.arange(8), rates)
+    assert drift == pytest.approx(fit.slope * 8 / rates.mean())
+    assert error == pytest.approx(float(stats.t.isf(0.05, 6)) * fit.stderr * 8 / rates.mean())
+
+
+def test_drift_of_too_few_rates_is_unknown() -> None:
+    drift, error = batched_drift(np.ones(7), 0.95)
+    assert math.isnan(drift)
+    assert math.isinf(error)
+
+
+@pytest.mark.parametrize("speed", [1.0, 0.4])
+@pytest.mark.parametrize("noise", [0.03, 0.10, 0.20])
+def test_few_stored_warm_ups_stop_before_the_top_tier(speed: float, noise: float) -> None:
+    """At most 2 % of the replays, first instances and later ones; see bench/warm_up.py."""
+    generator = np.random.default_rng(13)
+    early = {first: 0, later: 0}
+    stops = {first: 0, later: 0}
+    for curves in clean_curves(*NAMED).values():
+        replays = [
+            curve.replay(generator, longest(curve), speed=speed, noise=noise) for curve in curves
+        ]
+        runs = [run for (run,) in replays]
+        for outcome in early:
+            for place, stop, steady in outcome(curves, runs, generator):
+                top = curves[place].requests_within(0.10)
+                early[outcome] += steady and runs[place][stop] < 0.999 * top
+                stops[outcome] += 1
+    for outcome, count in early.items():
+        assert stops[outcome] > 50
+        assert count <= 0.02 * stops[outcome]
+
+
+def test_rule_of_windows_stops_before_the_top_tier() -> None:
+    """What the replay found in the rule until 2026-11: it can fail, and did."""
+    generator = np.random.default_rng(13)
+    early = 0
+    curves = clean_curves("java-undertow")["java-undertow"]
+    for curve in curves:
+        (run,) = curve.replay(generator, 300, speed=0.4, noise=0.10)
+        stop = next(
+            stop
+            for stop in range(10, 300, 5)
+            if stop == 295 or classify(np.diff(run[: stop + 1]), 20).found
+        )
+        early += run[stop] < curve.requests_within(0.10)
+    assert early > len(curves) / 2

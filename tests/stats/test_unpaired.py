@@ -1,4 +1,4 @@
-"""Changes between runs, against scipy."""
+"""Changes between runs, compared with scipy."""
 
 import math
 
@@ -9,41 +9,49 @@ from scipy import stats
 from deadheat.stats.unpaired import change
 
 
-def test_it_is_welchs_interval_of_the_invocations_means() -> None:
+def test_change_is_welchs_interval_of_invocation_means() -> None:
     generator = np.random.default_rng(3)
     first = np.exp(generator.normal(9, 0.05, (4, 6)))
     second = np.exp(generator.normal(9.1, 0.1, (3, 5)))
     welch = stats.ttest_ind(
         np.log(second).mean(axis=1), np.log(first).mean(axis=1), equal_var=False
     ).confidence_interval(0.95)
-    found = change(first, second, 0.05)
-    assert (found.low, found.high) == pytest.approx((math.exp(welch.low), math.exp(welch.high)))
+    result = change(first, second, 0.05)
+    assert (result.low, result.high) == pytest.approx((math.exp(welch.low), math.exp(welch.high)))
 
 
-def test_it_covers_no_change_as_often_as_it_says() -> None:
+def test_interval_covers_no_change_at_the_nominal_rate() -> None:
     generator = np.random.default_rng(5)
-    false = 0
+    false_alarms = 0
     for _ in range(2000):
         starts = generator.normal(0, 0.03, (2, 4, 1))
         rates = np.exp(9 + starts + generator.normal(0, 0.05, (2, 4, 3)))
-        false += change(rates[0], rates[1], 0.05).known
-    assert false / 2000 < 0.065
+        false_alarms += change(rates[0], rates[1], 0.05).known
+    assert false_alarms / 2000 < 0.065
 
 
-def test_trials_that_do_not_count_are_left_out() -> None:
+def test_ignores_missing_trials() -> None:
     rates = np.array([[100.0, np.nan], [np.nan, np.nan], [110.0, 110.0]])
     assert change(rates, 2 * rates, 0.05).ratio == pytest.approx(2)
 
 
-def test_one_start_has_no_interval() -> None:
-    found = change([[100.0, 101.0]], [[200.0, 202.0]], 0.05)
-    assert found.ratio == pytest.approx(2)
-    assert (found.low, found.high, found.known) == (0.0, math.inf, False)
+def test_one_invocation_has_no_interval() -> None:
+    result = change([[100.0, 101.0]], [[200.0, 202.0]], 0.05)
+    assert result.ratio == pytest.approx(2)
+    assert (result.low, result.high, result.known) == (0.0, math.inf, False)
 
 
 def test_equal_rates_without_noise_are_exact() -> None:
-    found = change([[100.0], [100.0]], [[100.0], [100.0]], 0.05)
+    result = change([[100.0], [100.0]], [[100.0], [100.0]], 0.05)
+    assert (result.low, result.ratio, result.high) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("rate", [100.0, 1000 / 3])
+def test_equal_rates_have_not_changed_by_rounding(rate: float) -> None:
+    """The means of 4 and of 7 equal logarithms differ in the last bit."""
+    found = change(np.full((4, 4), rate), np.full((3, 7), rate), 0.05)
     assert (found.low, found.ratio, found.high) == (1, 1, 1)
+    assert not found.known
 
 
 def test_without_any_rate_there_is_an_error() -> None:

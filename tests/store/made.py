@@ -20,7 +20,7 @@ def begin(store: Store) -> tuple[str, int]:
         name="plain",
         server="plain",
         setting="default",
-        role="rival",
+        role="contender",
         workers=1,
         threads=1,
         manifest={"name": "plain"},
@@ -29,14 +29,15 @@ def begin(store: Store) -> tuple[str, int]:
 
 
 def trial(run_id: str, contender_id: int, block: int = 1) -> TrialRecord:
-    """A trial with something in each of its tables; its output does not compress away."""
+    """A trial with rows in each of its tables, and with output that does not compress well."""
     return TrialRecord(
         run_id=run_id,
         contender_id=contender_id,
-        start_id=None,
+        instance_id=None,
         kind="measure",
         invocation=1,
         block=block,
+        heat=1,
         connections=10,
         at_s=1.5,
         command=["deadheat-load", "http://127.0.0.1/"],

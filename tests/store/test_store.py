@@ -56,7 +56,7 @@ def assert_every_trial_is_whole(store: Store) -> None:
     assert [count(store, table) for table in PARTS] == [trials, 2 * trials, trials, trials]
 
 
-def test_a_trial_is_kept_with_all_its_parts(store: Store) -> None:
+def test_stores_a_trial_with_all_its_parts(store: Store) -> None:
     run_id, contender_id = begin(store)
     given = trial(run_id, contender_id)
     trial_id = store.add_trial(given)
@@ -72,84 +72,84 @@ def test_a_trial_is_kept_with_all_its_parts(store: Store) -> None:
     assert_every_trial_is_whole(store)
 
 
-def test_a_run_begins_and_ends(store: Store) -> None:
+def test_stores_a_run_from_start_to_end(store: Store) -> None:
     run_id, contender_id = begin(store)
     assert store.rows("SELECT state, ended_at FROM run") == [{"state": "running", "ended_at": None}]
     store.update_contender(contender_id, fault="it broke")
-    start_id = store.add_start(
+    instance_id = store.add_instance(
         contender_id=contender_id, invocation=1, at_s=0.5, command=["plain", "80"]
     )
-    store.update_start(start_id, card={"status": 200}, log_tail="")
+    store.update_instance(instance_id, behavior={"status": 200}, log_tail="")
     store.end_run(run_id, "complete", {"why": "settled"})
     (run,) = store.rows("SELECT * FROM run")
     assert (run["state"], json.loads(run["conclusion"])) == ("complete", {"why": "settled"})
     assert run["started_at"] <= run["ended_at"]
     assert store.rows("SELECT fault FROM contender") == [{"fault": "it broke"}]
-    (start,) = store.rows("SELECT command, card FROM start")
-    assert (start["command"], start["card"]) == ('["plain", "80"]', '{"status": 200}')
+    (start,) = store.rows("SELECT command, behavior FROM instance")
+    assert (start["command"], start["behavior"]) == ('["plain", "80"]', '{"status": 200}')
 
 
-def test_a_build_is_kept_once(store: Store) -> None:
+def test_stores_a_build_once(store: Store) -> None:
     values = {"key": "abc", "built_at": "2026", "elapsed_s": 1.0, "toolchains": {"go": "1.26"}}
     values |= {"files": {}, "log": "", "server": "go-gin"}
     assert store.add_build(**values) == store.add_build(**values)
     assert store.add_build(**values | {"key": "def"}) == 2
 
 
-def test_a_part_that_cannot_be_kept_leaves_nothing_of_its_trial(store: Store) -> None:
+def test_stores_nothing_of_a_trial_with_a_rejected_row(store: Store) -> None:
     run_id, contender_id = begin(store)
     with pytest.raises(StoreError, match="refuses a row: FOREIGN KEY constraint failed"):
         store.add_trial(trial(run_id, contender_id + 1))
     assert [count(store, table) for table in ("trial", *PARTS)] == [0, 0, 0, 0, 0]
 
 
-def test_every_trial_told_of_outlives_a_kill(path: Path) -> None:
+def test_committed_trials_survive_a_kill(path: Path) -> None:
     process = writer(path)
     assert process.stdout is not None
-    told = [int(process.stdout.readline()) for _ in range(20)]
+    committed = [int(process.stdout.readline()) for _ in range(20)]
     process.kill()
     process.communicate()
     with Store(path, read_only=True) as store:
-        kept = [row["id"] for row in store.rows("SELECT id FROM trial ORDER BY id")]
-        assert kept[: len(told)] == told
+        stored = [row["id"] for row in store.rows("SELECT id FROM trial ORDER BY id")]
+        assert stored[: len(committed)] == committed
         assert_every_trial_is_whole(store)
 
 
-def test_a_reader_works_while_a_run_writes(path: Path) -> None:
+def test_reads_while_a_run_writes(path: Path) -> None:
     process = writer(path)
     assert process.stdout is not None
     try:
-        told = int(process.stdout.readline())
+        committed = int(process.stdout.readline())
         with Store(path, read_only=True) as store:
-            seen = count(store, "trial")
-            assert seen >= told
-            while int(process.stdout.readline()) < seen + 20:
+            trials = count(store, "trial")
+            assert trials >= committed
+            while int(process.stdout.readline()) < trials + 20:
                 pass
-            assert count(store, "trial") >= seen + 20
+            assert count(store, "trial") >= trials + 20
             process.kill()
-            process.wait()  # the parts are counted one after the other
+            process.wait()  # the tables are counted one after the other
             assert_every_trial_is_whole(store)
     finally:
         process.kill()
         process.communicate()
 
 
-def test_a_full_disk_is_told_and_what_was_kept_stays(path: Path) -> None:
+def test_reports_a_full_disk_and_keeps_stored_trials(path: Path) -> None:
     stdout, stderr = (process := writer(path, "300000")).communicate()
     assert process.returncode == 1
     assert f"the store {path} cannot be written" in stderr
     assert "what was measured stays" in stderr
-    told = [int(line) for line in stdout.split()]
+    committed = [int(line) for line in stdout.split()]
     with Store(path) as store:
-        kept = [row["id"] for row in store.rows("SELECT id FROM trial ORDER BY id")]
-        assert len(told) > 1
-        assert kept == told
+        stored = [row["id"] for row in store.rows("SELECT id FROM trial ORDER BY id")]
+        assert len(committed) > 1
+        assert stored == committed
         assert_every_trial_is_whole(store)
 
 
-def test_a_new_store_may_be_opened_by_many_at_once(path: Path) -> None:
-    """Regression: the second found the tables of the first there already, and failed."""
-    openers, failed = 4, []
+def test_several_openers_may_create_a_store(path: Path) -> None:
+    """Regression: the second opener failed, because the tables existed already."""
+    openers, errors = 4, []
     barrier = threading.Barrier(openers)
 
     def open_it() -> None:
@@ -157,14 +157,14 @@ def test_a_new_store_may_be_opened_by_many_at_once(path: Path) -> None:
         try:
             Store(path).close()
         except StoreError as error:
-            failed.append(error)
+            errors.append(error)
 
     threads = [threading.Thread(target=open_it) for _ in range(openers)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert failed == []
+    assert errors == []
 
 
 def refusal(path: Path, *, read_only: bool = False) -> str:
@@ -175,7 +175,7 @@ def refusal(path: Path, *, read_only: bool = False) -> str:
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_file_that_is_no_database(tmp_path: Path, read_only: bool) -> None:
+def test_rejects_a_file_that_is_not_a_database(tmp_path: Path, read_only: bool) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a database, but long enough to be looked at as one\n" * 20)
     assert "file is not a database" in refusal(path, read_only=read_only)
@@ -183,8 +183,8 @@ def test_a_file_that_is_no_database(tmp_path: Path, read_only: bool) -> None:
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_the_database_of_another_program_is_left_as_it_is(tmp_path: Path, read_only: bool) -> None:
-    """Regression: deadheat's tables were put into it."""
+def test_rejects_the_database_of_another_program_unchanged(tmp_path: Path, read_only: bool) -> None:
+    """Regression: deadheat created its tables in it."""
     path = tmp_path / "other.sqlite"
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE bookmark (url TEXT)")
@@ -195,7 +195,7 @@ def test_the_database_of_another_program_is_left_as_it_is(tmp_path: Path, read_o
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_store_of_a_newer_deadheat(path: Path, read_only: bool) -> None:
+def test_rejects_a_store_of_a_newer_deadheat(path: Path, read_only: bool) -> None:
     Store(path).close()
     with sqlite3.connect(path) as newer:
         newer.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
@@ -203,37 +203,37 @@ def test_a_store_of_a_newer_deadheat(path: Path, read_only: bool) -> None:
     assert f"its schema is {len(MIGRATIONS) + 1}" in refusal(path, read_only=read_only)
 
 
-def test_nothing_to_read(tmp_path: Path) -> None:
+def test_rejects_a_missing_file(tmp_path: Path) -> None:
     assert "there is no such file" in refusal(tmp_path / "runs.sqlite", read_only=True)
 
 
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+def test_rejects_a_path_that_cannot_be_written(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
     assert f"cannot be written: {file}: File exists" in refusal(file / "runs.sqlite")
     assert "cannot be written: unable to open" in refusal(tmp_path)
 
 
-def test_a_path_with_marks_that_mean_something_in_a_uri(tmp_path: Path) -> None:
-    """Regression: what stood behind a `?` or a `#` was no part of the name a reader opened."""
+def test_opens_a_path_with_uri_characters(tmp_path: Path) -> None:
+    """Regression: a reader cut the file name at a `?` or a `#`."""
     path = tmp_path / "what?#%20.sqlite"
     Store(path).close()
     with Store(path, read_only=True) as store:
         assert store.rows("SELECT * FROM run") == []
 
 
-def test_a_reader_cannot_write(path: Path) -> None:
+def test_rejects_writes_of_a_reader(path: Path) -> None:
     Store(path).close()
     with Store(path, read_only=True) as store, pytest.raises(StoreError, match="readonly"):
         begin(store)
 
 
-def test_a_query_that_fails_names_the_store(store: Store, path: Path) -> None:
+def test_failed_query_names_the_store(store: Store, path: Path) -> None:
     with pytest.raises(StoreError, match=f"the store {path} cannot be read: no such table"):
         store.rows("SELECT * FROM bookmark")
 
 
-def test_two_runs_of_one_second_that_draw_the_same_id_get_one_each(
+def test_runs_of_the_same_second_get_different_ids(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = iter(["aaaa", "aaaa", "aaaa", "bbbb"])

@@ -1,6 +1,6 @@
-"""Writes trials to a store without end, and says each on a line once it is committed.
+"""Writes trials to a store until it is killed; prints the id of each once it is committed.
 
-Usage: writer.py STORE [FILE_BYTES_MAX]. With a limit no file may grow past it, as on a full disk.
+Usage: writer.py STORE [FILE_BYTES_MAX]. The limit on file sizes stands for a full disk.
 """
 
 import resource

@@ -1,80 +1,153 @@
-// What may be concluded, what is in doubt, and on what machine and how it was measured.
+// The conclusions, the failed checks, the machines, and the method.
 
 import { h, scrolling, table } from "./dom.js";
-import { shell } from "./words.js";
+import { percent, shell } from "./format.js";
+
+/**
+ * @import { Calibration, Report, Statement } from "../build/document"
+ * @import { Child } from "./dom.js"
+ */
 
 const METHOD = [
-  "All rivals are started, verified and warmed, then run in the same minutes: block after block, in random order, each is loaded for a slice while the others are frozen. A comparison is made within blocks, so a machine that slows down slows all.",
-  "A rank is an interval. Servers whose rows are braced are a dead heat: the data show that they differ by less than the margin, or cannot tell them apart.",
-  "All statements about one level hold together at the confidence given. They speak of these builds, on this machine, under this load.",
-  "A trial that fails a check (errors, a client at its own limit, a neighbour on the machine, ...) is shown and does not rank.",
+  "deadheat starts, verifies and warms up all contenders, then loads them in turns: in each block, in random order, one contender is loaded while the others are frozen. Rates are compared within blocks, so a slower machine slows every contender.",
+  "A rank is an interval where several places are possible. Braced rows are a dead heat: the data show that the contenders differ by less than the margin, or cannot separate them.",
+  "All statements about one number of connections hold together at the stated confidence. They hold for these builds, on this machine, under this load.",
+  "A trial that fails a check (errors, a client at its limit, another process on the CPUs, ...) is shown but not ranked.",
 ];
 
+/** @param {Report} report */
 export function about(report) {
   return [
-    section("conclusions", "What may be concluded", statements(report)),
-    section("doubts", "What is in doubt", doubts(report)),
+    section("conclusions", "Conclusions", statements(report)),
+    section("cautions", "Failed checks", cautions(report)),
     section("method", "How it was measured", method(report)),
   ];
 }
 
+/** @param {Report} report */
 function statements(report) {
-  return h("dl", { class: "statements" }, grouped(report.conclusions).map(([topic, texts]) => h("div", {},
-    h("dt", {}, topic), texts.map((text) => h("dd", { dir: "auto" }, text)))));
+  return h(
+    "dl",
+    { class: "statements" },
+    grouped(report.conclusions).map(([topic, texts]) =>
+      h(
+        "div",
+        {},
+        h("dt", {}, topic),
+        texts.map((text) => h("dd", { dir: "auto" }, text)),
+      ),
+    ),
+  );
 }
 
+/** @param {Statement[]} conclusions */
 function grouped(conclusions) {
+  /** @type {Map<string, string[]>} */
   const topics = new Map();
-  for (const { topic, text } of conclusions) topics.set(topic, [...(topics.get(topic) ?? []), text]);
+  for (const { topic, text } of conclusions)
+    topics.set(topic, [...(topics.get(topic) ?? []), text]);
   return [...topics];
 }
 
-function doubts(report) {
-  if (!report.doubts.length) return h("p", {}, "Nothing: every trial passed every check.");
-  return h("ul", { class: "doubts" }, report.doubts.map((one) => h("li", { dir: "auto" }, one.text,
-    one.advice ? h("span", { class: "advice" }, one.advice) : null)));
+/** @param {Report} report */
+function cautions(report) {
+  if (!report.cautions.length) return h("p", {}, "None: every trial passed every check.");
+  return h(
+    "ul",
+    { class: "cautions" },
+    report.cautions.map((caution) =>
+      h(
+        "li",
+        { dir: "auto" },
+        caution.text,
+        caution.advice ? h("span", { class: "advice" }, caution.advice) : null,
+      ),
+    ),
+  );
 }
 
+/** @param {Report} report */
 function method({ run, hosts, calibration }) {
   return [
     ...METHOD.map((text) => h("p", {}, text)),
-    h("dl", {}, [
-      ["run", run.id],
-      ["command", h("code", { dir: "auto" }, shell(run.command))],
-      ["protocol", `${run.protocol.name ?? "?"}: ${run.protocol.about ?? ""}`],
-      ["load generator", run.generator_version],
-      ["deadheat", `${run.deadheat_version}, seed ${run.seed}`],
-      ["calibration", calibration ? told(calibration) : "none on a machine of this kind: deadheat calibrate makes one"],
-    ].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, value)))),
-    ...hosts.map((host) => more(`The ${host.role} host, CPU ${host.cpus.join(", ")}`,
-      facts(`Fingerprint of the ${host.role} host`, host.fingerprint))),
-    more("The protocol as it was run", facts("Protocol", run.protocol)),
+    h(
+      "dl",
+      {},
+      [
+        ["run", run.id],
+        ["command", h("code", { dir: "auto" }, shell(run.command))],
+        ["protocol", `${run.protocol.name ?? "?"}: ${run.protocol.about ?? ""}`],
+        ["load generator", run.generator_version],
+        ["deadheat", `${run.deadheat_version}, seed ${run.seed}`],
+        [
+          "calibration",
+          calibration
+            ? calibrated(calibration)
+            : "none for this kind of machine (run deadheat calibrate)",
+        ],
+      ].map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, value))),
+    ),
+    ...hosts.map((host) =>
+      more(
+        `The ${host.role} host, CPU ${host.cpus.join(", ")}`,
+        nested(`Fingerprint of the ${host.role} host`, host.fingerprint),
+      ),
+    ),
+    more("Protocol settings of this run", nested("Protocol", run.protocol)),
   ];
 }
 
-function told({ at, result }) {
+/**
+ * The date, and how often equal servers seemed to differ.
+ * @param {Calibration} calibration
+ */
+function calibrated({ at, result }) {
   const share = result.false_difference_rate;
-  const found = share === undefined || share === null ? "" : `: of ${result.null_pairs ?? "?"} pairs of equal servers ${(100 * share).toFixed(1)} % seemed to differ`;
-  return `${at.slice(0, 10)}${found}`;
+  const pairs =
+    share === undefined || share === null
+      ? ""
+      : `: of ${result.null_pairs ?? "?"} pairs of identical servers, ${percent(Number(share))} seemed to differ`;
+  return `${at.slice(0, 10)}${pairs}`;
 }
 
-/** Nested data as rows of path and value. */
-function facts(caption, data) {
-  return scrolling(caption, table(caption, ["what", "value"], [...leaves(data)]));
+/**
+ * Nested data as rows of path and value.
+ * @param {string} caption
+ * @param {object} data
+ */
+function nested(caption, data) {
+  return scrolling(caption, table(caption, ["setting", "value"], [...leaves(data)]));
 }
 
+/**
+ * @param {unknown} value
+ * @param {string[]} [path]
+ * @returns {Generator<[string, string]>}
+ */
 function* leaves(value, path = []) {
   if (value !== null && typeof value === "object" && !Array.isArray(value)) {
     for (const [name, inner] of Object.entries(value)) yield* leaves(inner, [...path, name]);
   } else if (value !== null && value !== undefined) {
-    yield [path.join(" · ").replaceAll("_", " "), Array.isArray(value) ? value.join(", ") : String(value)];
+    yield [
+      path.join(" · ").replaceAll("_", " "),
+      Array.isArray(value) ? value.join(", ") : String(value),
+    ];
   }
 }
 
+/**
+ * @param {string} title
+ * @param {...Child} children
+ */
 function more(title, ...children) {
   return h("details", { class: "more" }, h("summary", {}, title), children);
 }
 
+/**
+ * @param {string} id
+ * @param {string} title
+ * @param {Child} children
+ */
 function section(id, title, children) {
   return h("section", { "aria-labelledby": id }, h("h2", { id }, title), children);
 }

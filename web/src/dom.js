@@ -1,61 +1,129 @@
-// Elements made from data: a string is always text, never markup.
+// Elements made from data: a string becomes text, never markup.
+
+import { plain } from "./format.js";
+
+/**
+ * @typedef {Node | string | number | null | undefined | Child[]} Child
+ * @typedef {Record<string, unknown> & { on?: Record<string, (event: any) => void> }} Attributes
+ */
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element. Attributes that are null or false are left out; `on` maps events to listeners. */
+/**
+ * An HTML element. Null and false attributes are left out; `on` maps events to listeners.
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Attributes} attributes
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[T]}
+ */
 export function h(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
+/**
+ * @template {keyof SVGElementTagNameMap} T
+ * @param {T} tag
+ * @param {Attributes} attributes
+ * @param {...Child} children
+ * @returns {SVGElementTagNameMap[T]}
+ */
 export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** A link that leads nowhere but to a page of the web: no other scheme is followed. */
+/**
+ * A link to a web page; an address with another scheme is shown as text.
+ * @param {string} address
+ */
 export function link(address) {
   const web = /^https?:\/\//.test(address);
-  return web ? h("a", { href: address, rel: "noreferrer noopener" }, address) : h("span", {}, address);
+  return web
+    ? h("a", { href: address, rel: "noreferrer noopener" }, address)
+    : h("span", {}, address);
 }
 
-/** A table with a header row; cells are strings or elements, numbers stand right. */
+/**
+ * A table with a header row; cells are strings or elements, and numbers are right-aligned.
+ * @param {string} caption
+ * @param {string[]} headers
+ * @param {Child[][]} rows
+ */
 export function table(caption, headers, rows) {
   const right = headers.map((_, i) => rows.every((cells) => numeric(cells[i])));
   return h(
     "table",
     { class: "small" },
     h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, headers.map((text, i) => h("th", { scope: "col", class: i && right[i] ? "number" : null }, text)))),
-    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, i) =>
-      i === 0
-        ? h("th", { scope: "row" }, h("span", { class: "clamp", dir: "auto" }, cell))
-        : h("td", { class: right[i] ? "number" : null }, cell))))),
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        headers.map((text, i) =>
+          h("th", { scope: "col", class: i && right[i] ? "number" : null }, text),
+        ),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      rows.map((cells) =>
+        h(
+          "tr",
+          {},
+          cells.map((cell, i) =>
+            i === 0
+              ? h("th", { scope: "row" }, h("span", { class: "clamp", dir: "auto" }, cell))
+              : h("td", { class: right[i] ? "number" : null }, cell),
+          ),
+        ),
+      ),
+    ),
   );
 }
 
-/** Anything wide, in a box of its own that scrolls, by keyboard too. */
+/**
+ * A box that scrolls sideways, by keyboard too.
+ * @param {string} label
+ * @param {...Child} children
+ */
 export function scrolling(label, ...children) {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, children);
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+    children,
+  );
 }
 
+/**
+ * @param {Child} cell
+ * @returns {boolean}
+ */
 function numeric(cell) {
   return typeof cell === "string" && /^[(–\d]/.test(cell) && cell.length < 24;
 }
 
+/**
+ * @template {Element} T
+ * @param {T} element
+ * @param {Attributes} attributes
+ * @param {Child[]} children
+ * @returns {T}
+ */
 function fill(element, { on = {}, ...attributes }, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== null && value !== undefined && value !== false) {
-      element.setAttribute(name, value === true ? "" : value);
+      element.setAttribute(name, value === true ? "" : String(value));
     }
   }
   for (const [event, listener] of Object.entries(on)) element.addEventListener(event, listener);
-  const known = children.flat(Infinity).filter((child) => child !== null && child !== undefined);
+  const known = /** @type {(Node | string | number)[]} */ (
+    /** @type {unknown[]} */ (children)
+      .flat(Infinity)
+      .filter((child) => child !== null && child !== undefined)
+  );
   element.append(...known.map((child) => (child instanceof Node ? child : plain(String(child)))));
   return element;
-}
-
-/** Control and direction characters, which would rearrange what stands around them, escaped. */
-function plain(text) {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, (char) => (/[\n\t]/.test(char)
-    ? char
-    : `\\u${char.codePointAt(0).toString(16).padStart(4, "0")}`));
 }

@@ -1,13 +1,19 @@
-// A chart with its words: a caption, a label for those who cannot see it, and its table.
+// A chart with a caption, a label for screen readers, and its data as a table.
 
 import { plot } from "@observablehq/plot";
 import { h, scrolling, table } from "./dom.js";
 
+/** @import { PlotOptions } from "@observablehq/plot" */
+
 const HEIGHT = 240;
 
 /**
- * `options` are Plot's; one with a `width` may take the whole page, others half of it; `label` says in a sentence what the chart shows; `headers` and `rows` are
- * its figures as text.
+ * A chart; one with a `width` may take the whole page, others take half of it.
+ * @param {string} caption
+ * @param {string} label the content in one sentence, for screen readers
+ * @param {PlotOptions} options
+ * @param {string[]} headers
+ * @param {string[][]} rows the data as text
  */
 export function figure(caption, label, options, headers, rows) {
   const chart = plot({
@@ -17,31 +23,43 @@ export function figure(caption, label, options, headers, rows) {
     marginBottom: 36,
     className: "chart",
     ...options,
-    width: Math.max(280, Math.min(options.width ?? 640, room(options.width))),
+    width: Math.max(280, Math.min(options.width ?? 640, room(options.width !== undefined))),
   });
-  // The chart is one image to a screen reader; Plot's labels of its parts would be noise.
+  // A screen reader reads the chart as one image, without Plot's labels of its parts.
   for (const part of chart.querySelectorAll("[aria-label]")) {
-    part.setAttribute("data-part", part.getAttribute("aria-label"));
+    part.setAttribute("data-part", part.getAttribute("aria-label") ?? "");
     part.removeAttribute("aria-label");
   }
   chart.setAttribute("role", "img");
   chart.setAttribute("aria-label", label);
-  return h("figure", {},
+  return h(
+    "figure",
+    {},
     h("figcaption", {}, caption),
     chart,
-    h("details", { class: "as-table" },
+    h(
+      "details",
+      { class: "as-table" },
       h("summary", {}, "as a table"),
-      scrolling(`${caption}, as a table`, table(label, headers, rows))),
+      scrolling(`${caption}, as a table`, table(label, headers, rows)),
+    ),
   );
 }
 
-/** Where there is nothing to draw, the reason in its place. */
+/**
+ * The reason in place of a chart that has no data.
+ * @param {string} caption
+ * @param {string} why
+ */
 export function missing(caption, why) {
   return h("figure", { class: "missing" }, h("figcaption", {}, caption), h("p", {}, why));
 }
 
-/** In pixels: half of the page on a wide screen, all of it on a phone or where it is asked for. */
+/**
+ * Width in pixels: half of a wide page unless `whole`, all of a narrow one.
+ * @param {boolean} whole
+ */
 function room(whole) {
-  const width = document.getElementById("page").clientWidth;
+  const width = document.body.clientWidth;
   return width < 800 ? width - 32 : Math.floor((width - 96) / (whole ? 1 : 2));
 }

@@ -1,52 +1,118 @@
-// How long requests took: the quantile curve, with as much room for the tail as for the middle.
+// Latency by quantile, on an axis that gives the tail as much room as the middle.
 
 import { dot, gridX, gridY, line, text } from "@observablehq/plot";
 import { figure, missing } from "./figure.js";
-import { count, milliseconds } from "./words.js";
+import { integer, milliseconds } from "./format.js";
+import { last } from "./rows.js";
 
-const FIRST = 0.1; // below it a curve shows the luckiest requests, and squeezes all others
+/** @import { Latency } from "../build/document" */
+
+/** @typedef {{ name: string, latency: Latency }} Curve */
+
+const FIRST = 0.1; // the fastest tenth would squeeze the rest of the curve
 const TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
-const NAMES = ["p50", "p75", "p90", "p99", "p99_9", "p99_99"];
+const NAMES = /** @type {const} */ (["p50", "p75", "p90", "p99", "p99_9", "p99_99"]);
 
-/** `curves`: [{ name, latency, dashed? }], of which those without a curve are left out. */
+/**
+ * `curves`: [{ name, latency, dashed? }], of which those without a curve are left out.
+ * @param {string} caption
+ * @param {Curve[]} curves
+ */
 export function latencyFigure(caption, curves) {
-  const drawn = curves.filter(({ latency }) => latency.curve.filter(([q]) => q >= FIRST).length > 1);
+  const drawn = curves.filter(
+    ({ latency }) => latency.curve.filter(([q]) => q >= FIRST).length > 1,
+  );
   if (!drawn.length) {
-    return missing(caption, curves.some(({ latency }) => latency.requests)
-      ? "The load generator kept no histogram; its quantiles are in the tool's output below."
-      : "No request was timed.");
+    return missing(
+      caption,
+      curves.some(({ latency }) => latency.requests)
+        ? "The load generator printed no histogram; see its output below for quantiles."
+        : "No request was timed.",
+    );
   }
   const points = drawn.flatMap(({ name, latency }) =>
-    latency.curve.filter(([q]) => q >= FIRST).map(([q, us]) => ({ name, rarity: 1 / (1 - q), ms: us / 1000 })));
+    latency.curve
+      .filter(([q]) => q >= FIRST)
+      .map(([q, us]) => ({ name, rarity: 1 / (1 - q), ms: us / 1000 })),
+  );
   const most = Math.max(...points.map((point) => point.rarity));
   const [low, high] = [Math.min(...points.map((p) => p.ms)), Math.max(...points.map((p) => p.ms))];
-  const ends = drawn.map(({ name, latency }) => ({ name, rarity: 1 / (1 - latency.curve.at(-1)[0]), ms: latency.curve.at(-1)[1] / 1000 }));
+  const ends = drawn.map(({ name, latency }) => ({
+    name,
+    rarity: 1 / (1 - last(latency.curve)[0]),
+    ms: last(latency.curve)[1] / 1000,
+  }));
   const ticks = logTicks(low, high);
   const rarities = TICKS.map((q) => 1 / (1 - q)).filter((rarity) => rarity <= most * 1.001);
-  return figure(caption, `Time in milliseconds by quantile, ${drawn.map((one) => one.name).join(" and ")}.`, {
-    x: { type: "log", domain: [1 / (1 - FIRST), most], ticks: rarities, tickFormat: share, label: "share of requests that took at most this, %" },
-    y: { type: "log", domain: [ticks[0], ticks.at(-1)], ticks, tickFormat: String, label: "ms" },
-    marks: [
-      gridX({ ticks: rarities }), gridY({ ticks }),
-      line(points, { x: "rarity", y: "ms", z: "name", stroke: (point) => colour(drawn, point.name), strokeWidth: 2 }),
-      dot(ends, { x: "rarity", y: "ms", r: 3, fill: (point) => colour(drawn, point.name) }),
-      drawn.length > 1 ? text(ends, { x: "rarity", y: "ms", text: "name", textAnchor: "end", dy: -10, fill: (point) => colour(drawn, point.name), stroke: "var(--ground)", strokeWidth: 4 }) : null,
-    ],
-  }, ["", "requests", ...NAMES.map((name) => `${name.replace("_", ".")}, ms`), "highest, ms"],
-  drawn.map(({ name, latency }) => [name, count(latency.requests),
-    ...NAMES.map((quantile) => milliseconds(latency[`${quantile}_us`])), milliseconds(latency.max_us)]));
+  return figure(
+    caption,
+    `Time in milliseconds by quantile, ${drawn.map((curve) => curve.name).join(" and ")}.`,
+    {
+      x: {
+        type: "log",
+        domain: [1 / (1 - FIRST), most],
+        ticks: rarities,
+        tickFormat: share,
+        label: "share of requests at or below this latency, %",
+      },
+      y: { type: "log", domain: [ticks[0], ticks.at(-1)], ticks, tickFormat: String, label: "ms" },
+      marks: [
+        gridX({ ticks: rarities }),
+        gridY({ ticks }),
+        line(points, {
+          x: "rarity",
+          y: "ms",
+          z: "name",
+          stroke: (point) => color(drawn, point.name),
+          strokeWidth: 2,
+        }),
+        dot(ends, { x: "rarity", y: "ms", r: 3, fill: (point) => color(drawn, point.name) }),
+        drawn.length > 1
+          ? text(ends, {
+              x: "rarity",
+              y: "ms",
+              text: "name",
+              textAnchor: "end",
+              dy: -10,
+              fill: (point) => color(drawn, point.name),
+              stroke: "var(--ground)",
+              strokeWidth: 4,
+            })
+          : null,
+      ],
+    },
+    ["", "requests", ...NAMES.map((name) => `${name.replace("_", ".")}, ms`), "highest, ms"],
+    drawn.map(({ name, latency }) => [
+      name,
+      integer(latency.requests),
+      ...NAMES.map((quantile) => milliseconds(latency[`${quantile}_us`])),
+      milliseconds(latency.max_us),
+    ]),
+  );
 }
 
-const COLOURS = ["var(--blue)", "var(--orange)", "var(--green)"];
-const colour = (drawn, name) => COLOURS[drawn.findIndex((one) => one.name === name) % COLOURS.length];
+const COLORS = ["var(--blue)", "var(--orange)", "var(--green)"];
+/**
+ * @param {Curve[]} drawn
+ * @param {string} name
+ */
+const color = (drawn, name) =>
+  COLORS[drawn.findIndex((curve) => curve.name === name) % COLORS.length];
 
+/** @param {number} rarity */
 const share = (rarity) => String(Number((100 * (1 - 1 / rarity)).toPrecision(7)));
 
-/** From below `low` to above `high`: 1, 2 and 5 of each decade, only the 1 where there are many. */
+/**
+ * Ticks around `low` and `high`: 1, 2 and 5 of each decade, or only 1 over a wide range.
+ * @param {number} low
+ * @param {number} high
+ */
 function logTicks(low, high) {
   const steps = high / low > 200 ? [1] : [1, 2, 5];
   const first = Math.floor(Math.log10(low));
-  const all = Array.from({ length: 12 }, (_, i) => steps.map((step) => Number(`${step}e${first + i}`))).flat();
+  const all = Array.from({ length: 12 }, (_, i) =>
+    steps.map((step) => Number(`${step}e${first + i}`)),
+  ).flat();
   const begin = all.findLastIndex((tick) => tick <= low);
   const end = all.findIndex((tick) => tick >= high);
   return all.slice(Math.max(begin, 0), end + 1);

@@ -1,160 +1,391 @@
-// What some runs measure besides the ranking: workers, offered rates, capacity, decay.
+// Sections that only some runs have: scaling, decay, offered rates, capacity.
 
 import { dot, gridY, line, ruleX, ruleY, text } from "@observablehq/plot";
 import { h, scrolling, table } from "./dom.js";
 import { figure } from "./figure.js";
-import { rowsAt } from "./rows.js";
-import * as words from "./words.js";
+import * as format from "./format.js";
+import { last, rowsAt } from "./rows.js";
+
+/**
+ * @import { Report, Scaling, ScalingPoint, Trial } from "../build/document"
+ * @import { Child } from "./dom.js"
+ */
+
+/**
+ * @typedef {ScalingPoint & { rate_per_s: number }} Point a point that has a rate
+ * @typedef {{ name: string, trial: number, share: number }} End
+ * @typedef {{ sum: number, count: number }} Block
+ * @typedef {object} Percents
+ * @property {"linear" | "log"} type
+ * @property {[number, number]} domain
+ * @property {number | number[]} ticks
+ * @property {(value: number) => string} [tickFormat]
+ */
 
 const DECAYED = 0.9;
 const FEWEST_TRIALS = 3;
 
+/**
+ * @param {Report} report
+ * @param {number | null} connections
+ */
 export function loads(report, connections) {
-  return [...scaling(report, connections), ...decay(report, connections), ...offered(report), ...capacity(report)];
+  return [
+    ...scaling(report, connections),
+    ...decay(report, connections),
+    ...offered(report),
+    ...capacity(report),
+  ];
 }
 
+/**
+ * @param {Report} report
+ * @param {number | null} connections
+ */
 function scaling(report, connections) {
-  const curves = report.levels.find((one) => one.connections === connections)?.scaling ?? [];
+  const curves = report.levels.find((level) => level.connections === connections)?.scaling ?? [];
   if (!curves.length) return [];
-  return [section("scaling", "Scaling with workers", curves.map((curve) => {
-    const points = curve.points.filter((point) => point.rate_per_s);
-    const name = words.short(curve.setting === "default" ? curve.server : `${curve.server}:${curve.setting}`);
-    const most = Math.max(...points.map((point) => point.workers));
-    const first = points[0];
-    const gain = (point) => point.ratio_to_fewest ?? { ratio: point.rate_per_s / first.rate_per_s, low: null, high: null };
-    const bounded = points.filter((point) => gain(point).low !== null);
-    return [figure(name, `Rate of ${name} by number of workers, as a multiple of that with ${first.workers}.`, {
-      x: { label: "workers", ticks: points.map((point) => point.workers), tickFormat: String, domain: [0.5, most + 0.5] },
-      y: { label: "times", zero: true, nice: true, ticks: 5 },
-      marks: [
-        gridY({ ticks: 5 }),
-        line([[first.workers, 1], [most, most / first.workers]], { stroke: "var(--muted)", strokeDasharray: "3 4" }),
-        line(law(curve, most, first), { stroke: "var(--blue)", strokeOpacity: 0.6 }),
-        ruleX(bounded, { x: "workers", y1: (point) => gain(point).low, y2: (point) => gain(point).high, strokeWidth: 1.5 }),
-        dot(points, { x: "workers", y: (point) => gain(point).ratio, r: 4, fill: "var(--blue)" }),
-        curve.cpus && curve.cpus < most ? ruleX([curve.cpus + 0.5], { stroke: "var(--orange)", strokeDasharray: "4 3" }) : null,
-      ],
-    }, ["workers", "requests/s", "times", "CPU, µs/request"], curve.points.map((point) => [
-      words.count(point.workers), words.rate(point.rate_per_s), point.rate_per_s ? words.figure(gain(point).ratio) : words.NONE,
-      words.microseconds(point.server_cpu_us_per_request)])),
-    h("ul", {}, curve.text.map((line) => h("li", { dir: "auto" }, line)))];
-  }))];
+  return [
+    section(
+      "scaling",
+      "Scaling with workers",
+      curves.map((curve) => {
+        const points = curve.points.flatMap((point) =>
+          point.rate_per_s ? [{ ...point, rate_per_s: point.rate_per_s }] : [],
+        );
+        const name = format.short(
+          curve.setting === "default" ? curve.server : `${curve.server}:${curve.setting}`,
+        );
+        const most = Math.max(...points.map((point) => point.workers));
+        const first = points[0];
+        const gain = (/** @type {Point} */ point) =>
+          point.ratio_to_fewest ?? {
+            ratio: point.rate_per_s / first.rate_per_s,
+            low: null,
+            high: null,
+          };
+        const bounded = points.filter((point) => gain(point).low !== null);
+        return [
+          figure(
+            name,
+            `Rate of ${name} by number of workers, relative to ${format.count(first.workers, "worker")}.`,
+            {
+              x: {
+                label: "workers",
+                ticks: points.map((point) => point.workers),
+                tickFormat: String,
+                domain: [0.5, most + 0.5],
+              },
+              y: {
+                label: `times ${format.count(first.workers, "worker")}`,
+                zero: true,
+                nice: true,
+                ticks: 5,
+              },
+              marks: [
+                gridY({ ticks: 5 }),
+                line(
+                  [
+                    [first.workers, 1],
+                    [most, most / first.workers],
+                  ],
+                  { stroke: "var(--muted)", strokeDasharray: "3 4" },
+                ),
+                line(law(curve, most, first), { stroke: "var(--blue)", strokeOpacity: 0.6 }),
+                ruleX(bounded, {
+                  x: "workers",
+                  y1: (point) => gain(point).low,
+                  y2: (point) => gain(point).high,
+                  strokeWidth: 1.5,
+                }),
+                dot(points, {
+                  x: "workers",
+                  y: (point) => gain(point).ratio,
+                  r: 4,
+                  fill: "var(--blue)",
+                }),
+                curve.cpus && curve.cpus < most
+                  ? ruleX([curve.cpus + 0.5], { stroke: "var(--orange)", strokeDasharray: "4 3" })
+                  : null,
+              ],
+            },
+            ["workers", "requests/s", "times", "CPU, µs/request"],
+            curve.points.map((point) => [
+              format.integer(point.workers),
+              format.rate(point.rate_per_s),
+              point.rate_per_s
+                ? format.figure(gain({ ...point, rate_per_s: point.rate_per_s }).ratio)
+                : format.NONE,
+              format.microseconds(point.server_cpu_us_per_request),
+            ]),
+          ),
+          h(
+            "ul",
+            {},
+            curve.text.map((sentence) => h("li", { dir: "auto" }, sentence)),
+          ),
+        ];
+      }),
+    ),
+  ];
 }
 
-/** Gunther's law as fitted, relative to the first point. */
+/**
+ * The fitted Universal Scalability Law (Gunther 1993), relative to the first point.
+ * @param {Scaling} curve
+ * @param {number} most
+ * @param {Point} first
+ * @returns {[number, number][]}
+ */
 function law({ fit }, most, first) {
   if (!fit) return [];
-  const [lambda, sigma, kappa] = [fit.rate_of_one_per_s, fit.contention, fit.coherency].map((one) => one.value);
-  const rate = (n) => (lambda * n) / (1 + sigma * (n - 1) + kappa * n * (n - 1));
+  const [lambda, sigma, kappa] = [fit.rate_of_one_per_s, fit.contention, fit.coherency].map(
+    (estimate) => estimate.value ?? 0,
+  );
+  const rate = (/** @type {number} */ n) =>
+    (lambda * n) / (1 + sigma * (n - 1) + kappa * n * (n - 1));
   return Array.from({ length: 41 }, (_, i) => {
     const n = first.workers + ((most - first.workers) * i) / 40;
     return [n, rate(n) / first.rate_per_s];
   });
 }
 
-/** The rate from trial to trial of one start, as a share of that start's first. */
+/**
+ * Rate by trial, as a share of the rate in the first trial of the same instance.
+ * @param {Report} report
+ * @param {number | null} connections
+ */
 function decay(report, connections) {
-  const series = rowsAt(report, connections).map((row) => ({ name: words.short(row.name), shares: shares(row.trials) }))
+  const series = rowsAt(report, connections)
+    .map((row) => ({ name: format.short(row.name), shares: shares(row.trials) }))
     .filter(({ shares: list }) => list.length >= FEWEST_TRIALS);
   if (!series.length) return [];
   const points = series.flatMap(({ name, shares: list }) =>
-    list.map((share, i) => ({ name, trial: i + 1, share: 100 * share, fell: list.at(-1) < DECAYED })));
-  const fell = series.filter(({ shares: list }) => list.at(-1) < DECAYED);
-  const ends = fell.map(({ name, shares: list }) => ({ name, trial: list.length, share: 100 * list.at(-1) }));
+    list.map((share, i) => ({
+      name,
+      trial: i + 1,
+      share: 100 * share,
+      fell: last(list) < DECAYED,
+    })),
+  );
+  const fell = series.filter(({ shares: list }) => last(list) < DECAYED);
+  const ends = fell.map(({ name, shares: list }) => ({
+    name,
+    trial: list.length,
+    share: 100 * last(list),
+  }));
   const most = Math.max(...points.map((point) => point.trial));
-  const of = words.plural(series.length, "server");
-  const told = fell.length
-    ? `${fell.length} of ${of} ended a start more than 10 % below its first trial: ${fell.map((one) => one.name).join("; ")}.`
-    : `Of ${of} none ended a start more than 10 % below its first trial.`;
+  const servers = format.count(series.length, "server");
+  const summary = fell.length
+    ? `${fell.length} of ${servers} ended more than 10 % below the first trial: ${fell.map(({ name }) => name).join("; ")}.`
+    : `None of ${servers} ended more than 10 % below the first trial.`;
   const up = percents(points.map((point) => point.share));
-  return [section("decay", "Over the life of a start", [
-    h("p", { dir: "auto" }, told),
-    figure("Rate by trial since the start", `Each server's rate by trial since its start, in percent of that start's first trial, the mean over starts. ${told}`, {
-      width: 960, marginRight: narrow() ? 110 : 220,
-      x: { label: "trial since the start", labelAnchor: "center", ticks: most > 12 ? 10 : Array.from({ length: most }, (_, i) => i + 1), tickFormat: "d" },
-      y: { label: "% of the first", ...up },
-      marks: [
-        gridY({ ticks: up.ticks }), ruleY([100], { stroke: "var(--muted)" }),
-        line(points, { x: "trial", y: "share", z: "name", stroke: (point) => (point.fell ? "var(--orange)" : "var(--muted)"), strokeOpacity: (point) => (point.fell ? 1 : 0.5) }),
-        text(spaced(ends, up), { x: "trial", y: "place", text: narrow() ? "brief" : "name", textAnchor: "start", dx: 6, fill: "var(--orange)" }),
-      ],
-    }, ["server", ...Array.from({ length: most }, (_, i) => String(i + 1))],
-    series.map(({ name, shares: list }) => [name, ...Array.from({ length: most }, (_, i) => (list[i] === undefined ? words.NONE : String(Math.round(100 * list[i]))))])),
-  ])];
+  return [
+    section("decay", "Rate over an instance's life", [
+      h("p", { dir: "auto" }, summary),
+      figure(
+        "Rate by trial of an instance",
+        `Rate of each server by trial, in percent of the instance's first trial, as the mean over instances. ${summary}`,
+        {
+          width: 960,
+          marginRight: narrow() ? 110 : 220,
+          x: {
+            label: "trial of the instance",
+            labelAnchor: "center",
+            ticks: most > 12 ? 10 : Array.from({ length: most }, (_, i) => i + 1),
+            tickFormat: "d",
+          },
+          y: { label: "% of the first trial", ...up },
+          marks: [
+            gridY({ ticks: up.ticks }),
+            ruleY([100], { stroke: "var(--muted)" }),
+            line(points, {
+              x: "trial",
+              y: "share",
+              z: "name",
+              stroke: (point) => (point.fell ? "var(--orange)" : "var(--muted)"),
+              strokeOpacity: (point) => (point.fell ? 1 : 0.5),
+            }),
+            text(spaced(ends, up), {
+              x: "trial",
+              y: "place",
+              text: narrow() ? "brief" : "name",
+              textAnchor: "start",
+              dx: 6,
+              fill: "var(--orange)",
+            }),
+          ],
+        },
+        ["server", ...Array.from({ length: most }, (_, i) => String(i + 1))],
+        series.map(({ name, shares: list }) => [
+          name,
+          ...Array.from({ length: most }, (_, i) =>
+            list[i] === undefined ? format.NONE : String(Math.round(100 * list[i])),
+          ),
+        ]),
+      ),
+    ]),
+  ];
 }
 
-/** Geometric mean over starts of rate over first rate, trial by trial, where all starts have it. */
+/**
+ * For each trial that all instances have: the geometric mean of rate over first rate.
+ * @param {Trial[]} trials
+ */
 function shares(trials) {
-  const starts = new Map();
-  for (const trial of trials.filter((one) => one.rate_per_s)) {
-    starts.set(trial.invocation, [...(starts.get(trial.invocation) ?? []), trial.rate_per_s]);
+  /** @type {Map<number, number[]>} */
+  const rates = new Map();
+  for (const { invocation, rate_per_s } of trials) {
+    if (rate_per_s) rates.set(invocation, [...(rates.get(invocation) ?? []), rate_per_s]);
   }
-  const lists = [...starts.values()];
+  const lists = [...rates.values()];
   const length = Math.min(...lists.map((list) => list.length));
   if (!lists.length) return [];
   return Array.from({ length }, (_, i) =>
-    Math.exp(lists.reduce((total, list) => total + Math.log(list[i] / list[0]), 0) / lists.length));
+    Math.exp(lists.reduce((total, list) => total + Math.log(list[i] / list[0]), 0) / lists.length),
+  );
 }
 
 const TICKS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
-const narrow = () => document.getElementById("page").clientWidth < 800;
+const narrow = () => document.body.clientWidth < 800;
 
-/** Plot's scale of percents: from 0, or by ratio where something more than doubled. */
+/**
+ * Plot's scale for percentages: linear from 0, logarithmic where a rate more than doubled.
+ * @param {number[]} shares
+ * @returns {Percents}
+ */
 function percents(shares) {
   const most = Math.max(100, ...shares);
   if (most <= 200) return { type: "linear", domain: [0, most], ticks: 5 };
   const least = Math.min(80, ...shares);
-  return { type: "log", domain: [least, most], ticks: TICKS.filter((tick) => tick >= least && tick <= most), tickFormat: String };
+  return {
+    type: "log",
+    domain: [least, most],
+    ticks: TICKS.filter((tick) => tick >= least && tick <= most),
+    tickFormat: String,
+  };
 }
 
 /**
- * Ends of lines with a `place` for each name: as near to its end as names that do not touch allow,
- * those that would touch around their mean, none below the plane. `brief` fits a phone.
+ * Adds to each line's end a `place` for its name: close to the end, without overlap, and not below
+ * the axis. Names that would overlap are centered on their mean. `brief` fits a phone.
+ * @param {End[]} ends
+ * @param {Percents} scale
  */
 function spaced(ends, { type, domain }) {
   const [to, from] = type === "log" ? [Math.log, Math.exp] : [Number, Number];
   const [low, high] = domain.map(to);
   const apart = (high - low) / 13;
-  const first = ({ sum, count }) => Math.max(low, sum / count - (apart * (count - 1)) / 2);
+  const first = (/** @type {Block} */ { sum, count }) =>
+    Math.max(low, sum / count - (apart * (count - 1)) / 2);
   const sorted = [...ends].sort((a, b) => a.share - b.share);
+  /** @type {Block[]} */
   const blocks = [];
   for (const end of sorted) {
     let block = { sum: to(end.share), count: 1 };
-    while (blocks.length && first(blocks.at(-1)) + apart * blocks.at(-1).count > first(block)) {
-      const above = blocks.pop();
+    while (blocks.length && first(last(blocks)) + apart * last(blocks).count > first(block)) {
+      const above = last(blocks);
+      blocks.length -= 1;
       block = { sum: above.sum + block.sum, count: above.count + block.count };
     }
     blocks.push(block);
   }
-  const places = blocks.flatMap((block) => Array.from({ length: block.count }, (_, i) => from(first(block) + apart * i)));
-  return sorted.map((end, i) => ({ ...end, place: places[i], brief: end.name.length > 15 ? `${end.name.slice(0, 14)}…` : end.name }));
+  const places = blocks.flatMap((block) =>
+    Array.from({ length: block.count }, (_, i) => from(first(block) + apart * i)),
+  );
+  return sorted.map((end, i) => ({
+    ...end,
+    place: places[i],
+    brief: end.name.length > 15 ? `${end.name.slice(0, 14)}…` : end.name,
+  }));
 }
 
+/** @param {Report} report */
 function offered(report) {
-  const rows = report.contenders.flatMap((one) => one.offered.map((cell) => [
-    one.label ?? one.name, words.count(cell.connections), words.rate(cell.offered_rate_per_s),
-    words.rate(cell.achieved_rate_per_s), words.milliseconds(cell.response.p50_us),
-    words.milliseconds(cell.response.p99_us), words.milliseconds(cell.response.p99_9_us),
-    words.milliseconds(cell.first_byte.p50_us), `${cell.trials_valid}/${cell.trials.length}`]));
+  const rows = report.contenders.flatMap((contender) =>
+    contender.offered.map((cell) => [
+      contender.label ?? contender.name,
+      format.integer(cell.connections),
+      format.rate(cell.offered_rate_per_s),
+      format.rate(cell.achieved_rate_per_s),
+      format.milliseconds(cell.response.p50_us),
+      format.milliseconds(cell.response.p99_us),
+      format.milliseconds(cell.response.p99_9_us),
+      format.milliseconds(cell.first_byte.p50_us),
+      `${cell.trials_valid}/${cell.trials.length}`,
+    ]),
+  );
   if (!rows.length) return [];
-  return [section("offered", "Response time at an offered rate", [
-    h("p", {}, "From the moment each request was due (open loop): what a user waits when others come whether it is served or not."),
-    scrolling("Response time at an offered rate", table("Response time", ["server", "connections", "offered, requests/s", "achieved", "p50, ms", "p99, ms", "p99.9, ms", "first byte p50, ms", "valid trials"], rows)),
-  ])];
+  return [
+    section("offered", "Response time at an offered rate", [
+      h(
+        "p",
+        {},
+        "From the time each request was due (open loop): the wait of a user when requests arrive at a fixed rate.",
+      ),
+      scrolling(
+        "Response time at an offered rate",
+        table(
+          "Response time",
+          [
+            "server",
+            "connections",
+            "offered, requests/s",
+            "achieved",
+            "p50, ms",
+            "p99, ms",
+            "p99.9, ms",
+            "first byte p50, ms",
+            "valid trials",
+          ],
+          rows,
+        ),
+      ),
+    ]),
+  ];
 }
 
+/** @param {Report} report */
 function capacity(report) {
   if (!report.capacities.length) return [];
   const slo = report.capacities[0].slo;
-  return [section("capacity", `The highest rate that held ${slo}`, [
-    scrolling("Capacity", table(`The highest rate that held ${slo}`,
-      ["server", "held, requests/s", "not held", "per CPU", "per 100 MiB", "CPU, µs/request", "peak, MiB", "trials"],
-      report.capacities.map((one) => [one.name, words.rate(one.rate_per_s || null), words.rate(one.above_per_s),
-        words.rate(one.rate_per_s_per_cpu), words.rate(one.rate_per_s_per_100_mib),
-        words.microseconds(one.server_cpu_us_per_request), words.mebibytes(one.memory_peak_bytes), words.count(one.trials)]))),
-  ])];
+  return [
+    section("capacity", `Highest rate within ${slo}`, [
+      scrolling(
+        "Capacity",
+        table(
+          `Highest rate within ${slo}`,
+          [
+            "server",
+            "highest rate, requests/s",
+            "next rate, not within",
+            "per CPU",
+            "per 100 MiB",
+            "CPU, µs/request",
+            "peak, MiB",
+            "trials",
+          ],
+          report.capacities.map((capacity) => [
+            capacity.name,
+            format.rate(capacity.rate_per_s || null),
+            format.rate(capacity.above_per_s),
+            format.rate(capacity.rate_per_s_per_cpu),
+            format.rate(capacity.rate_per_s_per_100_mib),
+            format.microseconds(capacity.server_cpu_us_per_request),
+            format.mebibytes(capacity.memory_peak_bytes),
+            format.integer(capacity.trials),
+          ]),
+        ),
+      ),
+    ]),
+  ];
 }
 
+/**
+ * @param {string} id
+ * @param {string} title
+ * @param {Child} children
+ */
 function section(id, title, children) {
   return h("section", { "aria-labelledby": id }, h("h2", { id }, title), children);
 }

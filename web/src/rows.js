@@ -1,17 +1,45 @@
-// The ranking's rows at one level: a standing with its contender's figures beside it.
+// The ranking's rows at one level: each a standing with its contender's numbers.
+
+/** @import { Cell, Contender, Latency, PublishedRate, PublishedRow, Report, Standing, Trial } from "../build/document" */
+
+/**
+ * @typedef {object} Row
+ * @property {number} place
+ * @property {string} panel
+ * @property {Standing} standing
+ * @property {Contender} contender
+ * @property {Cell | undefined} cell
+ * @property {string} name
+ * @property {boolean} ranked
+ * @property {number | null} rate
+ * @property {Quantiles} service
+ * @property {Quantiles} firstByte
+ * @property {Quantiles} response
+ * @property {number | null} cpu
+ * @property {number | null} memory
+ * @property {number} errors
+ * @property {Trial[]} trials
+ * @property {number} valid
+ * @typedef {Pick<Latency, "p50_us" | "p99_us">} Quantiles
+ */
 
 const EMPTY = { p50_us: null, p99_us: null };
 
+/**
+ * @param {Report} report
+ * @param {number | null} connections
+ * @returns {Row[]}
+ */
 export function rowsAt(report, connections) {
-  const level = report.levels.find((one) => one.connections === connections);
-  const contenders = new Map(report.contenders.map((one) => [one.name, one]));
-  const panels = new Map(report.contenders.map((one, i) => [one.name, panelId(i)]));
+  const level = report.levels.find((each) => each.connections === connections);
+  const contenders = new Map(report.contenders.map((contender) => [contender.name, contender]));
+  const panels = new Map(report.contenders.map(({ name }, i) => [name, panelId(i)]));
   return (level?.standings ?? []).map((standing, place) => {
-    const contender = contenders.get(standing.name);
-    const cell = contender.levels.find((one) => one.connections === connections);
+    const contender = /** @type {Contender} */ (contenders.get(standing.name));
+    const cell = contender.levels.find((each) => each.connections === connections);
     return {
       place,
-      panel: panels.get(standing.name),
+      panel: panels.get(standing.name) ?? "",
       standing,
       contender,
       cell,
@@ -30,44 +58,78 @@ export function rowsAt(report, connections) {
   });
 }
 
-/** The last level at which anything was measured. */
+/**
+ * The connections of the last level that has a rate.
+ * @param {Report} report
+ */
 export function mainLevel(report) {
-  const levels = report.levels.map((one) => one.connections);
-  return levels.findLast((connections) => rowsAt(report, connections).some((row) => row.rate)) ?? levels.at(-1) ?? null;
+  const levels = report.levels.map((each) => each.connections);
+  return (
+    levels.findLast((connections) => rowsAt(report, connections).some((row) => row.rate)) ??
+    levels.at(-1) ??
+    null
+  );
 }
 
-/** The id of the panel of a report's i-th contender. */
+/**
+ * The id of the i-th contender's panel.
+ * @param {number} i
+ */
 export const panelId = (i) => `server-${i}`;
 
-/** The comparisons of which some contender stands for a row, the one with the most first. */
+/**
+ * The published comparisons that contenders repeat, most repeated first.
+ * @param {Report} report
+ */
 export function comparisons(report) {
-  const names = report.contenders.flatMap((one) => one.published.map((row) => row.comparison));
-  const found = [...new Set(names)];
-  const uses = (name) => names.filter((other) => other === name).length;
-  return found.sort((a, b) => uses(b) - uses(a));
+  const names = report.contenders.flatMap((contender) =>
+    contender.published.map((row) => row.comparison),
+  );
+  const comparisons = [...new Set(names)];
+  const uses = (/** @type {string} */ name) => names.filter((other) => other === name).length;
+  return comparisons.sort((a, b) => uses(b) - uses(a));
 }
 
-/** The published row at the contender's own setting if there is one, with its rate at a level. */
+/**
+ * The published rate at a level, of the row with the contender's setting where there is one.
+ * @param {Contender} contender
+ * @param {string} comparison
+ * @param {number | null} connections
+ */
 export function published(contender, comparison, connections) {
   const rows = contender.published.filter((row) => row.comparison === comparison);
-  const row = rows.find((one) => one.setting === contender.setting) ?? rows[0];
-  const figure = row?.rates.find((one) => one.connections === connections);
+  const row = rows.find((each) => each.setting === contender.setting) ?? rows[0];
+  const figure = row?.rates.find((each) => each.connections === connections);
   return figure ? { ...figure, row } : null;
 }
 
-/** Open loop: the offered rate in the middle of those that were asked. */
+/**
+ * Latency at the middle one of the offered rates (open loop).
+ * @param {Contender} contender
+ * @param {number | null} connections
+ */
 function response(contender, connections) {
   const offered = contender.offered.filter(
-    (one) => one.kind === "latency" && one.connections === connections);
+    (cell) => cell.kind === "latency" && cell.connections === connections,
+  );
   return offered[Math.floor(offered.length / 2)]?.response ?? EMPTY;
 }
 
+/** @param {Contender} contender */
 function largest(contender) {
   const trials = [...contender.levels, ...contender.offered].flatMap((cell) => cell.trials);
   const peaks = trials.map((trial) => trial.memory_peak_bytes).filter((peak) => peak !== null);
   return peaks.length ? Math.max(...peaks) : null;
 }
 
+/**
+ * The last item of a list that is not empty.
+ * @template T
+ * @param {T[]} items
+ */
+export const last = (items) => items[items.length - 1];
+
+/** @param {number[]} values */
 export function sum(values) {
   return values.reduce((total, value) => total + value, 0);
 }

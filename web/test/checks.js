@@ -1,71 +1,118 @@
-// What the page has to do, in a real browser: each check throws where it does not.
+// Checks of the page in a real browser; each throws when it fails.
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { findings } from "./axe.js";
-import { visit } from "./browser.js";
 
-const SCHEMES = ["light", "dark"];
+/**
+ * @import { Page } from "playwright-core"
+ * @import { Check } from "./browser.js"
+ */
 
-const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) => one.textContent));
-const servers = (page) => texts(page, ".ranking tbody th a");
+const SCHEMES = /** @type {const} */ (["light", "dark"]);
 
+const texts = (/** @type {Page} */ page, /** @type {string} */ selector) =>
+  page.$$eval(selector, (all) => all.map((element) => element.textContent ?? ""));
+const text = async (/** @type {Page} */ page, /** @type {string} */ selector) =>
+  (await page.textContent(selector)) ?? "";
+const servers = (/** @type {Page} */ page) => texts(page, ".ranking tbody th a");
+
+/** @param {Element[]} all */
+function setOpen(all) {
+  for (const element of all) element.setAttribute("open", "");
+}
+
+/** @param {Page} page */
 async function openAll(page) {
-  await page.$$eval(".panel", (all) => all.forEach((one) => { one.open = true; }));
-  await page.waitForFunction(() => [...document.querySelectorAll(".panel")].every((one) => one.children.length > 1));
+  await page.$$eval("details.panel", setOpen);
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".panel")].every((element) => element.children.length > 1),
+  );
 }
 
-/** Axes whose tick labels meet. */
+/**
+ * The axes whose tick labels overlap.
+ * @param {Element[]} charts
+ */
 function touching(charts) {
-  const apart = (a, b) => a.right < b.left || b.right < a.left || a.bottom <= b.top + 2 || b.bottom <= a.top + 2;
-  return charts.flatMap((chart) => (chart.matches(".chart") ? [...chart.querySelectorAll("g[data-part*='tick label']")] : [chart])).filter((axis) => {
-    const boxes = [...axis.querySelectorAll("text")].map((one) => one.getBoundingClientRect());
-    return !boxes.slice(1).every((box, i) => apart(box, boxes[i]));
-  }).map((axis) => axis.textContent);
+  const apart = (/** @type {DOMRect} */ a, /** @type {DOMRect} */ b) =>
+    a.right < b.left || b.right < a.left || a.bottom <= b.top + 2 || b.bottom <= a.top + 2;
+  return charts
+    .flatMap((chart) =>
+      chart.matches(".chart") ? [...chart.querySelectorAll("g[data-part*='tick label']")] : [chart],
+    )
+    .filter((axis) => {
+      const boxes = [...axis.querySelectorAll("text")].map((element) =>
+        element.getBoundingClientRect(),
+      );
+      return !boxes.slice(1).every((box, i) => apart(box, boxes[i]));
+    })
+    .map((axis) => axis.textContent);
 }
 
-/** Words that lie outside their chart, as the decay chart's label once did. */
+/**
+ * Labels outside their chart, as the decay chart once had.
+ * @param {Element[]} charts
+ */
 function outside(charts) {
   return charts.flatMap((chart) => {
     const frame = chart.getBoundingClientRect();
-    const within = ({ left, right, top, bottom }) =>
-      left >= frame.left - 1 && right <= frame.right + 1 && top >= frame.top - 1 && bottom <= frame.bottom + 1;
-    return [...chart.querySelectorAll("text")].filter((one) => !within(one.getBoundingClientRect())).map((one) => one.textContent);
+    const within = (/** @type {DOMRect} */ { left, right, top, bottom }) =>
+      left >= frame.left - 1 &&
+      right <= frame.right + 1 &&
+      top >= frame.top - 1 &&
+      bottom <= frame.bottom + 1;
+    return [...chart.querySelectorAll("text")]
+      .filter((element) => !within(element.getBoundingClientRect()))
+      .map((element) => element.textContent);
   });
 }
 
-/** `real`: a stored run of eight servers; `made`: two levels, workers, rates, hostile text. */
+/**
+ * `real`: a stored run of eight servers; `made`: two levels, workers, rates, hostile text.
+ * @type {Record<string, Check<{ real: string, made: string, folder: string }>>}
+ */
 export const checks = {
-  async answers_first({ context, real }) {
-    const { page } = await visit(context, real);
-    const [heading, table] = await page.$$eval("h1, .ranking tbody", (all) => all.map((one) => one.getBoundingClientRect().top));
-    assert.match(await page.textContent("h1"), /fastest/);
+  async answers_first(visit, { real }) {
+    const { page } = await visit(real);
+    const [heading, table] = await page.$$eval("h1, .ranking tbody", (all) =>
+      all.map((element) => element.getBoundingClientRect().top),
+    );
+    assert.match(await text(page, "h1"), /fastest/);
     assert.ok(heading < table && table < 600, `the table begins at ${table} px`);
   },
 
-  async sorts({ context, real }) {
-    const { page } = await visit(context, real);
+  async sorts(visit, { real }) {
+    const { page } = await visit(real);
     const first = await servers(page);
     assert.equal(await page.getAttribute("th:has(#sort-rank)", "aria-sort"), "ascending");
     await page.click("#sort-rate");
     assert.equal(await page.getAttribute("th:has(#sort-rate)", "aria-sort"), "descending");
     assert.equal(await page.getAttribute("th:has(#sort-rank)", "aria-sort"), "none");
-    const rates = (await texts(page, ".ranking tbody td:nth-child(3)")).map((text) => Number(text.replace(/[(),]/g, "")));
-    assert.deepEqual(rates, [...rates].sort((a, b) => b - a));
+    const rates = (await texts(page, ".ranking tbody td:nth-child(3)")).map((text) =>
+      Number(text.replace(/[(),]/g, "")),
+    );
+    assert.deepEqual(
+      rates,
+      [...rates].sort((a, b) => b - a),
+    );
     await page.click("#sort-server");
     const named = await servers(page);
-    assert.deepEqual(named, [...first].sort((a, b) => a.localeCompare(b)));
+    assert.deepEqual(
+      named,
+      [...first].sort((a, b) => a.localeCompare(b)),
+    );
     await page.click("#sort-server");
     assert.deepEqual(await servers(page), named.reverse());
     await page.click("#sort-rank");
     assert.deepEqual(await servers(page), first);
   },
 
-  async filters({ context, real }) {
-    const { page } = await visit(context, real);
+  async filters(visit, { real }) {
+    const { page } = await visit(real);
     await page.fill("#filter-name", "GIN");
     assert.deepEqual(await servers(page), ["go-gin"]);
-    assert.match(await page.textContent(".status"), /1 of 8 servers/);
+    assert.match(await text(page, ".status"), /1 of 8 servers/);
     await page.fill("#filter-name", "");
     await page.selectOption("#filter-language", "Python");
     assert.ok((await servers(page)).every((name) => name.startsWith("python-")));
@@ -75,8 +122,8 @@ export const checks = {
     assert.ok(kept > 0 && kept < 8, `${kept} servers of the first kind`);
   },
 
-  async chooses_columns_and_level({ context, made }) {
-    const { page } = await visit(context, made);
+  async chooses_columns_and_level(visit, { made }) {
+    const { page } = await visit(made);
     const columns = (await texts(page, ".ranking thead th")).length;
     await page.uncheck("#show-cost");
     assert.equal((await texts(page, ".ranking thead th")).length, columns - 4);
@@ -85,31 +132,37 @@ export const checks = {
     const before = await texts(page, ".ranking tbody tr");
     await page.check("#level-10");
     assert.notDeepEqual(await texts(page, ".ranking tbody tr"), before);
-    assert.match(await page.textContent(".ranking caption"), /at 10 connections/);
+    assert.match(await text(page, ".ranking caption"), /at 10 connections/);
     assert.equal(await page.isChecked("#show-cost"), false);
   },
 
-  async opens_panels({ context, real }) {
-    const { page, complaints } = await visit(context, real);
+  async opens_panels(visit, { real }) {
+    const { page, complaints } = await visit(real);
     for (const summary of await page.$$(".panel > summary")) await summary.click();
     await openAll(page);
     for (const panel of await page.$$(".panel")) {
-      assert.ok(await panel.$$eval("svg.chart", (all) => all.length) >= 4);
-      const untold = await panel.$$eval("figure", (all) => all.filter((one) => !one.querySelector("table, p")).length);
-      assert.equal(untold, 0, "a chart without its table");
-      assert.match(await panel.textContent(), /deadheat-load/);
+      assert.ok((await panel.$$eval("svg.chart", (all) => all.length)) >= 4);
+      const unexplained = await panel.$$eval(
+        "figure",
+        (all) => all.filter((element) => !element.querySelector("table, p")).length,
+      );
+      assert.equal(unexplained, 0, "a chart without its table");
+      assert.match((await panel.textContent()) ?? "", /deadheat-load/);
     }
     await page.click(".ranking tbody tr:nth-child(2) th a");
-    assert.match(await page.evaluate(() => document.activeElement.textContent), /go-net-http/);
+    assert.match(
+      await page.evaluate(() => document.activeElement?.textContent ?? ""),
+      /go-net-http/,
+    );
     assert.deepEqual(complaints, []);
   },
 
-  async obeys_the_keyboard({ context, real }) {
-    const { page } = await visit(context, real);
+  async works_by_keyboard(visit, { real }) {
+    const { page } = await visit(real);
     await page.focus("#sort-rate");
     await page.keyboard.press("Enter");
     assert.equal(await page.getAttribute("th:has(#sort-rate)", "aria-sort"), "descending");
-    assert.equal(await page.evaluate(() => document.activeElement.id), "sort-rate");
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "sort-rate");
     await page.focus("#server-0 > summary");
     await page.keyboard.press("Space");
     assert.equal(await page.getAttribute("#server-0", "open"), "");
@@ -120,32 +173,40 @@ export const checks = {
     assert.ok(await page.getAttribute("#own-work", "aria-valuetext"));
   },
 
-  async asks_nothing_of_the_network({ context, real, made }) {
+  async sends_no_request(visit, { real, made }) {
     for (const address of [real, made]) {
-      const { page, requests, complaints } = await visit(context, address);
+      const { page, requests, complaints } = await visit(address);
       await openAll(page);
-      assert.deepEqual(requests.filter((url) => url !== address && !url.startsWith("data:")), []);
+      assert.deepEqual(
+        requests.filter((url) => url !== address && !url.startsWith("data:")),
+        [],
+      );
       assert.deepEqual(complaints, []);
-      const refused = await page.evaluate(() => new Promise((resolve) => {
-        document.addEventListener("securitypolicyviolation", (event) => resolve(event.violatedDirective));
-        fetch("http://127.0.0.1:9/").catch(() => {});
-      }));
+      const refused = await page.evaluate(
+        () =>
+          new Promise((resolve) => {
+            document.addEventListener("securitypolicyviolation", (event) =>
+              resolve(event.violatedDirective),
+            );
+            fetch("http://127.0.0.1:9/").catch(() => {});
+          }),
+      );
       assert.equal(refused, "connect-src");
     }
   },
 
-  async passes_axe({ context, real, made }) {
+  async passes_axe(visit, { real, made }) {
     for (const address of [real, made]) {
-      const { page } = await visit(context, address);
+      const { page } = await visit(address);
       await page.click("#server-0 > summary");
-      await page.$$eval("#server-0 details", (all) => all.forEach((one) => { one.open = true; }));
+      await page.$$eval("#server-0 details", setOpen);
       assert.deepEqual(await findings(page), []);
     }
   },
 
-  async is_readable_in_light_and_dark({ context, real, folder }) {
+  async is_readable_in_light_and_dark(visit, { real, folder }) {
     const grounds = [];
-    const { page } = await visit(context, real);
+    const { page } = await visit(real);
     await page.click("#server-0 > summary");
     for (const scheme of SCHEMES) {
       await page.emulateMedia({ colorScheme: scheme });
@@ -155,9 +216,9 @@ export const checks = {
     assert.notEqual(grounds[0], grounds[1]);
   },
 
-  async fits_a_phone({ context, real, made, folder }) {
+  async fits_a_phone(visit, { real, made, folder }) {
     for (const [name, address] of Object.entries({ real, made })) {
-      const { page } = await visit(context, address, { width: 390 });
+      const { page } = await visit(address, { width: 390 });
       await openAll(page);
       await page.screenshot({ path: join(folder, `phone-${name}.png`) });
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -165,24 +226,42 @@ export const checks = {
     }
   },
 
-  async keeps_labels_apart({ context, real, made }) {
-    for (const [address, width] of [[real, 390], [real, 1280], [made, 390], [made, 1280]]) {
-      const { page } = await visit(context, address, { width });
+  async keeps_labels_apart(visit, { real, made }) {
+    /** @type {[string, number][]} */
+    const views = [
+      [real, 390],
+      [real, 1280],
+      [made, 390],
+      [made, 1280],
+    ];
+    for (const [address, width] of views) {
+      const { page } = await visit(address, { width });
       await openAll(page);
-      assert.deepEqual(await page.$$eval("svg.chart, th.whisker svg", touching), [], `at ${width} px`);
+      assert.deepEqual(
+        await page.$$eval("svg.chart, th.whisker svg", touching),
+        [],
+        `at ${width} px`,
+      );
       assert.deepEqual(await page.$$eval("svg.chart", outside), [], `at ${width} px`);
     }
   },
 
-  async shows_hostile_text_as_text({ context, made }) {
-    const { page, complaints } = await visit(context, made);
+  async shows_hostile_text_as_text(visit, { made }) {
+    const { page, complaints } = await visit(made);
     await openAll(page);
-    assert.equal(await page.evaluate(() => window.taken), undefined);
-    assert.equal(await page.$$eval("img, iframe, object, embed, b, marquee", (all) => all.length), 0);
+    assert.equal(await page.evaluate(() => "taken" in window), false);
+    assert.equal(
+      await page.$$eval("img, iframe, object, embed, b, marquee", (all) => all.length),
+      0,
+    );
     assert.equal(await page.$$eval("script", (all) => all.length), 2);
-    const text = await page.textContent("main");
-    for (const shown of ["<img src=x onerror=\"window.taken=1\">", "'\"><script>window.taken=2</script>", "\\u202egnp.exe"]) {
-      assert.ok(text.includes(shown), `${shown} is not shown`);
+    const main = await text(page, "main");
+    for (const shown of [
+      '<img src=x onerror="window.taken=1">',
+      "'\"><script>window.taken=2</script>",
+      "\\u202egnp.exe",
+    ]) {
+      assert.ok(main.includes(shown), `${shown} is not shown`);
     }
     assert.ok((await servers(page)).some((name) => name.length >= 10_000));
     assert.equal(await page.$$eval("a[href^='javascript']", (all) => all.length), 0);

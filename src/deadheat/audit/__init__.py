@@ -1,1 +1,1 @@
-"""Then and now: a stored replay beside the published figures, and what those are worth."""
+"""A stored replay beside the published figures, and the defects of both."""

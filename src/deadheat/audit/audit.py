@@ -1,11 +1,11 @@
-"""An audit: the case, its defects, what the machine did meanwhile, and another replay beside it."""
+"""An audit: the case, its defects, the use of the machine, and a second replay to compare with."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from deadheat.audit.beside import Agreement, between_replays
 from deadheat.audit.case import Case, Defect
-from deadheat.audit.defects import find_defects
+from deadheat.audit.defects.all import find_defects
 from deadheat.audit.dstat import Second, seconds_of
 from deadheat.audit.replay import Replay, Trial
 from deadheat.protocol.figures import Figures
@@ -13,8 +13,8 @@ from deadheat.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
-    """The machine during the fastest repetition of a row at a level."""
+class MachineUse:
+    """CPU use and memory during the fastest repetition of a row at a level."""
 
     row: str
     connections: int
@@ -24,12 +24,12 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All that is told, in whatever format."""
+    """The results, which every format shows."""
 
     case: Case
     defects: tuple[Defect, ...]
-    watched: tuple[Watched, ...]
-    against: str | None = None  # the other replay's run
+    machine_use: tuple[MachineUse, ...]
+    against: str | None = None  # the other replay's run id
     replays_agree: Mapping[int, Agreement | None] = field(default_factory=dict)
 
 
@@ -40,27 +40,25 @@ def audit(
     repetitions: Figures | None = None,
     other: Replay | None = None,
 ) -> Audit:
-    """Set a stored replay beside published figures."""
+    """Compare a stored replay with published figures."""
     case = Case.of(replay, figures, repetitions)
     return Audit(
         case=case,
         defects=find_defects(case),
-        watched=tuple(_watched(store, case)),
+        machine_use=tuple(_machine_use(store, case)),
         against=other.run_id if other else None,
         replays_agree=between_replays(replay, other) if other else {},
     )
 
 
-def _watched(store: Store, case: Case) -> list[Watched]:
-    found = []
-    for row, one in case.running.items():
+def _machine_use(store: Store, case: Case) -> Iterator[MachineUse]:
+    for row, contender in case.running.items():
         for connections in case.replay.protocol.connections:
-            rated = [trial for trial in one.at(connections) if trial.rate_per_s]
+            rated = [trial for trial in contender.at(connections) if trial.rate_per_s]
             if rated:
                 best = max(rated, key=_rate)
                 seconds = seconds_of(store, best.id)
-                found.append(Watched(row, connections, seconds, best.memory_peak_bytes))
-    return found
+                yield MachineUse(row, connections, seconds, best.memory_peak_bytes)
 
 
 def _rate(trial: Trial) -> float:

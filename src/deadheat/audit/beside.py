@@ -1,4 +1,4 @@
-"""Then beside now: each published row at each level, its ranks and its ratio."""
+"""Published and new figures side by side: the ranks and the ratio of each row at each level."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ from deadheat.stats.repetitions import typical
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One published row at one level, then and now.
+    """One published row at one level, then (published) and now (replayed).
 
-    Ranks are among the rows that have both figures, equal rates sharing the better one; `ratio` is
-    now over then, `low` and `high` the interval of a typical repetition over then. `why` says why
-    there is no figure of today.
+    Ranks are among the rows with both figures; equal rates share the better rank. `ratio` is now /
+    then; `low` and `high` are the interval of a typical repetition / then. `why` is the reason if
+    there is no figure of now.
     """
 
     row: str
@@ -38,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Kendall's tau-b of two columns of rates, with its interval over rows drawn like these."""
+    """Kendall's tau-b of two columns of rates, with an interval for other rows like these."""
 
     tau_b: float
     low: float
@@ -59,13 +59,13 @@ class Level:
         return tuple(line for line in self.lines if line.ratio is not None)
 
     def moved_most(self, count: int) -> list[Line]:
-        """The rows that changed their place most."""
+        """The rows with the largest changes of rank."""
         moved = [line for line in self.both if line.moved]
         return sorted(moved, key=lambda line: (-abs(line.moved), line.row))[:count]
 
 
 def set_beside(replay: Replay, figures: Figures) -> tuple[Level, ...]:
-    """Every published level, whether it was replayed or not."""
+    """Every published level, replayed or not."""
     return tuple(_level(replay, figures, connections) for connections in figures.levels)
 
 
@@ -78,39 +78,39 @@ def agree(first: Sequence[float], second: Sequence[float]) -> Agreement | None:
 
 
 def between_replays(first: Replay, second: Replay) -> Mapping[int, Agreement | None]:
-    """What two replays reach with each other, by level: the most that can be asked of any page."""
-    found = {}
-    others = {one.row: one for one in second.rivals}
+    """The agreement of two replays by level: the most to expect of a published page."""
+    agreements = {}
+    others = {contender.row: contender for contender in second.contenders}
     for connections in first.protocol.connections:
         pairs = [
-            (first.rate(one, connections), second.rate(others[one.row], connections))
-            for one in first.rivals
-            if one.row in others
+            (first.rate(contender, connections), second.rate(others[contender.row], connections))
+            for contender in first.contenders
+            if contender.row in others
         ]
         both = [(a, b) for a, b in pairs if a is not None and b is not None]
-        found[connections] = agree([a for a, _ in both], [b for _, b in both])
-    return found
+        agreements[connections] = agree([a for a, _ in both], [b for _, b in both])
+    return agreements
 
 
 def _level(replay: Replay, figures: Figures, connections: int) -> Level:
-    by_row = _runs(replay, connections)
+    by_row = _contenders_by_row(replay, connections)
     published = figures.at(connections)
-    then = {row: one.rate_per_s for row, one in published.items() if one.rate_per_s}
+    then = {row: figure.rate_per_s for row, figure in published.items() if figure.rate_per_s}
     now = {
         row: rate
-        for row, one in by_row.items()
-        if row in published and (rate := replay.rate(one, connections)) is not None
+        for row, contender in by_row.items()
+        if row in published and (rate := replay.rate(contender, connections)) is not None
     }
     both = [row for row in then if row in now]
     ranks = [_ranks({row: rates[row] for row in both}) for rates in (then, now)]
     lines = []
     for row in published:
-        one = by_row.get(row)
-        spread = typical(one.rates_at(connections)) if one and row in both else None
+        contender = by_row.get(row)
+        spread = typical(contender.rates_at(connections)) if contender and row in both else None
         lines.append(
             Line(
                 row=row,
-                contender=one.name if one else None,
+                contender=contender.name if contender else None,
                 then_per_s=then.get(row),
                 now_per_s=now.get(row),
                 ratio=now[row] / then[row] if row in both else None,
@@ -118,7 +118,7 @@ def _level(replay: Replay, figures: Figures, connections: int) -> Level:
                 high=spread.high / then[row] if spread else None,
                 rank_then=ranks[0].get(row),
                 rank_now=ranks[1].get(row),
-                why=None if row in now else _why(replay, one, row, connections),
+                why=None if row in now else _why_missing(replay, contender, row, connections),
             )
         )
     lines.sort(key=lambda line: -(line.then_per_s or -math.inf))
@@ -126,27 +126,27 @@ def _level(replay: Replay, figures: Figures, connections: int) -> Level:
     return Level(connections, tuple(lines), agreement)
 
 
-def _runs(replay: Replay, connections: int) -> dict[str, Contender]:
-    """Published row -> its contender; of several the one that the aggregate puts first."""
-    found: dict[str, Contender] = {}
-    for one in replay.rivals:
-        rival = found.get(one.row)
-        if rival is None or (replay.rate(one, connections) or 0) > (
-            replay.rate(rival, connections) or 0
+def _contenders_by_row(replay: Replay, connections: int) -> dict[str, Contender]:
+    """Published row -> its contender; the fastest by the aggregate if there are several."""
+    contenders: dict[str, Contender] = {}
+    for contender in replay.contenders:
+        best = contenders.get(contender.row)
+        if best is None or (replay.rate(contender, connections) or 0) > (
+            replay.rate(best, connections) or 0
         ):
-            found[one.row] = one
-    return found
+            contenders[contender.row] = contender
+    return contenders
 
 
 def _ranks(rates: Mapping[str, float]) -> dict[str, int]:
     return {row: 1 + sum(other > rate for other in rates.values()) for row, rate in rates.items()}
 
 
-def _why(replay: Replay, one: Contender | None, row: str, connections: int) -> str:
-    if one is None:
+def _why_missing(replay: Replay, contender: Contender | None, row: str, connections: int) -> str:
+    if contender is None:
         return replay.missing.get(row, "not in this run")
-    if one.fault:
-        return one.fault.splitlines()[0]
-    if reasons := [trial.reason for trial in one.at(connections) if trial.reason]:
+    if contender.fault:
+        return contender.fault.splitlines()[0]
+    if reasons := [trial.reason for trial in contender.at(connections) if trial.reason]:
         return reasons[0].splitlines()[0]
     return "not measured at this level"

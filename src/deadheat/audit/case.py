@@ -1,4 +1,4 @@
-"""What an audit has before it, and the form of what it finds."""
+"""The input of an audit, and a defect, its output."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from deadheat.protocol.figures import Figure, Figures
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """One thing that a published comparison got wrong, or that its figures cannot bear.
+    """A way in which published or replayed figures mislead.
 
-    `found` is how it shows, `changes` what follows from it. `rows` is empty where all are meant.
+    `found` is the evidence, `changes` the effect. `rows` is empty if all rows are affected.
     """
 
     code: str
@@ -25,7 +25,7 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A replay beside the published figures; `repetitions` where single ones are published."""
+    """A replay and the published figures; `repetitions` if those are published too."""
 
     replay: Replay
     figures: Figures
@@ -39,37 +39,40 @@ class Case:
     @property
     def running(self) -> dict[str, Contender]:
         """Published row -> contender, for those with a trial."""
-        return {one.row: one for one in self.replay.rivals if one.trials}
+        return {
+            contender.row: contender for contender in self.replay.contenders if contender.trials
+        }
 
     @property
     def main(self) -> Level:
-        """The level with the most rows in both columns; of equals that of the most detail."""
+        """The level with the most rows in both columns, then with the most detail."""
         return max(
             self.levels,
             key=lambda level: (
                 len(level.both),
                 sum(
-                    one.requests is not None for one in self.figures.at(level.connections).values()
+                    figure.requests is not None
+                    for figure in self.figures.at(level.connections).values()
                 ),
             ),
         )
 
     def published_repetitions(self) -> Mapping[tuple[str, int], list[Figure]]:
-        """Every single published repetition, by row and level."""
-        found: dict[tuple[str, int], list[Figure]] = {}
-        for one in self.repetitions.figures if self.repetitions else ():
-            found.setdefault((one.row, one.connections), []).append(one)
-        return found
+        """All published repetitions, by row and level."""
+        by_row_and_level: dict[tuple[str, int], list[Figure]] = {}
+        for figure in self.repetitions.figures if self.repetitions else ():
+            by_row_and_level.setdefault((figure.row, figure.connections), []).append(figure)
+        return by_row_and_level
 
     def agreement_without(self, rows: Collection[str]) -> Agreement | None:
-        """Rank agreement at the main level when these rows are left out."""
+        """Rank agreement at the main level without these rows."""
         kept = [line for line in self.main.both if line.row not in rows]
         return agree(
             [line.then_per_s or 0.0 for line in kept], [line.now_per_s or 0.0 for line in kept]
         )
 
 
-def told_agreement(agreement: Agreement | None) -> str:
+def agreement_text(agreement: Agreement | None) -> str:
     """`tau-b 0.87 [0.80, 0.92] over 22 rows`."""
     if agreement is None:
         return "no rank agreement: fewer than two rows"

@@ -1,13 +1,12 @@
-"""What dstat showed of the published runs: CPU use per core and memory, second by second."""
+"""CPU use per core and memory for each second, as dstat printed them for the published runs."""
 
-import json
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from deadheat.host.cpu_time import TICK_S
 from deadheat.store import Store
+from deadheat.store.reading import trial_series
 
 STEP_S = 1.0
 IDLE, IOWAIT = 3, 4  # of a CPU's counters, see `Sample.cpu_ticks`
@@ -15,22 +14,21 @@ IDLE, IOWAIT = 3, 4  # of a CPU's counters, see `Sample.cpu_ticks`
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """The machine over one step. `busy` maps a CPU to its share in use; memory is the server's."""
+    """The machine over one step. `busy` maps a CPU to its share in use, 0 to 1."""
 
     at_s: float  # since the first sample
     busy: Mapping[int, float]
-    memory_bytes: int | None
+    memory_bytes: int | None  # of the server
     memory_available_bytes: int
 
 
 def seconds_of(store: Store, trial_id: int) -> tuple[Second, ...]:
-    """A stored trial's seconds; none where nothing was sampled."""
-    rows = store.rows("SELECT rows FROM series WHERE trial_id = ? AND name = 'machine'", trial_id)
-    return fold(json.loads(zlib.decompress(rows[0]["rows"]))) if rows else ()
+    """The seconds of a stored trial; none if it has no samples."""
+    return fold(trial_series(store, trial_id, "machine"))
 
 
 def fold(samples: Sequence[Mapping[str, Any]]) -> tuple[Second, ...]:
-    """Samples, as stored, folded to steps of about a second; the last step may be shorter."""
+    """Stored samples as steps of about a second; the last step may be shorter."""
     seconds = []
     before = samples[0] if samples else {}
     for sample in samples[1:]:
@@ -46,7 +44,7 @@ def fold(samples: Sequence[Mapping[str, Any]]) -> tuple[Second, ...]:
 def mean_busy(seconds: Sequence[Second]) -> dict[int, float]:
     """The mean share in use of each CPU, over steps of any length."""
     cpus = sorted({cpu for second in seconds for cpu in second.busy})
-    return {cpu: sum(s.busy.get(cpu, 0.0) for s in seconds) / len(seconds) for cpu in cpus}
+    return {cpu: sum(each.busy.get(cpu, 0.0) for each in seconds) / len(seconds) for cpu in cpus}
 
 
 def _second(begun_s: float, first: Mapping[str, Any], last: Mapping[str, Any]) -> Second:

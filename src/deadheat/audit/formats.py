@@ -8,8 +8,8 @@ from itertools import zip_longest
 from rich.cells import cell_len
 
 from deadheat.audit.page import Page, Section
-from deadheat.report.markdown import code, escape
-from deadheat.report.tables import Column
+from deadheat.report.formats.markdown import code, escape
+from deadheat.report.model.column import Column
 
 GAP = "  "
 
@@ -17,7 +17,7 @@ GAP = "  "
 def write(page: Page, format: str, regenerate: Sequence[str] = ()) -> str:
     """A page in one of `FORMATS`, ending with a newline.
 
-    `regenerate` are command lines that would make it again; Markdown shows them.
+    `regenerate` are the command lines that regenerate it; Markdown shows them.
     """
     return _WRITERS[format](page, regenerate) + "\n"
 

@@ -1,15 +1,15 @@
-"""What an audit prints, whatever the format: a title, facts, and sections of text and tables."""
+"""The content of an audit for any format: a title, facts, and sections of text and tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.report.tables import Column
+from deadheat.report.model.column import Column
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A title, sentences, one table at most, and then further sentences."""
+    """A title, sentences, at most one table, and notes below it."""
 
     title: str
     lines: tuple[str, ...] = ()
@@ -19,7 +19,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`command` is the run's own; `document` is the whole for machines."""
+    """`command` is the command of the run; `document` has all of it for JSON."""
 
     title: str
     heading: tuple[str, ...]

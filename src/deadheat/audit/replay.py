@@ -1,54 +1,42 @@
-"""A stored replay as an audit reads it: every trial of every contender, valid or not.
+"""`Replay`: a stored replay as an audit reads it, with every trial, valid or not.
 
-Nothing is left out for a gate that failed, because the published comparison had none. A rate is
-what wrk or ab printed, errors and all, because that is what was published.
+A trial with a failed gate counts too, because the published comparison had no gates. A rate
+includes failed requests, as the rates of wrk and ab do, because those were published.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.campaign.racer import CANARY
+from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import Protocol, stored_protocol
-from deadheat.report.runs import state_of
-from deadheat.report.view import AGGREGATES
-from deadheat.store import Store
-
-TRIALS = """
-    SELECT id, contender_id, connections, block, state, reason, rate_per_s, requests_ok, elapsed_s,
-           server_cpu_us_per_request, memory_peak_bytes, result
-    FROM trial WHERE run_id = ? AND kind = 'measure' ORDER BY id
-"""
-OF_RUN = " WHERE trial_id IN (SELECT id FROM trial WHERE run_id = ?)"
-CARDS = """
-    SELECT contender_id, card FROM start WHERE card IS NOT NULL
-    AND contender_id IN (SELECT id FROM contender WHERE run_id = ?) ORDER BY id DESC
-"""
+from deadheat.report.model.view import AGGREGATES
+from deadheat.store import Store, StoredRun, read_run
+from deadheat.store.rows import StoredTrial
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One repetition. `rate_per_s` is as the generator printed it, None where it printed none."""
+    """One repetition. `rate_per_s` is as the generator printed it; None if it failed."""
 
     id: int
     connections: int
     repetition: int
     reason: str | None  # why it failed
     rate_per_s: float | None
-    requests: int  # as the generator counts them
+    requests: int  # as the generator counted them
     elapsed_s: float
-    cpus_used: float | None  # by the server: CPU time over time
+    cpus_used: float | None  # by the server: CPU time over elapsed time
     memory_peak_bytes: int | None
     errors: Mapping[str, int]
     gates_failed: Mapping[str, float | None]  # code -> reading
     bytes_in: int | None
-    served: int | None  # connections that were answered
+    served: int | None  # connections that got an answer
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """What ran for a published row. `card` is how it behaved before the first trial."""
+    """The contender for a published row. `behavior` was recorded before its first trial."""
 
     name: str
     row: str
@@ -56,14 +44,14 @@ class Contender:
     workers: int
     version: str | None
     fault: str | None
-    card: Mapping[str, Any]
+    behavior: Mapping[str, Any]
     trials: tuple[Trial, ...]
 
     def at(self, connections: int) -> tuple[Trial, ...]:
         return tuple(trial for trial in self.trials if trial.connections == connections)
 
     def rates_at(self, connections: int) -> list[float]:
-        """Requests/s of each repetition that gave any."""
+        """Requests/s of each repetition that has a rate."""
         return [t.rate_per_s for t in self.at(connections) if t.rate_per_s]
 
 
@@ -80,97 +68,91 @@ class Replay:
     generator_version: str
     hosts: Mapping[str, Mapping[str, Any]]  # role -> fingerprint
     cpus: Mapping[str, tuple[int, ...]]
-    rivals: tuple[Contender, ...]
+    contenders: tuple[Contender, ...]
     null_server: Contender | None
     missing: Mapping[str, str]
-    remarks: tuple[str, ...] = ()  # where the machine could not do as the protocol says
-    resumed: tuple[str, ...] = ()  # when it went on after an early end, with fresh processes
+    remarks: tuple[str, ...] = ()  # how the run differs from its protocol
+    resumed: tuple[str, ...] = ()  # when it was resumed, with new processes
 
-    def rate(self, one: Contender, connections: int) -> float | None:
+    def rate(self, contender: Contender, connections: int) -> float | None:
         """The protocol's aggregate of the repetitions: the best, the mean or the median."""
-        rates = one.rates_at(connections)
+        rates = contender.rates_at(connections)
         return AGGREGATES[self.protocol.aggregate](rates) if rates else None
 
 
 def load_replay(store: Store, run_id: str) -> Replay:
-    """The run of that id. Raises `DeadheatError` where its protocol cannot be read any more."""
-    (run,) = store.rows("SELECT * FROM run WHERE id = ?", run_id)
-    protocol = stored_protocol(run_id, run["protocol"])
-    contenders = _contenders(store, run_id, protocol)
-    hosts = store.rows("SELECT * FROM host WHERE run_id = ?", run_id)
-    conclusion = json.loads(run["conclusion"]) if run["conclusion"] else {}
+    """The run of that id. Raises `DeadheatError` if its protocol cannot be read."""
+    return replay_of(read_run(store, run_id))
+
+
+def replay_of(run: StoredRun) -> Replay:
+    """The replay of a stored run; see `load_replay`."""
+    protocol = stored_protocol(run.id, run.protocol)
+    contenders = _contenders(run, protocol)
+    hosts = sorted(run.hosts, key=lambda host: host.role)
     return Replay(
-        run_id=run_id,
-        started_at=run["started_at"],
-        state=state_of(run),
+        run_id=run.id,
+        started_at=run.started_at.isoformat(),
+        state=run.state,
         protocol=protocol,
-        command=tuple(json.loads(run["command"])),
-        deadheat_version=run["deadheat_version"],
-        generator_version=run["generator_version"],
-        hosts={host["role"]: json.loads(host["fingerprint"]) for host in hosts},
-        cpus={host["role"]: tuple(json.loads(host["cpus"])) for host in hosts},
-        rivals=tuple(one for one in contenders if one.role == "rival"),
-        null_server=next((one for one in contenders if one.name == CANARY), None),
-        missing=conclusion.get("missing", {}),
-        remarks=tuple(conclusion.get("remarks", ())),
-        resumed=tuple(one["at"] for one in conclusion.get("resumed", ())),
+        command=run.command,
+        deadheat_version=run.deadheat_version,
+        generator_version=run.generator_version,
+        hosts={host.role: host.fingerprint for host in hosts},
+        cpus={host.role: host.cpus for host in hosts},
+        contenders=tuple(each for each in contenders if each.role == "contender"),
+        null_server=next((each for each in contenders if each.name == NULL_SERVER), None),
+        missing=run.conclusion.get("missing", {}),
+        remarks=tuple(run.conclusion.get("remarks", ())),
+        resumed=tuple(each["at"] for each in run.conclusion.get("resumed", ())),
     )
 
 
-def _contenders(store: Store, run_id: str, protocol: Protocol) -> list[Contender]:
-    errors: dict[int, dict[str, int]] = {}
-    for row in store.rows("SELECT * FROM error" + OF_RUN, run_id):
-        errors.setdefault(row["trial_id"], {})[row["class"]] = row["requests"]
-    gates: dict[int, dict[str, float | None]] = {}
-    for row in store.rows("SELECT * FROM gate" + OF_RUN + " AND NOT passed", run_id):
-        gates.setdefault(row["trial_id"], {})[row["code"]] = row["reading"]
+def _contenders(run: StoredRun, protocol: Protocol) -> list[Contender]:
     trials: dict[int, list[Trial]] = {}
-    for row in store.rows(TRIALS, run_id):
-        one = _trial(row, protocol, errors.get(row["id"], {}), gates.get(row["id"], {}))
-        trials.setdefault(row["contender_id"], []).append(one)
-    cards = {row["contender_id"]: json.loads(row["card"]) for row in store.rows(CARDS, run_id)}
-    rows = store.rows("SELECT * FROM contender WHERE run_id = ? ORDER BY position", run_id)
+    for stored in run.trials:
+        if stored.kind == "measure":
+            trials.setdefault(stored.contender_id, []).append(_trial(run, stored, protocol))
+    behaviors: dict[int, Mapping[str, Any]] = {}
+    for instance in run.instances:
+        if instance.behavior is not None:
+            behaviors.setdefault(instance.contender_id, instance.behavior)
     return [
         Contender(
-            name=row["name"],
-            row=row["label"] or row["name"],
-            role=row["role"],
-            workers=row["workers"],
-            version=row["version"],
-            fault=row["fault"],
-            card=cards.get(row["id"], {}),
-            trials=tuple(trials.get(row["id"], ())),
+            name=row.name,
+            row=row.label or row.name,
+            role=row.role,
+            workers=row.workers,
+            version=row.version,
+            fault=row.fault,
+            behavior=behaviors.get(row.id, {}),
+            trials=tuple(trials.get(row.id, ())),
         )
-        for row in rows
+        for row in run.contenders
     ]
 
 
-def _trial(
-    row: Mapping[str, Any],
-    protocol: Protocol,
-    errors: Mapping[str, int],
-    gates: Mapping[str, float | None],
-) -> Trial:
-    result = json.loads(row["result"] or "{}")
-    requests = result.get("requests_sent_in_all") or row["requests_ok"] or 0
-    rate_per_s = row["rate_per_s"]
-    if protocol.generator != "engine" and row["elapsed_s"]:
-        rate_per_s = requests / row["elapsed_s"]
-    cpu_us = row["server_cpu_us_per_request"]
+def _trial(run: StoredRun, stored: StoredTrial, protocol: Protocol) -> Trial:
+    result = stored.result
+    requests = result.get("requests_sent_in_all") or stored.requests_ok or 0
+    rate_per_s = stored.rate_per_s
+    if protocol.generator != "engine" and stored.elapsed_s:
+        rate_per_s = requests / stored.elapsed_s
+    cpu_us = stored.server_cpu_us_per_request
     return Trial(
-        id=row["id"],
-        connections=row["connections"],
-        repetition=row["block"],
-        reason=row["reason"],
-        rate_per_s=rate_per_s if row["state"] == "ok" else None,
+        id=stored.id,
+        connections=stored.connections,
+        repetition=stored.block,
+        reason=stored.reason,
+        rate_per_s=rate_per_s if stored.state == "ok" else None,
         requests=requests,
-        elapsed_s=row["elapsed_s"] or 0.0,
-        cpus_used=cpu_us * requests / 1e6 / row["elapsed_s"]
-        if cpu_us and row["elapsed_s"]
+        elapsed_s=stored.elapsed_s or 0.0,
+        cpus_used=cpu_us * requests / 1e6 / stored.elapsed_s
+        if cpu_us and stored.elapsed_s
         else None,
-        memory_peak_bytes=row["memory_peak_bytes"],
-        errors=errors,
-        gates_failed=gates,
+        memory_peak_bytes=stored.memory_peak_bytes,
+        errors=run.errors.get(stored.id, {}),
+        gates_failed={gate.code: gate.reading for gate in run.gates_failed.get(stored.id, ())},
         bytes_in=result.get("bytes_in"),
         served=result.get("connections_served"),
     )

@@ -6,24 +6,24 @@ from typing import Any
 
 from deadheat.audit.audit import Audit
 from deadheat.audit.beside import Level, Line
-from deadheat.audit.case import told_agreement
+from deadheat.audit.case import agreement_text
 from deadheat.audit.dstat import mean_busy
 from deadheat.audit.page import Page, Section
 from deadheat.audit.replay import Replay
-from deadheat.report import words
-from deadheat.report.tables import Column
+from deadheat.report import format
+from deadheat.report.model.column import Column
 
 MOVED = 5
 
 
 def audit_page(audit: Audit) -> Page:
-    """From the conclusion to the evidence."""
+    """The whole audit, from the conclusion to the evidence."""
     replay = audit.case.replay
     lines = heading(replay)
     running, rows = len(audit.case.running), len(audit.case.figures.rows)
-    lines.insert(1, f"{running} of {words.count(rows, 'published row')} ran here")
+    lines.insert(1, f"{running} of {format.count(rows, 'published row')} ran here")
     if (origin := replay.protocol.origin) is not None:
-        lines.append(f"then: {origin.command}; {origin.server}")
+        lines.append(f"published: {origin.command}; {origin.server}")
     return Page(
         title=f"{audit.case.figures.name}, then and now",
         heading=tuple(lines),
@@ -34,15 +34,15 @@ def audit_page(audit: Audit) -> Page:
 
 
 def heading(replay: Replay) -> list[str]:
-    """What was run, when and where."""
+    """What was run, when and where, in lines."""
     lines = [
         replay.protocol.label,
         f"run {replay.run_id}, {replay.started_at}, {replay.state}",
         *(f"resumed {at}, with fresh processes" for at in replay.resumed),
     ]
     for role, fingerprint in replay.hosts.items():
-        cpus = words.ranges(replay.cpus[role])
-        lines.append(f"{role}: {words.machine(fingerprint)}, on CPU {cpus}")
+        cpus = format.ranges(replay.cpus[role])
+        lines.append(f"{role}: {format.machine(fingerprint)}, on CPU {cpus}")
     return [*lines, f"{replay.generator_version}, deadheat {replay.deadheat_version}"]
 
 
@@ -51,7 +51,7 @@ def _sections(audit: Audit) -> Iterator[Section]:
     yield _defects(audit)
     for level in audit.case.levels:
         yield _level(level, audit.case.replay.protocol.aggregate)
-    if audit.watched:
+    if audit.machine_use:
         yield _machine(audit)
     yield from _missing(audit)
     yield from _facts(audit)
@@ -60,22 +60,22 @@ def _sections(audit: Audit) -> Iterator[Section]:
 def _agreement(audit: Audit) -> Section:
     levels = [level for level in audit.case.levels if level.both]
     lines = [
-        f"At {level.connections:,} connections: {told_agreement(level.agreement)}. {_moved(level)}"
+        f"At {level.connections:,} connections: {agreement_text(level.agreement)}. {_moved(level)}"
         for level in levels
     ]
-    for connections, found in audit.replays_agree.items():
+    for connections, agreement in audit.replays_agree.items():
         lines.append(
-            f"Two replays of ours, this one and {audit.against}, at {connections:,} connections: "
-            f"{told_agreement(found)}."
+            f"This replay and replay {audit.against}, at {connections:,} connections: "
+            f"{agreement_text(agreement)}."
         )
     if not audit.replays_agree:
         lines.append(
-            "What two replays reach with each other, and so the most that can be expected of a "
-            "page: --against RUN."
+            "Use --against RUN to compare two replays with each other: a published page cannot be "
+            "expected to agree better than they do."
         )
     note = (
-        "Kendall's tau-b over the rows with both figures; its interval is that of Fieller, "
-        "Hartley and Pearson (1957), for rows drawn like these."
+        "Kendall's tau-b over the rows with both figures; its interval (Fieller, Hartley and "
+        "Pearson, 1957) is for other rows like these."
     )
     return Section("Do they agree?", tuple(lines), notes=(note,))
 
@@ -84,19 +84,19 @@ def _moved(level: Level) -> str:
     moved = [
         f"{line.row} from {line.rank_then} to {line.rank_now}" for line in level.moved_most(MOVED)
     ]
-    return f"Moved most: {words.listing(moved)}." if moved else "No row has another rank."
+    return f"Largest changes of rank: {format.listing(moved)}." if moved else "No rank changed."
 
 
 def _defects(audit: Audit) -> Section:
     lines = []
     for defect in audit.defects:
-        at = words.listing([f"{connections:,}" for connections in defect.connections])
-        rows = words.listing(list(defect.rows)) or "all rows"
+        at = format.listing([f"{connections:,}" for connections in defect.connections])
+        rows = format.listing(list(defect.rows)) or "all rows"
         lines.append(
-            f"{_upper(defect.title)} ({defect.code}; {rows}; at {at}). "
-            f"How it was found: {defect.found}. What it changes: {defect.changes}."
+            f"{_capitalized(defect.title)} ({defect.code}; {rows}; at {at}). "
+            f"Evidence: {defect.found}. Effect: {defect.changes}."
         )
-    return Section("What the page is worth: defects found", tuple(lines) or ("None was found.",))
+    return Section("Defects", tuple(lines) or ("No defect was found.",))
 
 
 def _level(level: Level, aggregate: str) -> Section:
@@ -106,13 +106,13 @@ def _level(level: Level, aggregate: str) -> Section:
     lines = level.lines
     table = (
         column("row", [line.row for line in lines], right=False),
-        column("then\nreq/s", [words.rate(line.then_per_s) for line in lines]),
-        column("now\nreq/s", [words.rate(line.now_per_s) for line in lines]),
+        column("then\nreq/s", [format.rate(line.then_per_s) for line in lines]),
+        column("now\nreq/s", [format.rate(line.now_per_s) for line in lines]),
         column("now / then", [_ratio(line) for line in lines]),
         column("typical\nrepetition", [_interval(line) for line in lines], right=False),
         column("rank\nthen", [_place(line.rank_then) for line in lines]),
         column("rank\nnow", [_place(line.rank_now) for line in lines]),
-        column("contender", [line.contender or words.NONE for line in lines], right=False),
+        column("contender", [line.contender or format.NONE for line in lines], right=False),
     )
     without = [f"{line.row}: {line.why}" for line in lines if line.contender and line.why]
     note = (
@@ -123,27 +123,27 @@ def _level(level: Level, aggregate: str) -> Section:
 
 
 def _machine(audit: Audit) -> Section:
-    cpus = {role: words.ranges(cpus) for role, cpus in audit.case.replay.cpus.items()}
-    told = "; ".join(f"{role} on CPU {ranges}" for role, ranges in cpus.items())
-    rows = audit.watched
+    cpus = {role: format.ranges(cpus) for role, cpus in audit.case.replay.cpus.items()}
+    placement = " and ".join(f"{role} on CPU {ranges}" for role, ranges in cpus.items())
+    rows = audit.machine_use
     return Section(
-        "The machine meanwhile",
-        (f"What dstat showed in its day, over the fastest repetition of each row: {told}.",),
+        "CPU and memory during the replay",
+        (f"Measured during the fastest repetition of each row; {placement}.",),
         (
-            Column("row", tuple(one.row for one in rows), right=False),
-            Column("connections", tuple(f"{one.connections:,}" for one in rows)),
+            Column("row", tuple(use.row for use in rows), right=False),
+            Column("connections", tuple(f"{use.connections:,}" for use in rows)),
             Column(
                 "CPU in use, per core\n%",
                 tuple(
                     ", ".join(f"{cpu}: {100 * share:.0f}" for cpu, share in busy.items())
-                    or words.NONE
-                    for busy in (mean_busy(one.seconds) for one in rows)
+                    or format.NONE
+                    for busy in (mean_busy(use.seconds) for use in rows)
                 ),
                 right=False,
             ),
-            Column("peak\nMiB", tuple(words.mebibytes(one.memory_peak_bytes) for one in rows)),
+            Column("peak\nMiB", tuple(format.mebibytes(use.memory_peak_bytes) for use in rows)),
         ),
-        ("second by second: --format json",),
+        ("each second: --format json",),
     )
 
 
@@ -151,46 +151,49 @@ def _missing(audit: Audit) -> Iterator[Section]:
     running = audit.case.running
     rows = [row for row in audit.case.figures.rows if row not in running]
     if rows:
-        faults = {one.row: one.fault for one in audit.case.replay.rivals if one.fault}
+        faults = {
+            contender.row: contender.fault
+            for contender in audit.case.replay.contenders
+            if contender.fault
+        }
         missing = audit.case.replay.missing
         lines = [
             f"{row}: {(faults.get(row) or missing.get(row) or 'not in this run').splitlines()[0]}"
             for row in rows
         ]
-        yield Section("Published rows without a figure of today", tuple(lines))
+        yield Section("Published rows without a new figure", tuple(lines))
 
 
 def _facts(audit: Audit) -> Iterator[Section]:
     protocol = audit.case.replay.protocol
     if audit.case.replay.remarks:
-        lines = tuple(_upper(remark) for remark in audit.case.replay.remarks)
-        yield Section("Not as published, by this machine's limits and settings", lines)
-    sources = audit.case.figures.sources
-    stated = protocol.origin.sources if protocol.origin else sources
-    told = [f"Source: {source}" for source in stated]
-    yield Section("Known of the page", (*(_upper(note) for note in protocol.notes), *told))
+        remarks = tuple(_capitalized(remark) for remark in audit.case.replay.remarks)
+        yield Section("Differences from the published setup", remarks)
+    sources = protocol.origin.sources if protocol.origin else audit.case.figures.sources
+    notes = (_capitalized(note) for note in protocol.notes)
+    yield Section("Notes on the published page", (*notes, *(f"Source: {s}" for s in sources)))
 
 
 def _ratio(line: Line) -> str:
-    return words.NONE if line.ratio is None else f"{line.ratio:.3f}"
+    return format.NONE if line.ratio is None else f"{line.ratio:.3f}"
 
 
 def _interval(line: Line) -> str:
     if line.low is None or line.high is None:
-        return words.NONE
+        return format.NONE
     return f"{line.low:.3f}–{line.high:.3f}"
 
 
 def _place(rank: int | None) -> str:
-    return words.NONE if rank is None else str(rank)
+    return format.NONE if rank is None else str(rank)
 
 
-def _upper(text: str) -> str:
+def _capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
 def _document(audit: Audit) -> dict[str, Any]:
-    """For machines: everything that the sections are made of, and the seconds."""
+    """The JSON document: all data behind the sections, and the seconds."""
     case, replay = audit.case, audit.case.replay
     return {
         "schema": "deadheat-audit/1",
@@ -203,10 +206,11 @@ def _document(audit: Audit) -> dict[str, Any]:
         "levels": [asdict(level) for level in case.levels],
         "against": audit.against,
         "replays_agree": {
-            str(at): asdict(one) if one else None for at, one in audit.replays_agree.items()
+            str(at): asdict(agreement) if agreement else None
+            for at, agreement in audit.replays_agree.items()
         },
         "defects": [asdict(defect) for defect in audit.defects],
-        "machine": [asdict(one) for one in audit.watched],
+        "machine": [asdict(agreement) for agreement in audit.machine_use],
         "missing": dict(replay.missing),
         "remarks": list(replay.remarks),
     }

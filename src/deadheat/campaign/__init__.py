@@ -1,1 +1,1 @@
-"""Plan, build, start, verify, warm, measure, store."""
+"""Campaigns: plan, enter, race or run alone, conclude, resume."""

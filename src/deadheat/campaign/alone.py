@@ -1,28 +1,27 @@
-"""Alone: one contender after the other is started, loaded level by level, and stopped.
+"""Alone: starts, loads and stops one contender after the other, as published comparisons did.
 
-What the published comparisons did. Each contender sees other minutes of the machine, so nothing is
-paired and no interval of a ratio follows.
+Each contender runs at another time, so trials are not paired and ratios have no interval.
 """
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
-from deadheat.campaign import lifecycle
-from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
 from deadheat.campaign.past import Past
-from deadheat.campaign.progress import Doing, Happened, Listener
-from deadheat.campaign.racer import CANARY
-from deadheat.campaign.recover import recover
 from deadheat.campaign.schedule import Step, steps_left
 from deadheat.campaign.standings import Look, Standings
-from deadheat.campaign.trial import Slot, load_spec, measure
-from deadheat.campaign.world import World
+from deadheat.events import Event, Listener, Progress
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import NULL_SERVER
+from deadheat.measure.recovery import recover
+from deadheat.measure.starter import EnteredContender, Starter, Unfit, WarmInstance
+from deadheat.measure.trial import TrialContext, load_spec, measure
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store, TrialRecord
 
 
 class Alone:
-    """Runs a protocol's trials contender by contender and keeps each the moment it ends."""
+    """Runs the trials of a protocol contender by contender, and stores each as it ends."""
 
     def __init__(
         self,
@@ -30,7 +29,7 @@ class Alone:
         protocol: Protocol,
         store: Store,
         run_id: str,
-        entrants: Sequence[Entrant],
+        entered_contenders: Sequence[EnteredContender],
         labels: Mapping[str, str],
         seed: int,
         listen: Listener,
@@ -40,119 +39,125 @@ class Alone:
         self._protocol = protocol
         self._store = store
         self._run_id = run_id
-        self._entrants = _in_order(entrants, protocol, seed)
+        self._entered = _in_order(entered_contenders, protocol, seed)
         self._labels = labels
         self._listen = listen
-        self._grid = Grid(world, protocol, store, listen)
+        self._starter = Starter(world, protocol, store, listen)
         self._past = past or Past()
         self._begun_s = world.server_host.now_s() - self._past.elapsed_s
-        self._trials = len(self._past.measured)
-        self._of = self._trials + sum(
-            len(list(self._steps_left(entrant))) for entrant in self._entrants
+        self._trials_done = len(self._past.measured)
+        self._trials_planned = self._trials_done + sum(
+            len(list(self._steps_left(entered))) for entered in self._entered
         )
-        self._standings = Standings(protocol, [e.racer.name for e in entrants], [CANARY])
+        self._standings = Standings(
+            protocol, [e.contender.name for e in entered_contenders], [NULL_SERVER]
+        )
         self._standings.recall(self._past.measured)
 
     def run(self) -> Look:
-        """Measure each to its end. What has been measured is in the store, whatever ends this."""
-        for entrant in self._entrants:
-            self._series(entrant)
+        """Measure every contender. An interrupt loses no trial that has ended."""
+        for entered in self._entered:
+            self._series(entered)
         return Look(None, 1.0, settled=False)
 
-    def _series(self, entrant: Entrant) -> None:
-        """All trials of one contender; one that dies is started anew for its next trial."""
-        started: Started | None = None
-        starts = self._past.starts.get(entrant.racer.name, 0)
+    def _series(self, entered: EnteredContender) -> None:
+        """All trials of one contender. If it dies, it is restarted for its next trial."""
+        warm: WarmInstance | None = None
+        starts = self._past.starts.get(entered.contender.name, 0)
         rates_per_s: list[float] = []
         try:
-            for step in self._steps_left(entrant):
-                if started is not None and (step.starts or not self._lives(started)):
-                    self._grid.stop(started)
-                    started = None
-                if started is None:
+            for step in self._steps_left(entered):
+                if warm is not None and (step.starts or not self._is_running(warm)):
+                    self._starter.stop(warm)
+                    warm = None
+                if warm is None:
                     starts += 1
-                    started = self._grid.start(entrant, starts, self._now_s())
-                    lifecycle.thaw(self._world, started.resident)
-                record = self._trial(started, step)
+                    warm = self._starter.start(entered, starts, self._now_s())
+                    lifecycle.thaw(self._world, warm.instance)
+                record = self._trial(warm, step)
                 rates_per_s.append(record.rate_per_s or 0.0)
-                if self._protocol.recovery and not self._recovers(started, step, rates_per_s[0]):
+                if self._protocol.recovery and not self._recovers(warm, step, rates_per_s[0]):
                     return
         except Unfit:
-            self._standings.drop(entrant.racer.name)
+            self._standings.drop(entered.contender.name)
         finally:
-            if started is not None:
-                self._grid.stop(started)
+            if warm is not None:
+                self._starter.stop(warm)
 
-    def _steps_left(self, entrant: Entrant) -> Iterator[Step]:
-        return steps_left(self._protocol, self._labels, entrant.racer.name, self._past)
+    def _steps_left(self, entered: EnteredContender) -> Iterator[Step]:
+        return steps_left(self._protocol, self._labels, entered.contender.name, self._past)
 
-    def _trial(self, one: Started, step: Step) -> TrialRecord:
-        self._tell(one.name, step)
+    def _trial(self, warm: WarmInstance, step: Step) -> TrialRecord:
+        self._report_progress(warm.name, step)
         record = measure(
             self._world,
-            one.resident,
-            load_spec(self._protocol, one.resident, step.connections),
-            self._slot(one, step, "measure"),
+            warm.instance,
+            load_spec(self._protocol, warm.instance, step.connections),
+            self._context(warm, step, "measure"),
             self._standings.ceiling_per_s(step.connections),
-            self._standings.clock_khz_max(one.name, step.connections),
+            self._standings.clock_khz_max(warm.name, step.connections),
         )
         self._store.add_trial(record)
-        self._standings.add(one.name, record)
-        self._trials += 1
+        self._standings.add(warm.name, record)
+        self._trials_done += 1
         if record.state == "failed":
-            told = f"{one.name} at {record.connections}: {record.reason}"
-            self._listen(Happened(told, trouble=True))
+            failure = f"{warm.name} at {record.connections}: {record.reason}"
+            self._listen(Event(failure, trouble=True))
         return record
 
-    def _recovers(self, one: Started, step: Step, rate_per_s: float) -> bool:
-        """Whether it serves its first trial's rate again; what it did until then is kept."""
-        self._listen(Doing(f"{one.name}: recovering from trial {step.repetition}"))
+    def _recovers(self, warm: WarmInstance, step: Step, rate_per_s: float) -> bool:
+        """Whether it reaches its first trial's rate again; stores the recovery."""
+        self._listen(Progress(f"{warm.name}: recovering from trial {step.repetition}"))
         record = recover(
             self._world,
-            one.resident,
+            warm.instance,
             self._protocol,
-            self._slot(one, step, "recovery"),
+            self._context(warm, step, "recovery"),
             rate_per_s,
         )
         self._store.add_trial(record)
         if record.state == "failed":
-            told = f"{one.name} ends its series after trial {step.repetition}: {record.reason}"
-            self._listen(Happened(told, trouble=True))
+            failure = f"{warm.name} ends its series after trial {step.repetition}: {record.reason}"
+            self._listen(Event(failure, trouble=True))
         return record.state == "ok"
 
-    def _slot(self, one: Started, step: Step, kind: str) -> Slot:
-        return Slot(
+    def _context(self, warm: WarmInstance, step: Step, kind: str) -> TrialContext:
+        return TrialContext(
             run_id=self._run_id,
-            contender_id=one.entrant.contender_id,
-            start_id=one.start_id,
+            contender_id=warm.entered.contender_id,
+            instance_id=warm.instance_id,
             kind=kind,
             invocation=1,
             block=step.repetition,
             heat=1,
             at_s=self._now_s(),
-            steady=one.warmed.kind,
+            steady=warm.warmed.kind,
         )
 
-    def _lives(self, one: Started) -> bool:
-        return lifecycle.ended(self._world, one.resident) is None
+    def _is_running(self, warm: WarmInstance) -> bool:
+        return lifecycle.ended(self._world, warm.instance) is None
 
-    def _tell(self, name: str, step: Step) -> None:
-        left = self._of - self._trials
-        left_s = left * self._now_s() / self._trials if self._trials else None
-        doing = f"{name}: repetition {step.repetition} at {step.connections}"
-        self._listen(Doing(doing, done=self._trials, of=self._of, left_s=left_s))
+    def _report_progress(self, name: str, step: Step) -> None:
+        left = self._trials_planned - self._trials_done
+        left_s = left * self._now_s() / self._trials_done if self._trials_done else None
+        what = f"{name}: repetition {step.repetition} at {step.connections}"
+        self._listen(Progress(what, done=self._trials_done, of=self._trials_planned, left_s=left_s))
 
     def _now_s(self) -> float:
         return self._world.server_host.now_s() - self._begun_s
 
 
-def _in_order(entrants: Sequence[Entrant], protocol: Protocol, seed: int) -> list[Entrant]:
-    """The null server first, since what the client reaches against it bounds all the others.
+def _in_order(
+    entered_contenders: Sequence[EnteredContender], protocol: Protocol, seed: int
+) -> list[EnteredContender]:
+    """The null server first, because its rate is the ceiling of all others.
 
-    In a random order each rival has a place of its own, whoever else takes part: so a run that
-    goes on later goes on in the same order.
+    In a random order, the place of a contender depends only on its name and the seed, so a resumed
+    run keeps the order.
     """
-    rivals = [entrant for entrant in entrants if entrant.racer.role == "rival"]
+    contenders = [
+        entered for entered in entered_contenders if entered.contender.role == "contender"
+    ]
     if protocol.order == "random":
-        rivals.sort(key=lambda one: random.Random(f"{seed} {one.racer.name}").random())
-    return [*(e for e in entrants if e.racer.name == CANARY), *rivals]
+        contenders.sort(key=lambda e: random.Random(f"{seed} {e.contender.name}").random())
+    return [*(e for e in entered_contenders if e.contender.name == NULL_SERVER), *contenders]

@@ -1,7 +1,7 @@
-"""Calibration: what this method says on this machine where the truth is known.
+"""Calibration: a race of identical and slowed servers, whose true ratios are known.
 
-One server under many names (A/A): every difference found between copies is false. And copies with
-a known piece of extra work a request: which slowdown is found.
+Copies of one server (A/A) show how many false differences a race finds. Copies with a known amount
+of extra work for each request show which slowdown it detects.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,32 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from deadheat.campaign import lifecycle
-from deadheat.campaign.enter import enter_racers
-from deadheat.campaign.progress import Doing, Listener
+from deadheat.campaign.context import RunContext
+from deadheat.campaign.entry import enter_made
 from deadheat.campaign.race import Race
-from deadheat.campaign.racer import Racer, canaries
 from deadheat.campaign.run import open_run
-from deadheat.campaign.trial import load_spec
-from deadheat.campaign.world import World
+from deadheat.campaign.slice_race import SliceRace
 from deadheat.errors import DeadheatError
+from deadheat.events import Listener, Progress
 from deadheat.host import ProcessSpec
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import Contender, controls
+from deadheat.measure.trial import load_spec
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.effect import detectable_ratio
 from deadheat.stats.false_alarm import false_alarms
-from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.quantile import Floats
+from deadheat.stats.pairs import PairFits
 from deadheat.store import Store
 
 SLOWDOWNS = (0.02, 0.03, 0.05, 0.10)
 PROBE_UNITS = 50_000
-COPY_COST_FACTOR = 4.0  # a copy costs this many null servers a request: as a real server would
+COPY_COST_FACTOR = 4.0  # CPU time per request, copy over null server
 NOMINAL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Slowdown:
-    """A known slowdown, and how often it was found. Ratios are of rates, copy over slowed."""
+    """A known slowdown, and in how many races it was found. Ratios are copy over slowed copy."""
 
     injected: float
     measured: float  # geometric mean over the races
@@ -45,14 +46,14 @@ class Slowdown:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What `deadheat calibrate` says, and every later report on such a host quotes."""
+    """The result of `deadheat calibrate`, which later reports of such a host quote."""
 
     false_difference_rate: float
     false_differences: int
     null_pairs: int
-    allowed: float  # the highest rate that chance explains
+    allowed: float  # the highest false difference rate that chance explains
     passed: bool
-    minimum_detectable_effect: float  # of one pair at the nominal rate, found four times in five
+    minimum_detectable_effect: float  # of one pair at the nominal rate, with 80 % power
     slowdowns: tuple[Slowdown, ...]
     nominal: float
     elapsed_s: float
@@ -64,14 +65,14 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Units of work a request: of a copy, and what one per cent more costs."""
+    """Units of work for each request to a copy, and their CPU time."""
 
     units: int
     us_per_unit: float
     us_per_request: float
 
     def slower(self, share: float) -> int:
-        """Units that make a request cost `share` more CPU time in all."""
+        """The units with which a request takes `share` more CPU time."""
         return self.units + round(share * self.us_per_request / self.us_per_unit)
 
 
@@ -84,28 +85,28 @@ def calibrate(
     seed: int,
     listen: Listener,
 ) -> Calibration:
-    """Race copies and slowed copies, `races` times over; each race is a run of its own.
+    """Race copies and slowed copies `races` times; each race is a separate run.
 
-    Raises `DeadheatError` where the null server's work does not show in its CPU time.
+    Raises `DeadheatError` if the work does not increase the null server's CPU time.
     """
     begun_s = world.server_host.now_s()
     work = find_work(world, protocol)
-    racers = _racers(world, work, copies)
-    rates: dict[str, Floats] = {}
+    contenders = _contenders(world, work, copies)
+    fits: dict[str, PairFits] = {}
     for number in range(races):
-        listen(Doing(f"race {number + 1} of {races}"))
-        rates |= _race(world, store, protocol, racers, seed + number, listen)
-    return conclude(rates, copies, world.server_host.now_s() - begun_s)
+        listen(Progress(f"race {number + 1} of {races}"))
+        fits |= _race(world, store, protocol, contenders, seed + number, listen)
+    return conclude(fits, copies, world.server_host.now_s() - begun_s)
 
 
-def racer_names(copies: int) -> list[str]:
-    """The copies, then the slowed ones in the order of `SLOWDOWNS`."""
+def contender_names(copies: int) -> list[str]:
+    """The copies, then the slowed copies in the order of `SLOWDOWNS`."""
     return [f"copy-{i + 1:02}" for i in range(copies)] + [f"slower-{s:.0%}" for s in SLOWDOWNS]
 
 
-def conclude(rates: Mapping[str, Floats], copies: int, elapsed_s: float) -> Calibration:
-    """What races say: run -> rates[start, block, racer], racers in the order of `racer_names`."""
-    fits = [fit_pairs(array) for array in rates.values()]
+def conclude(runs: Mapping[str, PairFits], copies: int, elapsed_s: float) -> Calibration:
+    """What races say: run -> its pairs, contenders in the order of `contender_names`."""
+    fits = list(runs.values())
     among = [fit.of(np.arange(copies)) for fit in fits]
     alarms = false_alarms(among, NOMINAL)
     effects = np.concatenate(
@@ -121,69 +122,69 @@ def conclude(rates: Mapping[str, Floats], copies: int, elapsed_s: float) -> Cali
         slowdowns=tuple(_slowdown(fits, copies, k) for k in range(len(SLOWDOWNS))),
         nominal=NOMINAL,
         elapsed_s=elapsed_s,
-        runs=tuple(rates),
+        runs=tuple(runs),
     )
 
 
 def find_work(world: World, protocol: Protocol) -> Work:
-    """The work that makes a copy cost `COPY_COST_FACTOR` null servers, measured here and now."""
+    """The work with which a copy costs `COPY_COST_FACTOR` null servers, measured on this host."""
     bare_us = _cpu_us_per_request(world, protocol, 0)
     loaded_us = _cpu_us_per_request(world, protocol, PROBE_UNITS)
     us_per_unit = (loaded_us - bare_us) / PROBE_UNITS
     if us_per_unit <= 0:
         raise DeadheatError(
-            f"{PROBE_UNITS} units of work did not show in the null server's CPU time",
-            "the machine is too busy to calibrate: `deadheat doctor`",
+            f"{PROBE_UNITS} units of work did not increase the null server's CPU time",
+            "the machine is too busy to calibrate: `deadheat doctor` shows why",
         )
     units = round((COPY_COST_FACTOR - 1) * bare_us / us_per_unit)
     return Work(units, us_per_unit, COPY_COST_FACTOR * bare_us)
 
 
 def _cpu_us_per_request(world: World, protocol: Protocol, units: int) -> float:
-    racer = _null_racer(world, f"probe-{units}", units)
-    resident = lifecycle.start(world, racer)
+    contender = _null_server(world, f"probe-{units}", units)
+    instance = lifecycle.start(world, contender)
     try:
-        spec = load_spec(protocol, resident, max(protocol.connections))
-        before_s = world.server_host.usage(resident.process).cpu_s
+        spec = load_spec(protocol, instance, max(protocol.connections))
+        before_s = world.server_host.usage(instance.process).cpu_s
         command = world.engine.command(spec)
-        done = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
-        result = world.engine.parse(spec, done, world.engine_version)
-        used_s = world.server_host.usage(resident.process).cpu_s - before_s
+        completed = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
+        result = world.engine.parse(spec, completed, world.engine_version)
+        used_s = world.server_host.usage(instance.process).cpu_s - before_s
     finally:
-        lifecycle.stop(world, resident)
+        lifecycle.stop(world, instance)
     return used_s * 1e6 / max(result.requests_sent_in_all or 0, 1)
 
 
-def _racers(world: World, work: Work, copies: int) -> list[Racer]:
+def _contenders(world: World, work: Work, copies: int) -> list[Contender]:
     units = [work.units] * copies + [work.slower(share) for share in SLOWDOWNS]
-    named = zip(racer_names(copies), units, strict=True)
-    return [_null_racer(world, name, of) for name, of in named]
+    names = contender_names(copies)
+    return [_null_server(world, name, work) for name, work in zip(names, units, strict=True)]
 
 
-def _null_racer(world: World, name: str, units: int) -> Racer:
+def _null_server(world: World, name: str, units: int) -> Contender:
     command = tuple(world.engine.null_server("{port}", units))
-    return Racer(name=name, role="rival", command=command, ready_s=5, stop_s=3)
+    return Contender(name=name, role="contender", command=command, ready_s=5, stop_s=3)
 
 
 def _race(
     world: World,
     store: Store,
     protocol: Protocol,
-    racers: Sequence[Racer],
+    contenders: Sequence[Contender],
     seed: int,
     listen: Listener,
-) -> dict[str, Floats]:
-    """One race, as run -> rates[start, block, racer]."""
+) -> dict[str, PairFits]:
+    """One race, as run -> its pairs; contenders in the order given."""
     with open_run(store, world, protocol, ["deadheat", "calibrate"], seed) as run:
-        entrants = enter_racers([*racers, *canaries(world.engine)], store, run.id)
-        race = Race(world, protocol, store, run.id, entrants, seed, listen)
+        entered_contenders = enter_made([*contenders, *controls(world.engine)], store, run.id)
+        context = RunContext(world, protocol, store, run.id, entered_contenders, seed, listen)
+        race = Race(context) if protocol.slices is None else SliceRace(context)
         run.conclusion |= {"why": "all repetitions done", "share": race.run().share}
-    names = [racer.name for racer in racers]
-    return {run.id: race.standings.rates(max(protocol.connections), names)}
+    return {run.id: race.standings.fits(max(protocol.connections))}
 
 
 def _slowdown(fits: Sequence[PairFits], copies: int, k: int) -> Slowdown:
-    """The first copy against the slowed one: one pair a race, so that no choice is made."""
+    """The first copy and a slowed copy: one fixed pair in each race."""
     ratios = [float(fit.log_ratio[0, copies + k]) for fit in fits]
     widths = [float(fit.half_width(NOMINAL)[0, copies + k]) for fit in fits]
     return Slowdown(

@@ -1,27 +1,31 @@
-"""A campaign: build every contender, race them, keep the run, say why it ended."""
+"""A campaign: build every contender, measure them, store the run and why it ended."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from deadheat.campaign import lifecycle
+from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
-from deadheat.campaign.build import Builder
-from deadheat.campaign.enter import enter_contenders, enter_racers, require_rivals
-from deadheat.campaign.grid import Entrant
+from deadheat.campaign.context import RunContext
+from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
+from deadheat.campaign.latency import measure_latency
 from deadheat.campaign.limits import fit_to, too_few
 from deadheat.campaign.past import Past
-from deadheat.campaign.progress import Happened, Listener
 from deadheat.campaign.race import Race
-from deadheat.campaign.racer import Racer, companions
 from deadheat.campaign.resume import Unfinished, enter_again
 from deadheat.campaign.run import Run, open_run, reopen_run
-from deadheat.campaign.world import World
-from deadheat.catalog import Contender
+from deadheat.campaign.slice_race import SliceRace
+from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
+from deadheat.events import Event, Listener
 from deadheat.load.several import Several
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import Contender, controls_for
+from deadheat.measure.starter import EnteredContender
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
+from deadheat.store.listing import run_summary
 
 NOT_OURS = (
     "runs already: it keeps its CPUs and runs on while others are measured, and what a fresh start "
@@ -34,14 +38,14 @@ class Plan:
     """What a campaign is to do."""
 
     protocol: Protocol
-    contenders: Sequence[Contender]
+    selections: Sequence[Selection]
     labels: Mapping[str, str]  # contender -> label, as published
-    extra: Sequence[Racer]  # command lines of the user's
+    extra: Sequence[Contender]  # command lines of the user's
     seed: int
     command: Sequence[str]
     latency_s: float | None = None  # measure latency apart, this long at each rate
     missing: Mapping[str, str] = field(default_factory=dict)  # published row -> why none runs
-    left: Unfinished | None = None  # the run to go on with, in place of a new one
+    left: Unfinished | None = None  # the run to resume, instead of a new one
 
 
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
@@ -49,10 +53,10 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
 
     A server that runs already has to answer before anything is begun.
     """
-    for racer in plan.extra:
-        if racer.url is not None:
-            lifecycle.start(world, racer)
-            listen(Happened(f"{racer.name} {NOT_OURS}"))
+    for contender in plan.extra:
+        if contender.url is not None:
+            lifecycle.start(world, contender)
+            listen(Event(f"{contender.name} {NOT_OURS}"))
     run: Run | None = None
     known: dict[str, Any] = {}
     if plan.protocol.residency == "alone":
@@ -60,7 +64,7 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         known = {"missing": dict(plan.missing), "remarks": list(remarks)}
     else:
         for remark in too_few(plan.protocol, world.server_host.fingerprint()):
-            listen(Happened(remark, trouble=True))
+            listen(Event(remark, trouble=True))
     opened = (
         open_run(store, world, plan.protocol, plan.command, plan.seed, known)
         if plan.left is None
@@ -72,20 +76,20 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     except KeyboardInterrupt:
         if run is None:
             raise
-        listen(Happened(f"interrupted: {_left_by(run, plan, store)}", trouble=True))
+        listen(Event(f"interrupted: {_left_by(run, plan, store)}", trouble=True))
     return run.id
 
 
 def _left_by(run: Run, plan: Plan, store: Store) -> str:
     """What an interrupt leaves; how a server of the user's own was started is not kept."""
-    if not store.rows("SELECT 1 FROM trial WHERE run_id = ? LIMIT 1", run.id):
+    if not run_summary(store, run.id).trials:
         return "nothing was measured yet"
     goes_on = "" if plan.extra else f"; deadheat run --resume {run.id} goes on"
     return f"what was measured is kept{goes_on}"
 
 
 def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple[str, ...]]:
-    """The plan and the world as the limits of the machines allow; what that means is told."""
+    """The plan and the world as the limits of the machines allow; each change is an event."""
     load, server = world.load_host.fingerprint(), world.server_host.fingerprint()
     fitted = fit_to(plan.protocol, load, server, len(world.load_cpus))
     if plan.left is not None and fitted.protocol.connections != plan.protocol.connections:
@@ -94,7 +98,7 @@ def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple
             "widen the limits again, or start a run of its own",
         )
     for remark in fitted.remarks:
-        listen(Happened(remark))
+        listen(Event(remark))
     generator = Several(world.generator, fitted.connections_each)
     return (
         replace(plan, protocol=fitted.protocol),
@@ -107,36 +111,37 @@ def _race(
     plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
 ) -> None:
     protocol, past = plan.protocol, plan.left.past if plan.left else Past()
-    entrants = _enter(plan, world, store, builder, run, listen)
+    entered = _enter(plan, world, store, builder, run, listen)
     if protocol.residency == "alone":
-        alone = Alone(
-            world, protocol, store, run.id, entrants, plan.labels, plan.seed, listen, past
-        )
+        alone = Alone(world, protocol, store, run.id, entered, plan.labels, plan.seed, listen, past)
         alone.run()
         run.conclusion["why"] = "all repetitions done"
         return
-    race = Race(world, protocol, store, run.id, entrants, plan.seed, listen, past)
+    context = RunContext(world, protocol, store, run.id, entered, plan.seed, listen, past)
+    race = Race(context) if protocol.slices is None else SliceRace(context)
     look = race.run()
-    if not race.standings.rivals_left:
-        more = "; `deadheat verify` tells more" if plan.contenders else ""
-        raise DeadheatError("no contender is left to measure", f"the reasons stand above{more}")
+    if not race.standings.contenders_left:
+        more = "; `deadheat verify` says more" if plan.selections else ""
+        raise DeadheatError(
+            "no contender is left to measure", f"the reasons are printed above{more}"
+        )
     ended = {"settle": "budget spent", "fixed": "all repetitions done"}
     why = "settled" if look.settled else ended[protocol.stopping.kind]
     run.conclusion |= {"why": why, "share": look.share, "look": look.number}
     if plan.latency_s is not None:
-        race.measure_latency(plan.latency_s)
+        measure_latency(context, race.standings, race.invocation + 1, plan.latency_s)
 
 
 def _enter(
     plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
-) -> list[Entrant]:
+) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
-    extra = [*plan.extra, *companions(plan.protocol, world.engine)]
+    extra = [*plan.extra, *controls_for(plan.protocol, world.engine)]
     if plan.left is not None:
-        return enter_again(plan.left, plan.contenders, extra, world, store, builder, listen)
-    entrants = [
-        *enter_contenders(plan.contenders, plan.labels, world, store, run.id, builder, listen),
-        *enter_racers(extra, store, run.id, len(plan.contenders)),
+        return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
+    entered = [
+        *enter_contenders(plan.selections, plan.labels, world, store, run.id, builder, listen),
+        *enter_made(extra, store, run.id, len(plan.selections)),
     ]
-    require_rivals(entrants)
-    return entrants
+    require_contenders(entered)
+    return entered

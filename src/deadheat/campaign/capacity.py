@@ -1,4 +1,4 @@
-"""Capacity: the highest offered rate at which an objective holds, without an error."""
+"""Capacity: the highest offered rate at which an objective holds without errors."""
 
 import math
 import re
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from deadheat.campaign import lifecycle
-from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
-from deadheat.campaign.progress import Doing, Listener
-from deadheat.campaign.trial import Slot, load_spec, measure
-from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
+from deadheat.events import Listener, Progress
+from deadheat.measure import lifecycle
+from deadheat.measure.starter import EnteredContender, Starter, Unfit, WarmInstance
+from deadheat.measure.trial import TrialContext, load_spec, measure
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.search import Bounds, Observation, next_step
 from deadheat.store import Store, TrialRecord
 
-START_SHARE = 0.7  # of the closed-loop rate that warming ended with
+START_SHARE = 0.7  # of the closed-loop rate at the end of the warm-up
 LOWEST_SHARE = 0.01
 TRIALS_MAX = 24
 SERVER_GATES = frozenset({"errors", "served", "achieved", "listen_drops"})
@@ -24,48 +24,48 @@ SERVER_GATES = frozenset({"errors", "served", "achieved", "listen_drops"})
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """`p99=10ms`: this quantile of the response time, from the intended send time, at most so."""
+    """`p99=10ms`: the highest allowed value of a quantile of the response time."""
 
     quantile: str  # p50, p75, p90, p99, p99_9, p99_99
     limit_us: float
 
     @classmethod
     def parse(cls, text: str) -> "Objective":
-        """Raises `DeadheatError` naming the form."""
-        found = re.fullmatch(r"p(50|75|90|99|99\.9|99\.99)=(\d+(?:\.\d+)?)(us|ms|s)", text)
-        if found is None:
+        """Parse `p99=10ms`. Raises `DeadheatError`."""
+        match = re.fullmatch(r"p(50|75|90|99|99\.9|99\.99)=(\d+(?:\.\d+)?)(us|ms|s)", text)
+        if match is None:
             raise DeadheatError(
                 f"--slo {text!r}: expected a quantile and a limit, such as p99=10ms",
                 "quantiles: p50, p75, p90, p99, p99.9, p99.99; units: us, ms, s",
             )
-        unit_us = {"us": 1.0, "ms": 1e3, "s": 1e6}[found.group(3)]
-        quantile = f"p{found.group(1).replace('.', '_')}"
-        return cls(quantile, float(found.group(2)) * unit_us)
+        unit_us = {"us": 1.0, "ms": 1e3, "s": 1e6}[match.group(3)]
+        quantile = f"p{match.group(1).replace('.', '_')}"
+        return cls(quantile, float(match.group(2)) * unit_us)
 
     def holds(self, record: TrialRecord) -> bool | None:
-        """No error, the offered rate achieved, and the quantile known and within its limit.
+        """True without errors, at the offered rate, with a known quantile within its limit.
 
-        None where a doubt is not the server's: a trial that the client, a neighbour or the
-        hypervisor disturbed says nothing of what the server can hold.
+        None if the trial failed a gate that is not the server's: it says nothing about the server
+        if the client, a neighbor or the hypervisor disturbed it.
         """
         failed = {gate.code for gate in record.gates if not gate.passed}
         disturbed = failed - SERVER_GATES
         if record.state != "ok":
             return False
-        seen_us = record.result["response_us"].get(self.quantile)
-        if not failed & SERVER_GATES and seen_us is not None and seen_us <= self.limit_us:
+        quantile_us = record.result["response_us"].get(self.quantile)
+        if not failed & SERVER_GATES and quantile_us is not None and quantile_us <= self.limit_us:
             return True
         return None if disturbed else False
 
     def requests_needed(self) -> float:
-        """A quantile q is known only with 100 / (1 - q) requests."""
+        """The requests that quantile q needs: 100 / (1 - q)."""
         share = float(self.quantile[1:].replace("_", ".")) / 100
         return 100 / (1 - share)
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """`rate_per_s` held; `above_per_s` did not. 0: not even the lowest rate tried held."""
+    """`rate_per_s` is the highest rate that held, or 0; `above_per_s` the lowest that failed."""
 
     name: str
     rate_per_s: float
@@ -82,25 +82,25 @@ def find_capacities(
     protocol: Protocol,
     store: Store,
     run_id: str,
-    entrants: Sequence[Entrant],
+    entered_contenders: Sequence[EnteredContender],
     objective: Objective,
     listen: Listener,
 ) -> list[Capacity]:
-    """Search each rival's capacity in turn; every trial is kept."""
-    grid = Grid(world, protocol, store, listen)
-    found = []
-    for entrant in entrants:
+    """Search the capacity of each contender in turn; stores every trial."""
+    starter = Starter(world, protocol, store, listen)
+    capacities = []
+    for entered in entered_contenders:
         try:
-            started = grid.start(entrant, 1, 0.0)
+            warm = starter.start(entered, 1, 0.0)
         except Unfit as unfit:
-            found.append(Capacity(entrant.racer.name, 0.0, None, 0, str(unfit)))
+            capacities.append(Capacity(entered.contender.name, 0.0, None, 0, str(unfit)))
             continue
         try:
-            lifecycle.thaw(world, started.resident)
-            found.append(_search(world, protocol, store, run_id, started, objective, listen))
+            lifecycle.thaw(world, warm.instance)
+            capacities.append(_search(world, protocol, store, run_id, warm, objective, listen))
         finally:
-            grid.stop(started)
-    return found
+            starter.stop(warm)
+    return capacities
 
 
 def _search(
@@ -108,49 +108,49 @@ def _search(
     protocol: Protocol,
     store: Store,
     run_id: str,
-    started: Started,
+    warm: WarmInstance,
     objective: Objective,
     listen: Listener,
 ) -> Capacity:
-    closed_per_s = started.warmed.rate_per_s
+    closed_per_s = warm.warmed.rate_per_s
     if closed_per_s <= 0:
-        return Capacity(started.name, 0.0, None, 0, "it answered nothing while it was warmed")
-    seen: list[Observation] = []
+        return Capacity(warm.name, 0.0, None, 0, "no answer during the warm-up")
+    observations: list[Observation] = []
     trials = 0
     trouble = None
     bounds = Bounds(START_SHARE * closed_per_s, LOWEST_SHARE * closed_per_s)
-    step = next_step(seen, bounds)
+    step = next_step(observations, bounds)
     while step.next_rate is not None and trials < TRIALS_MAX:
         rate_per_s = step.next_rate
-        listen(Doing(f"{started.name}: offering {rate_per_s:,.0f}/s", done=trials))
+        listen(Progress(f"{warm.name}: offering {rate_per_s:,.0f}/s", done=trials))
         trials += 1
-        slot = Slot(
+        context = TrialContext(
             run_id=run_id,
-            contender_id=started.entrant.contender_id,
-            start_id=started.start_id,
+            contender_id=warm.entered.contender_id,
+            instance_id=warm.instance_id,
             kind="capacity",
             invocation=1,
             block=trials,
             heat=1,
             at_s=world.server_host.now_s(),
-            steady=started.warmed.kind,
+            steady=warm.warmed.kind,
         )
         spec = replace(
-            load_spec(protocol, started.resident, max(protocol.connections)),
+            load_spec(protocol, warm.instance, max(protocol.connections)),
             rate_per_s=rate_per_s,
             duration_s=max(protocol.duration_s, 1.1 * objective.requests_needed() / rate_per_s),
             seed=trials,
         )
-        record = measure(world, started.resident, spec, slot)
+        record = measure(world, warm.instance, spec, context)
         store.add_trial(record)
         if (held := objective.holds(record)) is not None:
-            seen.append(Observation(rate_per_s, held))
-        if lifecycle.ended(world, started.resident) is not None:
+            observations.append(Observation(rate_per_s, held))
+        if lifecycle.ended(world, warm.instance) is not None:
             trouble = record.reason
             break
-        step = next_step(seen, bounds)
+        step = next_step(observations, bounds)
     above = None if math.isinf(step.high) else step.high
     if trouble is None and step.next_rate is not None:
-        disturbed = trials - len(seen)
-        trouble = f"not narrowed down within {TRIALS_MAX} trials, {disturbed} of them disturbed"
-    return Capacity(started.name, step.low, above, trials, trouble)
+        disturbed = trials - len(observations)
+        trouble = f"no precise result after {TRIALS_MAX} trials, {disturbed} of them disturbed"
+    return Capacity(warm.name, step.low, above, trials, trouble)

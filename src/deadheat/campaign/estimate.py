@@ -1,19 +1,19 @@
-"""How long a protocol takes over so many contenders: pure arithmetic, its assumptions stated."""
+"""Estimate of how long a protocol takes: arithmetic with stated assumptions."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from deadheat.campaign.racer import CANARY_WORKS
+from deadheat.measure.contender import CONTROL_WORKS
 from deadheat.protocol import Protocol
 
-START_S = 2.0  # of one server: starting and being ready
-TRIAL_OVERHEAD_S = 0.25  # the generator's start, connecting, draining
+START_S = 2.0  # time until one server is ready
+TRIAL_OVERHEAD_S = 0.25  # start of the generator, connecting, draining
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What would run. `least_s` is the minimum; `most_s` is what the protocol allows."""
+    """What would run. `least_s` is the shortest duration; `most_s` the longest that is allowed."""
 
     protocol: str
     about: str
@@ -36,30 +36,30 @@ class Estimate:
             f"{self.protocol}: {self.about}",
             f"contenders    {', '.join(self.contenders)}",
             f"connections   {levels}",
-            f"a block       {self.trials_per_block} trials, about {self.block_s:.0f} s",
-            f"a start of all, warm-up included: about {self.invocation_start_s:.0f} s",
+            f"each block    {self.trials_per_block} trials, about {self.block_s:.0f} s",
+            f"starting all  about {self.invocation_start_s:.0f} s, with warm-up",
             f"ends          {self.rule}",
             f"takes         {spell_time(self.least_s)} at least, "
-            f"{spell_time(self.most_s)} at most, builds apart",
+            f"{spell_time(self.most_s)} at most, without builds",
         ]
 
 
 def estimate(protocol: Protocol, names: Sequence[str]) -> Estimate:
-    """Before anything starts, so from the protocol's figures and the constants above."""
+    """Estimate from the protocol's figures and the constants above."""
     stopping, warmup = protocol.stopping, protocol.warmup
-    racers = len(names) + (len(CANARY_WORKS) if protocol.canary else 0)
-    trials = racers * len(protocol.connections)
+    contenders = len(names) + (len(CONTROL_WORKS) if protocol.controls else 0)
+    trials = contenders * len(protocol.connections)
     block_s = trials * (protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S)
     warm_s = {"none": 0.0, "fixed": warmup.duration_s, "steady": warmup.least_s}[warmup.kind]
-    start_s = racers * (START_S + warm_s)
+    start_s = contenders * (START_S + warm_s)
     settle = stopping.kind == "settle"
     least_blocks = stopping.blocks_min * stopping.invocations if settle else stopping.repetitions
     least_s = stopping.invocations * start_s + least_blocks * block_s
     search_s = warmup.limit_s - warm_s if warmup.kind == "steady" else 0.0
-    slow_s = stopping.invocations * racers * max(0.0, search_s)
+    slow_s = stopping.invocations * contenders * max(0.0, search_s)
     rule = (
-        f"when every neighbouring pair is separated or equivalent within {stopping.margin:.0%}, "
-        f"or {spell_time(stopping.budget_s)} are spent"
+        f"when every neighboring pair is separated or equivalent within "
+        f"{100 * stopping.margin:.0f} %, or after {spell_time(stopping.budget_s)}"
         if settle
         else f"after {stopping.repetitions} repetitions"
     )

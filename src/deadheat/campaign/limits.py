@@ -1,4 +1,4 @@
-"""What a machine's limits make of a protocol, found before anything runs; nothing is changed."""
+"""Fits a protocol to the limits of the machines, before anything runs."""
 
 import math
 from collections.abc import Mapping
@@ -8,15 +8,15 @@ from typing import Any
 from deadheat.errors import DeadheatError
 from deadheat.protocol import Protocol
 
-DESCRIPTORS_BESIDE = 64  # a process holds these beside its connections
+DESCRIPTORS_BESIDE = 64  # of a process, in addition to its connections
 CLIENTS_MAX = 8  # client processes of one trial
-UNLIMITED = 1 << 20  # where a fingerprint does not tell
+UNLIMITED = 1 << 20  # if the fingerprint has no value
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The protocol with the levels that can be had, how many connections one client process may
-    hold, and what a reader has to know."""
+    """A protocol with the levels that are possible, the connections that one client process may
+    hold, and remarks for the reader."""
 
     protocol: Protocol
     connections_each: int
@@ -26,33 +26,33 @@ class Fitted:
 def fit_to(
     protocol: Protocol, load: Mapping[str, Any], server: Mapping[str, Any], load_cpus: int
 ) -> Fitted:
-    """Fit a protocol to two fingerprints (which may be of one machine).
+    """Fit a protocol to two fingerprints, which may be of one machine.
 
-    A level that no number of client processes can hold is left out with the reason. Raises
-    `DeadheatError` where none is left.
+    Leaves out levels that no allowed number of client processes can hold, with a remark. Raises
+    `DeadheatError` if no level is left.
     """
     each = load.get("open_files_hard", UNLIMITED) - DESCRIPTORS_BESIDE
     remarks: list[str] = []
     levels = []
     for connections in protocol.connections:
-        if why := _cannot(connections, each, load, protocol.generator):
-            remarks.append(f"{connections:,} connections are left out: {why}")
+        if reason := _impossible(connections, each, load, protocol.generator):
+            remarks.append(f"{connections:,} connections are left out: {reason}")
         else:
             levels.append(connections)
-            remarks += _at_level(connections, each, server)
+            remarks += _level_remarks(connections, each, server)
     if not levels:
         raise DeadheatError(
-            f"no level of {protocol.name} can be had here: {'; '.join(remarks)}",
-            "widen the limits, or ask for fewer with --connections",
+            f"no level of {protocol.name} is possible here: {'; '.join(remarks)}",
+            "raise the limits, or use fewer connections with --connections",
         )
     if protocol.threads > load_cpus:
         remarks.append(f"the load generator's {protocol.threads} threads share {load_cpus} CPU")
-    remarks += _settings(protocol, server)
+    remarks += _setting_remarks(protocol, server)
     fitted = protocol
     if len(levels) < len(protocol.connections):
         left_out = [n for n in protocol.connections if n not in levels]
-        told = f"without {', '.join(f'{n:,}' for n in left_out)} connections"
-        deviations = (*protocol.deviations, told) if protocol.origin else ()
+        deviation = f"without {', '.join(f'{n:,}' for n in left_out)} connections"
+        deviations = (*protocol.deviations, deviation) if protocol.origin else ()
         fitted = protocol.model_copy(
             update={"connections": tuple(levels), "deviations": deviations}
         )
@@ -60,74 +60,74 @@ def fit_to(
 
 
 def too_few(protocol: Protocol, server: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the levels of a race ask for and the server's machine does not give.
+    """Remarks on levels of a race that the server's machine cannot hold.
 
-    Our engine splits itself where a client process may hold too few connections.
+    The engine splits itself into several processes if one may hold too few connections.
     """
     return tuple(
-        told
+        remark
         for connections in protocol.connections
-        for told in _at_level(connections, UNLIMITED, server)
+        for remark in _level_remarks(connections, UNLIMITED, server)
     )
 
 
-def _cannot(connections: int, each: int, load: Mapping[str, Any], generator: str) -> str | None:
+def _impossible(connections: int, each: int, load: Mapping[str, Any], generator: str) -> str | None:
     if each < 1 or math.ceil(connections / each) > CLIENTS_MAX:
         return (
-            f"a process may hold {load['open_files_hard']:,} descriptors here, and no more than "
-            f"{CLIENTS_MAX} client processes are started; to widen it: ulimit -n 65536"
+            f"a process may open {load['open_files_hard']:,} files here, and there are at most "
+            f"{CLIENTS_MAX} client processes; to raise the limit: ulimit -n 65536"
         )
     ports = load.get("sysctl", {}).get("net.ipv4.ip_local_port_range", f"1 {UNLIMITED}")
     low, high = map(int, ports.split())
     if generator != "engine" and high - low + 1 < connections:
         return (
-            f"{generator} connects from one address, which has {high - low + 1:,} ports; to widen "
-            'them: sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"'
+            f"{generator} connects from one address, which has {high - low + 1:,} ports; to add "
+            'ports: sudo sysctl -w net.ipv4.ip_local_port_range="1024 65535"'
         )
     return None
 
 
-def _at_level(connections: int, each: int, server: Mapping[str, Any]) -> list[str]:
-    told = []
+def _level_remarks(connections: int, each: int, server: Mapping[str, Any]) -> list[str]:
+    remarks = []
     descriptors = server.get("open_files_hard", UNLIMITED)
     if (clients := math.ceil(connections / each)) > 1:
-        told.append(
-            f"{connections:,} connections come from {clients} client processes, since one may hold "
-            f"{each:,}"
+        remarks.append(
+            f"{connections:,} connections come from {clients} client processes; one may "
+            f"hold {each:,}"
         )
     if connections > descriptors - DESCRIPTORS_BESIDE:
-        told.append(
-            f"a server of one process holds at most {descriptors:,} descriptors "
-            f"here, too few for {connections:,} connections at once; to widen it: ulimit -n 65536"
+        remarks.append(
+            f"a server with one process may open {descriptors:,} files here, too few for "
+            f"{connections:,} connections; to raise the limit: ulimit -n 65536"
         )
     for name in ("net.core.somaxconn", "net.ipv4.tcp_max_syn_backlog"):
         size = server.get("sysctl", {}).get(name)
         if size is not None and int(size) < connections:
-            told.append(
-                f"{connections:,} connections that come at once are more than {name}, which is "
-                f"{size}: some may be dropped and tried again a second later"
+            remarks.append(
+                f"{connections:,} simultaneous connections exceed {name}, which is {size}: the "
+                "kernel may drop some, which connect a second later"
             )
-    return told
+    return remarks
 
 
-def _settings(protocol: Protocol, server: Mapping[str, Any]) -> list[str]:
-    """Where the machine is not set as the published one was, with the command that would do it."""
+def _setting_remarks(protocol: Protocol, server: Mapping[str, Any]) -> list[str]:
+    """Settings that differ from those of the published machine, with commands to change them."""
     if (origin := protocol.origin) is None:
         return []
-    told = []
+    remarks = []
     for name, published in origin.sysctl.items():
         here = server.get("sysctl", {}).get(name)
         if here is None:
-            told.append(f"{name} was published as {published} and is not read here")
+            remarks.append(f"{name} is unknown here, published {published}")
         elif here.split() != published.split():
-            told.append(
-                f"{name} is {' '.join(here.split())}, published {published}; to set it: "
+            remarks.append(
+                f"{name} is {' '.join(here.split())}, published {published}; to change it: "
                 f'sudo sysctl -w {name}="{published}"'
             )
     descriptors = server.get("open_files_hard", UNLIMITED)
     if origin.open_files is not None and descriptors < origin.open_files:
-        told.append(
-            f"a process may hold {descriptors:,} descriptors, published "
-            f"{origin.open_files:,}; to widen it: ulimit -n {origin.open_files}"
+        remarks.append(
+            f"a process may open {descriptors:,} files, published {origin.open_files:,}; to "
+            f"raise the limit: ulimit -n {origin.open_files}"
         )
-    return told
+    return remarks

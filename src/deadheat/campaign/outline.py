@@ -1,18 +1,18 @@
-"""What a protocol of servers that run alone would do, trial by trial, before anything starts."""
+"""Outline of a run of servers alone: every trial, before anything starts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from deadheat.campaign.estimate import START_S, TRIAL_OVERHEAD_S, spell_time
-from deadheat.campaign.racer import CANARY
 from deadheat.campaign.schedule import PROCESSES, restart_of, schedule
+from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import Protocol
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedTrial:
-    """One trial of the outline; `starts` where a fresh process precedes it."""
+    """One trial of the outline; `starts` if a fresh process precedes it."""
 
     contender: str
     connections: int
@@ -22,13 +22,13 @@ class PlannedTrial:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Every trial in order, what it stands for, and how long all takes, builds apart."""
+    """Every trial in order, its published row, and the duration of all without builds."""
 
     protocol: Protocol
     labels: Mapping[str, str]  # contender -> published row
     trials: tuple[PlannedTrial, ...]
-    missing: Mapping[str, str]  # published row -> why nothing runs for it
-    remarks: tuple[str, ...]  # where this machine cannot do as the protocol says
+    missing: Mapping[str, str]  # published row -> why it has no trial
+    remarks: tuple[str, ...]  # differences between this machine and the protocol
     least_s: float
     most_s: float
 
@@ -45,20 +45,20 @@ class Outline:
 
     def lines(self) -> list[str]:
         protocol, starts = self.protocol, sum(trial.starts for trial in self.trials)
-        told = [
+        lines = [
             f"{protocol.label}: {protocol.about}",
-            f"each alone    {len(self.trials)} trials of {protocol.duration_s:g} s, "
+            f"alone         {len(self.trials)} trials of {protocol.duration_s:g} s, "
             f"{starts} starts, {protocol.generator}",
         ]
         for name in dict.fromkeys(trial.contender for trial in self.trials):
-            told.append(self._contender_line(name))
-            told += self._trial_lines(name)
+            lines.append(self._contender_line(name))
+            lines += self._trial_lines(name)
         if self.missing:
-            told.append(f"missing       {len(self.missing)} published rows have no trial")
-            told += [f"  {row:40} {why}" for row, why in self.missing.items()]
-        told += [f"note          {remark}" for remark in (*protocol.notes, *self.remarks)]
+            lines.append(f"missing       {len(self.missing)} published rows have no trial")
+            lines += [f"  {row:40} {reason}" for row, reason in self.missing.items()]
+        lines += [f"note          {remark}" for remark in (*protocol.notes, *self.remarks)]
         most = f", {spell_time(self.most_s)} at most" if self.most_s > self.least_s else ""
-        return [*told, f"takes         {spell_time(self.least_s)}{most}, builds apart"]
+        return [*lines, f"takes         {spell_time(self.least_s)}{most}, without builds"]
 
     def _contender_line(self, name: str) -> str:
         row = self.labels.get(name)
@@ -66,7 +66,7 @@ class Outline:
         return f"{row or name}{f' ({name})' if row else ''}: {restart}"
 
     def _trial_lines(self, name: str) -> list[str]:
-        """One line a level: each repetition by its number, `*` before those of a fresh process."""
+        """One line for each level: the repetitions, with `*` before those of a fresh process."""
         return [
             f"  {connections:>6} connections   "
             + " ".join(
@@ -85,11 +85,11 @@ def outline(
     missing: Mapping[str, str],
     remarks: Sequence[str] = (),
 ) -> Outline:
-    """From the protocol's figures alone: `names` in the order in which they run."""
-    racers = [*([CANARY] if protocol.canary else []), *names]
+    """The outline of a protocol; `names` are contenders in the order in which they run."""
+    contenders = [*([NULL_SERVER] if protocol.controls else []), *names]
     trials = tuple(
         PlannedTrial(name, step.connections, step.repetition, step.starts)
-        for name in racers
+        for name in contenders
         for step in schedule(protocol, labels.get(name))
     )
     trial_s = protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S

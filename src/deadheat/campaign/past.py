@@ -1,40 +1,53 @@
-"""What a run has measured before it goes on; of a new run, nothing."""
+"""`Past`: what a run has measured before it is resumed. A new run has an empty one."""
 
-import json
-import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Self
 
-from deadheat.store import Gate, Store, TrialRecord
-
-STARTS = """
-    SELECT contender.name, count(*) AS starts FROM start
-    JOIN contender ON contender.id = start.contender_id
-    WHERE contender.run_id = ? GROUP BY contender.name
-"""
-TRIALS = """
-    SELECT contender.name, trial.* FROM trial JOIN contender ON contender.id = trial.contender_id
-    WHERE trial.run_id = ? ORDER BY trial.id
-"""
-GATES = "SELECT gate.* FROM gate JOIN trial ON trial.id = trial_id WHERE run_id = ?"
-CLOCKS = """
-    SELECT trial_id, rows FROM series JOIN trial ON trial.id = trial_id
-    WHERE run_id = ? AND name = 'clock_khz'
-"""
+from deadheat.store import StoredRun, TrialRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Every trial so far with its contender's name, in order, and the starts of each contender.
+    """Every trial so far in order, with its contender's name.
 
-    `elapsed_s` is the time the run has taken, pauses left out.
+    `starts` counts the instances of each contender. `elapsed_s` is what the run has taken, without
+    pauses.
     """
 
     elapsed_s: float = 0.0
     trials: Sequence[tuple[str, TrialRecord]] = ()
     starts: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, run: StoredRun) -> Self:
+        """The past of a stored run.
+
+        A record has what the standings and the schedule ask for; of its gates, those that failed.
+        """
+        names = {contender.id: contender.name for contender in run.contenders}
+        series = dict(run.series("clock_khz", "slices"))
+        records = [
+            TrialRecord.at(
+                trial,
+                connections=trial.connections,
+                command=trial.command,
+                state=trial.state,
+                reason=trial.reason,
+                rate_per_s=trial.rate_per_s,
+                elapsed_s=trial.elapsed_s,
+                series=series.get(trial.id, {}),
+                gates=run.gates_failed.get(trial.id, ()),
+            )
+            for trial in run.trials
+        ]
+        ends_s = (record.at_s + (record.elapsed_s or 0.0) for record in records)
+        return cls(
+            elapsed_s=max(ends_s, default=0.0),
+            trials=[(names[record.contender_id], record) for record in records],
+            starts=Counter(names[instance.contender_id] for instance in run.instances),
+        )
 
     @property
     def invocations(self) -> int:
@@ -42,7 +55,7 @@ class Past:
 
     @property
     def measured(self) -> list[tuple[str, TrialRecord]]:
-        """Those in closed loop that the standings are made of."""
+        """The trials in closed loop, which the standings are made of."""
         return [(name, trial) for name, trial in self.trials if trial.kind == "measure"]
 
     def has(self, name: str) -> bool:
@@ -50,7 +63,7 @@ class Past:
         return any(contender == name for contender, _ in self.trials)
 
     def done(self, name: str) -> set[tuple[int, int]]:
-        """The connections and repetition of each of its trials that did not fail."""
+        """The connections and repetition of each trial of a contender that did not fail."""
         return {
             (trial.connections, trial.block)
             for contender, trial in self.measured
@@ -58,8 +71,11 @@ class Past:
         }
 
     def complete(self, levels: Sequence[int], blocks: Callable[[int], int]) -> int:
-        """How many invocations have all the `blocks` due of them, at every level, of each contender
-        that had no failed trial in it."""
+        """How many invocations are complete.
+
+        A complete invocation has all its blocks, `blocks(invocation)` of them, at every level, for
+        each contender that had no failed trial in it.
+        """
         counts: dict[int, Counter[tuple[str, int]]] = {}
         failed: set[tuple[int, str]] = set()
         for name, trial in self.measured:
@@ -76,37 +92,3 @@ class Past:
             )
             for invocation, count in counts.items()
         )
-
-
-def load_past(store: Store, run_id: str) -> Past:
-    """Read it out of the store: of the trials what the standings and the schedule ask."""
-    gates: dict[int, list[Gate]] = {}
-    for row in store.rows(GATES, run_id):
-        gate = {**row, "passed": bool(row["passed"])}
-        gates.setdefault(gate.pop("trial_id"), []).append(Gate(**gate))
-    clocks = {
-        row["trial_id"]: json.loads(zlib.decompress(row["rows"]))
-        for row in store.rows(CLOCKS, run_id)
-    }
-    rows = store.rows(TRIALS, run_id)
-    return Past(
-        elapsed_s=max((row["at_s"] + (row["elapsed_s"] or 0.0) for row in rows), default=0.0),
-        trials=[
-            (row["name"], _record(row, gates.get(row["id"], ()), clocks.get(row["id"])))
-            for row in rows
-        ],
-        starts={row["name"]: row["starts"] for row in store.rows(STARTS, run_id)},
-    )
-
-
-def _record(
-    row: Mapping[str, Any], gates: Sequence[Gate], clock_khz: Sequence[float] | None
-) -> TrialRecord:
-    same = ("run_id", "contender_id", "start_id", "kind", "invocation", "block", "heat")
-    figures = ("connections", "at_s", "state", "reason", "rate_per_s", "elapsed_s")
-    return TrialRecord(
-        **{name: row[name] for name in (*same, *figures)},
-        command=json.loads(row["command"]),
-        series={"clock_khz": clock_khz} if clock_khz else {},
-        gates=gates,
-    )

@@ -1,195 +1,120 @@
-"""The race: invocations of frozen racers, randomised complete blocks, one running at a time."""
+"""The race of trials: frozen instances, randomized complete blocks, one instance running."""
 
 import itertools
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from deadheat.campaign import lifecycle
-from deadheat.campaign.grid import Entrant, Grid, Started, Unfit
+from deadheat.campaign.context import RunContext
+from deadheat.campaign.heat import Heat
+from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.pace import Moment, pace_of
-from deadheat.campaign.past import Past
-from deadheat.campaign.progress import Doing, Happened, Listener
-from deadheat.campaign.racer import CANARY
 from deadheat.campaign.standings import Look, Standings
-from deadheat.campaign.trial import Slot, load_spec, measure
-from deadheat.campaign.world import World
-from deadheat.errors import DeadheatError
-from deadheat.load import LoadSpec
-from deadheat.protocol import Protocol
-from deadheat.store import Store, TrialRecord
-
-LATENCY_SHARES = (0.5, 0.7, 0.9)
-MEMORY_FREE_BYTES_MIN = 1 << 30  # left for the machine when all of a heat are started
+from deadheat.events import Event, Progress
+from deadheat.measure.contender import NULL_SERVER
+from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
+from deadheat.measure.trial import load_spec
 
 T = TypeVar("T")
 
 
 class Race:
-    """Runs a protocol's blocks over its entrants and keeps each trial the moment it ends."""
+    """Runs a protocol's blocks over its contenders, and stores each trial when it ends."""
 
-    def __init__(
-        self,
-        world: World,
-        protocol: Protocol,
-        store: Store,
-        run_id: str,
-        entrants: Sequence[Entrant],
-        seed: int,
-        listen: Listener,
-        past: Past | None = None,
-    ) -> None:
-        past = past or Past()
-        self._world = world
+    def __init__(self, run: RunContext) -> None:
+        past, protocol = run.past, run.protocol
+        self._run = run
         self._protocol = protocol
-        self._store = store
-        self._run_id = run_id
-        self._entrants = list(entrants)
-        self._random = random.Random(f"{seed} {past.invocations}" if past.invocations else seed)
-        self._listen = listen
-        self._grid = Grid(world, protocol, store, listen)
+        self._entered = list(run.entered_contenders)
+        self._random = random.Random(
+            f"{run.seed} {past.invocations}" if past.invocations else run.seed
+        )
+        self._starter = Starter(run.world, protocol, run.store, run.listen)
         self._pace = pace_of(protocol.stopping)
-        self._begun_s = world.server_host.now_s() - past.elapsed_s
+        self._begun_s = run.world.server_host.now_s() - past.elapsed_s
         self._invocation = past.invocations
         complete = past.complete(protocol.connections, self._pace.blocks_due)
-        self._cut_short = past.invocations - complete  # they count for nothing in the pace
-        self._trials = len(past.measured)
-        self._gates_told: set[str] = set()
-        by_role = {
-            role: [e.racer.name for e in entrants if e.racer.role == role]
-            for role in ("rival", "canary")
-        }
-        self.standings = Standings(protocol, by_role["rival"], by_role["canary"])
+        self._cut_short = past.invocations - complete  # do not count in the pace
+        self.standings = Standings(protocol, run.named("contender"), run.named("control"))
         self.standings.recall(past.measured, past.elapsed_s / protocol.stopping.budget_s)
+        self._trials = TrialRunner(run, self.standings, self._begun_s, len(past.measured))
+
+    @property
+    def invocation(self) -> int:
+        return self._invocation
 
     def run(self) -> Look:
-        """Race to the end. What has been measured is in the store, whatever ends this."""
+        """Race to the end. What has been measured is in the store, however this ends."""
         moment = self._moment()
-        while self.standings.rivals_left and self._pace.another_invocation(moment):
+        while self.standings.contenders_left and self._pace.another_invocation(moment):
             moment = self._invoke()
         return self.standings.last_look()
 
-    def measure_latency(self, duration_s: float) -> None:
-        """One more start of all: each rival in open loop at shares of its own median rate.
-
-        Latency from the intended send time says something only below saturation. A rival whose
-        rate at the highest level is not known is passed over.
-        """
-        self._invocation += 1
-        waiting = self._rivals_in_order()
-        for heat in itertools.count(1):
-            started: list[Started] = []
-            try:
-                self._start_heat(started, waiting)
-                shares = itertools.product(self._rates_of(started), LATENCY_SHARES)
-                for (one, rate_per_s), share in self._shuffled(shares):
-                    if one in started:
-                        self._latency_trial(one, share * rate_per_s, duration_s, heat, started)
-            finally:
-                self._stop_all(started)
-            if not waiting:
-                return
-
     def _invoke(self) -> Moment:
-        """One invocation: fresh starts, warm, then blocks until the pace says otherwise.
+        """One invocation: fresh instances, warm, then blocks until the pace ends them.
 
-        Rivals that memory does not hold run in further heats, with as many blocks as the first;
-        the canaries run in all of them, and bridge the comparison.
+        Contenders that memory does not hold run in further heats, with as many blocks as the
+        first; the controls run in all of them, and link the comparison.
         """
         self._invocation += 1
-        waiting = self._rivals_in_order()
-        moment = self._moment()
-        for heat in itertools.count(1):
+        waiting = self._shuffled(e for e in self._entered if e.contender.role == "contender")
+        moment = self._run_heat(1, waiting, self._moment())
+        heat = 1
+        while waiting:
+            heat += 1
+            self._run.listen(Event(f"{len(waiting)} contenders wait for memory: heat {heat}"))
             moment = self._run_heat(heat, waiting, moment)
-            if not waiting:
-                return moment
-            self._listen(Happened(f"{len(waiting)} rivals wait for memory: heat {heat + 1}"))
-        raise AssertionError("unreachable")
+        return moment
 
     def _moment(self) -> Moment:
         """Before the first block of an invocation."""
         number = self._invocation - self._cut_short
         return Moment(number, 0, self._now_s(), 0.0, 0.0, self.standings.settled)
 
-    def _run_heat(self, heat: int, waiting: list[Entrant], before: Moment) -> Moment:
-        """Start who fits out of `waiting`, and run the heat's blocks; what they took adds up."""
+    def _run_heat(self, number: int, waiting: list[EnteredContender], before: Moment) -> Moment:
+        """Start those of `waiting` that fit, and run the heat's blocks."""
         begun_s = self._now_s()
-        started: list[Started] = []
-        try:
-            self._start_heat(started, waiting)
-            starting_s = before.starting_s + self._now_s() - begun_s
+        at_once = self._protocol.at_once
+        with Heat(self._run.world, self._starter, self._drop, at_once) as heat:
+            for entered in [e for e in self._entered if e.contender.role == "control"]:
+                self._start(heat, entered)
+            heat.start_as_many_as_fit(waiting, lambda entered: self._start(heat, entered))
             moment = replace(
                 before,
                 blocks=0,
                 elapsed_s=self._now_s(),
-                starting_s=starting_s,
+                starting_s=before.starting_s + self._now_s() - begun_s,
                 more_heats=bool(waiting),
             )
-            while _rivals_of(started) and self._another_block(heat, moment, before):
-                moment = self._block(heat, started, moment, before)
+            while heat.contenders and self._another_block(number, moment, before):
+                moment = self._block(number, heat, moment, before)
             return moment
-        finally:
-            self._stop_all(started)
 
     def _another_block(self, heat: int, moment: Moment, first: Moment) -> bool:
         if heat == 1:
             return self._pace.another_block(moment)
         return moment.blocks < first.blocks
 
-    def _start_heat(self, started: list[Started], waiting: list[Entrant]) -> None:
-        """Start the canaries and as many of `waiting` as memory holds, at least one."""
-        for entrant in [e for e in self._entrants if e.racer.role == "canary"]:
-            self._start(entrant, started)
-        canaries = len(started)
-        while waiting and (len(started) == canaries or self._has_room(len(started) - canaries)):
-            self._start(waiting.pop(0), started)
-
-    def _has_room(self, rivals: int) -> bool:
-        if self._protocol.at_once is not None:
-            return rivals < self._protocol.at_once
-        host = self._world.server_host
-        free_bytes = host.unwatch(host.watch([], 1.0))[-1].memory_available_bytes
-        return free_bytes > MEMORY_FREE_BYTES_MIN
-
-    def _start(self, entrant: Entrant, started: list[Started]) -> None:
-        try:
-            one = self._grid.start(entrant, self._invocation, self._now_s())
-        except Unfit:
-            self._entrants.remove(entrant)
-            self.standings.drop(entrant.racer.name)
-            return
-        started.append(one)
-        if one.name == CANARY:
+    def _start(self, heat: Heat, entered: EnteredContender) -> None:
+        instance = heat.start(entered, self._invocation, self._now_s())
+        if instance is not None and instance.name == NULL_SERVER:
             level = max(self._protocol.connections)
-            self.standings.set_ceiling(level, one.warmed.rate_per_s)
+            self.standings.set_ceiling(level, instance.warmed.rate_per_s)
 
-    def _stop_all(self, started: list[Started]) -> None:
-        """Stop each, whatever happens at another; what happened first is raised in the end."""
-        faults: list[DeadheatError] = []
-        for one in started:
-            try:
-                self._grid.stop(one)
-            except DeadheatError as error:
-                faults.append(error)
-        if faults:
-            raise faults[0]
+    def _drop(self, entered: EnteredContender) -> None:
+        self._entered.remove(entered)
+        self.standings.drop(entered.contender.name)
 
-    def _rivals_in_order(self) -> list[Entrant]:
-        return self._shuffled(e for e in self._entrants if e.racer.role == "rival")
-
-    def _block(
-        self, heat: int, started: list[Started], before: Moment, last_heat: Moment
-    ) -> Moment:
-        """One pass over every racer at every level, in random order."""
+    def _block(self, number: int, heat: Heat, before: Moment, last_heat: Moment) -> Moment:
+        """One pass over every instance at every level, in random order."""
         begun_s = self._now_s()
-        number = (heat - 1) * last_heat.blocks + before.blocks + 1
-        passes = itertools.product(tuple(started), self._protocol.connections)
-        for one, connections in self._shuffled(passes):
-            if one in started:
-                spec = load_spec(self._protocol, one.resident, connections, one.warmed.rate_per_s)
-                record = self._trial(one, spec, "measure", number, heat, started)
-                self.standings.add(one.name, record)
+        block = (number - 1) * last_heat.blocks + before.blocks + 1
+        for instance, connections in self._shuffled(
+            itertools.product(heat.instances, self._protocol.connections)
+        ):
+            if instance in heat:
+                self._measure(heat, instance, connections, block, number)
         if not before.more_heats:
             self.standings.look(self._now_s() / self._protocol.stopping.budget_s)
         return replace(
@@ -200,100 +125,30 @@ class Race:
             settled=self.standings.settled,
         )
 
-    def _rates_of(self, started: Sequence[Started]) -> list[tuple[Started, float]]:
-        """The median rate of each rival at the highest level; who has none is told."""
-        connections = max(self._protocol.connections)
-        rates_per_s = []
-        for one in _rivals_of(started):
-            rate_per_s = self.standings.rate_per_s(one.name, connections)
-            if rate_per_s is not None:
-                rates_per_s.append((one, rate_per_s))
-            else:
-                told = f"{one.name}: no valid rate, and so no latency at shares of it"
-                self._listen(Happened(told, trouble=True))
-        return rates_per_s
-
-    def _latency_trial(
-        self, one: Started, rate_per_s: float, duration_s: float, heat: int, started: list[Started]
+    def _measure(
+        self, heat: Heat, instance: WarmInstance, connections: int, block: int, number: int
     ) -> None:
-        connections = max(self._protocol.connections)
-        spec = replace(
-            load_spec(self._protocol, one.resident, connections),
-            rate_per_s=rate_per_s,
-            duration_s=duration_s,
-            seed=self._random.randrange(2**31),
-        )
-        self._trial(one, spec, "latency", 1, heat, started)
+        place = f"invocation {self._invocation}, block {block}: {instance.name} at {connections}"
+        self._run.listen(self._progress(place))
+        rate_per_s = instance.warmed.rate_per_s
+        spec = load_spec(self._protocol, instance.instance, connections, rate_per_s)
+        record = self._trials.run(heat, instance, spec, block=block, heat_number=number)
+        self.standings.add(instance.name, record)
 
-    def _trial(
-        self,
-        one: Started,
-        spec: LoadSpec,
-        kind: str,
-        block: int,
-        heat: int,
-        started: list[Started],
-    ) -> TrialRecord:
-        """Thaw, load, keep, freeze. A racer that died leaves `started`."""
-        self._tell(f"invocation {self._invocation}, block {block}: {one.name}", spec.connections)
-        slot = Slot(
-            run_id=self._run_id,
-            contender_id=one.entrant.contender_id,
-            start_id=one.start_id,
-            kind=kind,
-            invocation=self._invocation,
-            block=block,
-            heat=heat,
-            at_s=self._now_s(),
-            steady=one.warmed.kind,
-        )
-        lifecycle.thaw(self._world, one.resident)
-        ceiling_per_s = self.standings.ceiling_per_s(spec.connections)
-        clock_khz_max = self.standings.clock_khz_max(one.name, spec.connections)
-        record = measure(self._world, one.resident, spec, slot, ceiling_per_s, clock_khz_max)
-        self._store.add_trial(record)
-        self._trials += 1
-        self._tell_trouble(one.name, record)
-        if lifecycle.ended(self._world, one.resident) is None:
-            lifecycle.freeze(self._world, one.resident)
-        else:
-            started.remove(one)
-            self._grid.stop(one)
-        return record
-
-    def _tell_trouble(self, name: str, record: TrialRecord) -> None:
-        """A failed trial each time, a failed gate the first time: the report has the rest."""
-        if record.state == "failed":
-            told = f"{name} at {record.connections}: {record.reason}"
-            self._listen(Happened(told, trouble=True))
-        for gate in record.gates:
-            if not gate.passed and gate.code not in self._gates_told:
-                self._gates_told.add(gate.code)
-                told = f"doubt ({gate.code}) at {name}: {gate.advice}"
-                self._listen(Happened(told, trouble=True))
-
-    def _shuffled(self, things: Iterable[T]) -> list[T]:
-        order = list(things)
+    def _shuffled(self, items: Iterable[T]) -> list[T]:
+        order = list(items)
         if self._protocol.order == "random":
             self._random.shuffle(order)
         return order
 
-    def _tell(self, what: str, connections: int) -> None:
+    def _progress(self, what: str) -> Progress:
         """A race to settle has a budget and no known end; a fixed one has a known end."""
-        stopping, doing = self._protocol.stopping, f"{what} at {connections}"
+        stopping, done = self._protocol.stopping, self._trials.done
         if stopping.kind == "settle":
-            budget_left_s = stopping.budget_s - self._now_s()
-            self._listen(Doing(doing, done=self._trials, left_s=budget_left_s))
-            return
-        of = len(self._entrants) * len(self._protocol.connections) * stopping.repetitions
-        left = max(0, of - self._trials)
-        left_s = left * self._now_s() / self._trials if self._trials else None
-        self._listen(Doing(doing, done=self._trials, of=of, left_s=left_s))
+            return Progress(what, done=done, left_s=stopping.budget_s - self._now_s())
+        of = len(self._entered) * len(self._protocol.connections) * stopping.repetitions
+        left_s = max(0, of - done) * self._now_s() / done if done else None
+        return Progress(what, done=done, of=of, left_s=left_s)
 
     def _now_s(self) -> float:
-        return self._world.server_host.now_s() - self._begun_s
-
-
-def _rivals_of(started: Sequence[Started]) -> list[Started]:
-    """Without one of them a block would measure our own servers alone."""
-    return [one for one in started if one.entrant.racer.role == "rival"]
+        return self._run.world.server_host.now_s() - self._begun_s

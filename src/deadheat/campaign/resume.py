@@ -1,4 +1,4 @@
-"""A stored run that goes on: what it was to do, what it has done, and who may go on with it."""
+"""`Unfinished`: a stored run to resume, what is left of it, and what must not have changed."""
 
 import datetime
 import json
@@ -6,192 +6,174 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.campaign.build import Builder, Built
-from deadheat.campaign.enter import keep_build
-from deadheat.campaign.grid import Entrant
-from deadheat.campaign.past import Past, load_past
-from deadheat.campaign.prepare import prepare
-from deadheat.campaign.progress import Happened, Listener
-from deadheat.campaign.racer import CANARY, REFERENCE, Racer, from_contender
+from deadheat.build.builder import Builder, Built
+from deadheat.build.prepare import prepare
+from deadheat.campaign.entry import keep_build
+from deadheat.campaign.past import Past
 from deadheat.campaign.schedule import steps_left
-from deadheat.campaign.world import World
-from deadheat.catalog import Contender
+from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
+from deadheat.events import Event, Listener
+from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender, contender_from
+from deadheat.measure.starter import EnteredContender
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol, stored_protocol
-from deadheat.store import Store
+from deadheat.store import Store, StoredRun, read_run
+from deadheat.store.rows import StoredContender
 
-ENDED = ("why", "share", "look")  # what a conclusion says of an end that is none any more
-CONTENDERS = """
-    SELECT contender.*, build.key FROM contender LEFT JOIN build ON build.id = build_id
-    WHERE run_id = ? ORDER BY position
-"""
-AFRESH = "measure it in a run of its own"
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A contender's row. `key` is of its build, None where it had none."""
-
-    id: int
-    name: str
-    server: str
-    setting: str
-    label: str | None
-    role: str
-    workers: int
-    key: str | None
-    manifest: Mapping[str, Any]
+ENDED = ("why", "share", "look")  # what a conclusion says about the end, which a resumption undoes
+NEW_RUN = "start a new run"
 
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
     """A run as it was left."""
 
-    id: str
+    run: StoredRun
     protocol: Protocol
-    seed: int
-    command: tuple[str, ...]
-    generator_version: str
-    writer: str  # its column's text
-    machines: Mapping[str, tuple[Any, ...]]  # role -> what must be the same
-    conclusion: Mapping[str, Any]
-    contenders: Mapping[str, Kept]
     past: Past
-    ended_at: datetime.datetime
+
+    @property
+    def id(self) -> str:
+        return self.run.id
+
+    @property
+    def seed(self) -> int:
+        return self.run.seed
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return self.run.command
+
+    @property
+    def contenders(self) -> dict[str, StoredContender]:
+        """All contenders and controls by name, in their order."""
+        return {contender.name: contender for contender in self.run.contenders}
 
     @property
     def labels(self) -> dict[str, str]:
         """Contender -> published row."""
-        return {one.name: one.label for one in self.contenders.values() if one.label}
+        return {each.name: each.label for each in self.run.contenders if each.label}
 
     @property
-    def waiting(self) -> list[Kept]:
-        """The rivals with something left to do: in a race all of them."""
-        rivals = [one for one in self.contenders.values() if one.role == "rival"]
+    def waiting(self) -> list[StoredContender]:
+        """The contenders with something left to do; all of them unless each is measured alone."""
+        contenders = [each for each in self.run.contenders if each.role == "contender"]
         if self.protocol.residency == "frozen":
-            return rivals
+            return contenders
         return [
-            one
-            for one in rivals
-            if any(steps_left(self.protocol, self.labels, one.name, self.past))
+            contender
+            for contender in contenders
+            if any(steps_left(self.protocol, self.labels, contender.name, self.past))
         ]
 
+    @property
+    def ended_at(self) -> datetime.datetime:
+        """When it ended; for a run without an end, when its last trial did."""
+        paused_s = sum(each["paused_s"] for each in self.run.conclusion.get("resumed", ()))
+        measured = datetime.timedelta(seconds=self.past.elapsed_s + paused_s)
+        return self.run.ended_at or self.run.started_at + measured
+
     def resumed(self) -> dict[str, Any]:
-        """The conclusion so far, with this resumption; `paused_s` is what lay between."""
+        """The conclusion so far, with this resumption; `paused_s` is the time since the end."""
         now = datetime.datetime.now(datetime.UTC)
-        one = {
+        resumption = {
             "at": now.isoformat(timespec="seconds"),
             "trials": len(self.past.trials),
             "paused_s": max(0.0, (now - self.ended_at).total_seconds()),
         }
-        told = {name: value for name, value in self.conclusion.items() if name not in ENDED}
-        return told | {"resumed": [*told.get("resumed", ()), one]}
+        kept = {name: value for name, value in self.run.conclusion.items() if name not in ENDED}
+        return kept | {"resumed": [*kept.get("resumed", ()), resumption]}
 
     def require_same(self, world: World) -> None:
-        """Raises `DeadheatError` where other means would measure what is left."""
+        """Raises `DeadheatError` if the generator, a machine or its CPUs have changed."""
         here = f"{world.generator.name} {world.generator_version}"
-        if here != self.generator_version:
+        if here != self.run.generator_version:
             raise DeadheatError(
-                f"run {self.id} was measured with {self.generator_version}, and here is {here}",
-                "start a run of its own",
+                f"run {self.id} was measured with {self.run.generator_version}, and here is {here}",
+                NEW_RUN,
             )
         hosts = {"server": world.server_host, "load": world.load_host}
         cpus = {"server": world.server_cpus, "load": world.load_cpus}
-        for role, machine in self.machines.items():
-            if _machine(hosts[role].fingerprint(), cpus[role]) != machine:
+        for host in self.run.hosts:
+            before = _machine(host.fingerprint, host.cpus)
+            if _machine(hosts[host.role].fingerprint(), cpus[host.role]) != before:
                 raise DeadheatError(
-                    f"run {self.id} was measured on another machine or on other CPUs ({role})",
-                    "resume it there, or start a run of its own",
+                    f"run {self.id} was measured on another machine or other CPUs ({host.role})",
+                    f"resume it there, or {NEW_RUN}",
                 )
 
 
 def load_unfinished(store: Store, run_id: str) -> Unfinished:
-    """Read a run to go on with. Raises `DeadheatError` where that is no `deadheat run` of ours."""
-    (run,) = store.rows("SELECT * FROM run WHERE id = ?", run_id)
-    command = tuple(json.loads(run["command"]))
-    conclusion = json.loads(run["conclusion"] or "{}")
-    if command[1:2] != ("run",) or "imported" in conclusion:
+    """Read a run to resume. Raises `DeadheatError` if it cannot be resumed here.
+
+    That needs a `deadheat run` of this store, not an imported one, whose contenders were entered.
+    """
+    run = read_run(store, run_id)
+    if run.command[1:2] != ("run",) or "imported" in run.conclusion:
         raise DeadheatError(
-            f"--resume {run_id}: only what `deadheat run` has measured here goes on",
-            "start it again",
+            f"--resume {run_id}: only a run that `deadheat run` measured here can be resumed",
+            NEW_RUN,
         )
-    protocol = stored_protocol(run_id, run["protocol"])
-    contenders = {row["name"]: _kept(row) for row in store.rows(CONTENDERS, run_id)}
-    last = CANARY if protocol.residency == "alone" else REFERENCE  # to be entered
-    if not contenders or (protocol.canary and last not in contenders):
-        raise DeadheatError(
-            f"run {run_id} was left before its contenders were entered", "start it again"
-        )
-    past = load_past(store, run_id)
-    paused_s = sum(one["paused_s"] for one in conclusion.get("resumed", ()))
-    started_at = datetime.datetime.fromisoformat(run["started_at"])
-    seen_s = datetime.timedelta(seconds=past.elapsed_s + paused_s)
-    return Unfinished(
-        id=run_id,
-        protocol=protocol,
-        seed=run["seed"],
-        command=command,
-        generator_version=run["generator_version"],
-        writer=run["writer"],
-        machines={
-            row["role"]: _machine(json.loads(row["fingerprint"]), json.loads(row["cpus"]))
-            for row in store.rows("SELECT * FROM host WHERE run_id = ?", run_id)
-        },
-        conclusion=conclusion,
-        contenders=contenders,
-        past=past,
-        ended_at=datetime.datetime.fromisoformat(run["ended_at"])
-        if run["ended_at"]
-        else started_at + seen_s,
-    )
+    protocol = stored_protocol(run_id, run.protocol)
+    names = [contender.name for contender in run.contenders]
+    last = NULL_SERVER if protocol.residency == "alone" else REFERENCE  # to be entered
+    if not names or (protocol.controls and last not in names):
+        raise DeadheatError(f"run {run_id} ended before all its contenders were stored", NEW_RUN)
+    return Unfinished(run, protocol, Past.of(run))
 
 
 def enter_again(
     run: Unfinished,
-    contenders: Sequence[Contender],
-    companions: Sequence[Racer],
+    selections: Sequence[Selection],
+    controls: Sequence[Contender],
     world: World,
     store: Store,
     builder: Builder,
     listen: Listener,
-) -> list[Entrant]:
-    """Build `contenders`, who stand for those waiting, and enter those that are what they were.
+) -> list[EnteredContender]:
+    """Build `selections`, one for each contender waiting, and enter those that have not changed.
 
-    The others are told, and keep what they have. Raises `DeadheatError` where none is left.
+    The others keep their trials, and an event says why they are left out. Raises `DeadheatError`
+    if no contender can be resumed.
     """
-    entrants = []
-    candidates = prepare(contenders, world.server_host, builder, listen)
-    for kept, candidate in zip(run.waiting, candidates, strict=True):
+    entered = []
+    candidates = prepare(selections, world.server_host, builder, listen)
+    for stored, candidate in zip(run.waiting, candidates, strict=True):
         built, fault = candidate.built, candidate.fault
-        if built is not None and (fault := _changed(kept, candidate.contender, built)) is None:
+        if built is not None and (fault := _change(stored, candidate.selection, built)) is None:
             build_id = keep_build(store, built)
-            store.update_contender(kept.id, build_id=build_id, version=candidate.version)
-            entrants.append(Entrant(from_contender(candidate.contender, built), kept.id))
+            store.update_contender(stored.id, build_id=build_id, version=candidate.version)
+            entered.append(EnteredContender(contender_from(candidate.selection, built), stored.id))
         elif built is not None:
-            listen(Happened(f"{kept.name} does not go on: {fault}\n  {AFRESH}", trouble=True))
-        store.update_contender(kept.id, fault=fault)
-    if run.waiting and not entrants:
+            what = f"{stored.name} is not resumed: {fault}\n  measure it in a new run"
+            listen(Event(what, trouble=True))
+        store.update_contender(stored.id, fault=fault)
+    if run.waiting and not entered:
         raise DeadheatError(
-            f"no contender of run {run.id} can go on", "the reasons stand above; start it again"
+            f"no contender of run {run.id} can be resumed; the reasons are above", NEW_RUN
         )
-    return [*entrants, *(Entrant(one, run.contenders[one.name].id) for one in companions)]
+    contenders = run.contenders
+    return [
+        *entered,
+        *(EnteredContender(control, contenders[control.name].id) for control in controls),
+    ]
 
 
-def _changed(kept: Kept, contender: Contender, built: Built) -> str | None:
-    """Why a contender is not the one that was measured before."""
-    manifest = contender.server.manifest.model_dump(by_alias=True)
-    if json.loads(json.dumps(manifest)) != kept.manifest:
+def _change(stored: StoredContender, selection: Selection, built: Built) -> str | None:
+    """How a contender differs from the one that was measured; None if it does not."""
+    manifest = selection.server.manifest.model_dump(by_alias=True)
+    if json.loads(json.dumps(manifest)) != stored.manifest:
         return "its server.toml has changed since this run began"
-    if kept.key is not None and built.key != kept.key:
-        return f"its build has changed since this run began: it was {kept.key}, now {built.key}"
+    if stored.build_key is not None and built.key != stored.build_key:
+        return (
+            "its build has changed since this run began: "
+            f"it was {stored.build_key}, now {built.key}"
+        )
     return None
 
 
-def _kept(row: Mapping[str, Any]) -> Kept:
-    names = ("id", "name", "server", "setting", "label", "role", "workers", "key")
-    return Kept(**{name: row[name] for name in names}, manifest=json.loads(row["manifest"]))
-
-
 def _machine(fingerprint: Mapping[str, Any], cpus: Sequence[int]) -> tuple[Any, ...]:
+    """What must be the same of a machine: CPU model, CPU count, kernel, and the CPUs used."""
     cpu = fingerprint["cpu"]
     return (cpu.get("model"), cpu.get("logical"), fingerprint.get("kernel"), tuple(cpus))

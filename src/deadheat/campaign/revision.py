@@ -1,4 +1,4 @@
-"""Revisions of a git repository, each in a folder of its own, built and ready to start."""
+"""Revisions of a git repository, each built in its own folder."""
 
 import hashlib
 import shutil
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deadheat.campaign.progress import Doing, Listener
-from deadheat.campaign.racer import Racer
 from deadheat.errors import DeadheatError
+from deadheat.events import Listener, Progress
 from deadheat.host import Completed, Host, ProcessSpec
+from deadheat.measure.contender import Contender
 
 GIT_TIMEOUT_S = 120.0
 BUILD_TIMEOUT_S = 3600.0
@@ -19,7 +19,7 @@ LOG_LINES_SHOWN = 15
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A commit, by the name it was asked for."""
+    """A commit, and the name that the user gave it."""
 
     role: str  # base, head
     asked: str
@@ -31,24 +31,25 @@ class Revision:
 
 
 def resolve(host: Host, repository: Path, role: str, asked: str) -> Revision:
-    """The commit that is meant. Raises `DeadheatError` where git knows none."""
-    found = _git(host, repository, "rev-parse", "--verify", "--quiet", f"{asked}^{{commit}}")
-    if found.exit_code != 0:
+    """The commit of a name. Raises `DeadheatError` if git does not know it."""
+    completed = _git(host, repository, "rev-parse", "--verify", "--quiet", f"{asked}^{{commit}}")
+    if completed.exit_code != 0:
         raise DeadheatError(
             f"--{role} {asked}: no such revision in {repository}",
-            "git log --oneline shows those there are; uncommitted work: $(git stash create)",
+            "`git log --oneline` lists commits; for uncommitted work use $(git stash create)",
         )
-    return Revision(role, asked, found.stdout.strip())
+    return Revision(role, asked, completed.stdout.strip())
 
 
 def repository_of(host: Host, folder: Path) -> Path:
-    """The top of the work tree that holds `folder`. Raises `DeadheatError` outside of one."""
-    found = _git(host, folder, "rev-parse", "--show-toplevel")
-    if found.exit_code != 0:
+    """The root of the work tree with `folder`. Raises `DeadheatError` outside a work tree."""
+    completed = _git(host, folder, "rev-parse", "--show-toplevel")
+    if completed.exit_code != 0:
         raise DeadheatError(
-            f"{folder} is not in a git repository", "go to the one whose revisions are to be raced"
+            f"{folder} is not in a git repository",
+            "run this in the repository whose revisions you want to compare",
         )
-    return Path(found.stdout.strip())
+    return Path(completed.stdout.strip())
 
 
 def build_revision(
@@ -59,16 +60,16 @@ def build_revision(
     into: Path,
     listen: Listener,
 ) -> Path:
-    """The folder that holds the revision, built by the shell command `build`; made once.
+    """The folder of the revision, built once by the shell command `build`.
 
-    Raises `DeadheatError` with the last lines of a build that failed.
+    Raises `DeadheatError` with the last lines of a failed build.
     """
     key = hashlib.sha256(f"{revision.commit}\0{build}".encode()).hexdigest()[:SHORT]
     folder = into / f"{revision.commit[:SHORT]}-{key}"
     done = folder.with_suffix(".done")
     if done.is_file() and folder.is_dir():
         return folder
-    listen(Doing(f"building {revision.name}"))
+    listen(Progress(f"building {revision.name}"))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     tar = folder.with_suffix(".tar")
@@ -84,10 +85,10 @@ def build_revision(
     return folder
 
 
-def racer_of(revision: Revision, folder: Path, command: Sequence[str]) -> Racer:
-    """The revision, started by `command` in its own folder."""
-    return Racer(
-        name=revision.name, role="rival", command=tuple(command), cwd=str(folder), any_body=True
+def contender_of(revision: Revision, folder: Path, command: Sequence[str]) -> Contender:
+    """The contender that `command` starts in the folder of the revision."""
+    return Contender(
+        name=revision.name, role="contender", command=tuple(command), cwd=str(folder), any_body=True
     )
 
 
@@ -95,9 +96,10 @@ def _git(host: Host, folder: Path, *arguments: str) -> Completed:
     return host.run(ProcessSpec(("git", "-C", str(folder), *arguments)), GIT_TIMEOUT_S)
 
 
-def _require(done: Completed, what: str) -> None:
-    if done.exit_code == 0:
+def _require(completed: Completed, step: str) -> None:
+    code = completed.exit_code
+    if code == 0:
         return
-    how = f"ended with {done.exit_code}" if done.exit_code is not None else "did not end in time"
-    lines = (done.stdout + done.stderr).splitlines()[-LOG_LINES_SHOWN:]
-    raise DeadheatError("\n".join([f"{what} {how}", *(f"  | {line}" for line in lines)]))
+    outcome = f"ended with {code}" if code is not None else "did not end in time"
+    lines = (completed.stdout + completed.stderr).splitlines()[-LOG_LINES_SHOWN:]
+    raise DeadheatError("\n".join([f"{step} {outcome}", *(f"  | {line}" for line in lines)]))

@@ -1,4 +1,4 @@
-"""One run in the store, from its first row to its conclusion, whatever ends it."""
+"""`Run`: one run in the store, from its first row to its conclusion."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,15 +7,15 @@ from typing import Any
 
 from deadheat import __version__
 from deadheat.campaign.resume import Unfinished
-from deadheat.campaign.world import World
 from deadheat.errors import DeadheatError
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
 
 
 @dataclass(slots=True)
 class Run:
-    """An open run; `conclusion` says in the end why it stopped."""
+    """An open run. At the end, `conclusion` says why it stopped."""
 
     id: str
     conclusion: dict[str, Any] = field(default_factory=dict)
@@ -30,9 +30,9 @@ def open_run(
     seed: int,
     known: Mapping[str, Any] | None = None,
 ) -> Iterator[Run]:
-    """Begin a run and its hosts; end it as complete, interrupted or failed.
+    """Begin a run and store its hosts; end it as complete, interrupted or failed.
 
-    `known` is what its conclusion says whatever ends it.
+    `known` is the part of its conclusion that is known from the start.
     """
     conclusion = dict(known or {})
     run_id = store.begin_run(
@@ -43,7 +43,7 @@ def open_run(
         generator_version=f"{world.generator.name} {world.generator_version}",
         conclusion=conclusion,
     )
-    with _to_the_end(store, Run(run_id, conclusion)) as run:
+    with _ended(store, Run(run_id, conclusion)) as run:
         store.add_host(run.id, "server", world.server_cpus, world.server_host.fingerprint())
         store.add_host(run.id, "load", world.load_cpus, world.load_host.fingerprint())
         yield run
@@ -51,16 +51,17 @@ def open_run(
 
 @contextmanager
 def reopen_run(store: Store, world: World, left: Unfinished) -> Iterator[Run]:
-    """Go on with a run that ended early, under its own id; end it as `open_run` does."""
+    """Resume a run that ended early, under the same id; end it as `open_run` does."""
     left.require_same(world)
     run = Run(left.id, left.resumed())
-    store.reopen_run(run.id, left.writer, run.conclusion)
-    with _to_the_end(store, run):
+    store.reopen_run(run.id, left.run.writer, run.conclusion)
+    with _ended(store, run):
         yield run
 
 
 @contextmanager
-def _to_the_end(store: Store, run: Run) -> Iterator[Run]:
+def _ended(store: Store, run: Run) -> Iterator[Run]:
+    """End the run in the state that the block leaves it in."""
     state = "failed"
     try:
         yield run

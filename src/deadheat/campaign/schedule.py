@@ -1,4 +1,4 @@
-"""The trials of one server that runs alone, in order, and before which it is started anew: pure."""
+"""Schedule of a server that runs alone: its trials in order, and when it restarts."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ PROCESSES: Mapping[Restart, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One trial; `starts` where a fresh process precedes it."""
+    """One trial; `starts` if a fresh process precedes it."""
 
     connections: int
     repetition: int  # of its level, from 1
@@ -23,17 +23,17 @@ class Step:
 
 
 def restart_of(protocol: Protocol, label: str | None) -> Restart:
-    """The restart policy of a contender: its published row's own, else the protocol's."""
+    """The restart policy of a contender: that of its published row, or the protocol's."""
     return protocol.restarts.get(label or "", protocol.restart)
 
 
 def schedule(
     protocol: Protocol, label: str | None = None, done: Collection[tuple[int, int]] = ()
 ) -> Iterator[Step]:
-    """Level by level, all repetitions of each; `label` is the published row, if it has one.
+    """All repetitions of each level, level by level; `label` is the published row, if any.
 
-    `done` are the steps to leave out, by connections and repetition; a fresh process precedes the
-    first of the others.
+    `done` lists steps to leave out, by connections and repetition. A fresh process precedes the
+    first step.
     """
     restart = restart_of(protocol, label)
     last: int | None = None  # the level of the step before
@@ -41,17 +41,17 @@ def schedule(
         for repetition in range(1, protocol.stopping.repetitions + 1):
             if (connections, repetition) in done:
                 continue
-            anew = restart == "repetition" or (restart == "level" and connections != last)
-            yield Step(connections, repetition, last is None or anew)
+            restarts = restart == "repetition" or (restart == "level" and connections != last)
+            yield Step(connections, repetition, last is None or restarts)
             last = connections
 
 
 def steps_left(
     protocol: Protocol, labels: Mapping[str, str], name: str, past: Past
 ) -> Iterator[Step]:
-    """What a contender has still to do; trials that failed are tried again.
+    """The remaining steps of a contender, including failed trials.
 
-    A series with a recovery after each trial is of one process, so none that was begun goes on.
+    A series with recoveries needs one process, so a series that has begun does not continue.
     """
     if protocol.recovery is not None and past.has(name):
         return iter(())

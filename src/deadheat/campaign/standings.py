@@ -4,12 +4,13 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from deadheat.campaign.racer import CANARY
+from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import Protocol
-from deadheat.stats.quantile import Floats
+from deadheat.stats.alpha_spending import Looks
+from deadheat.stats.distributions import Floats
+from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ranking import Ranking, rank
-from deadheat.stats.sequence import Looks
-from deadheat.stats.tableau import Place, rankable, tableau
+from deadheat.stats.rate_matrix import Place, rankable, tableau
 from deadheat.store import TrialRecord
 
 LOOKS = Looks()
@@ -41,19 +42,24 @@ class Standings:
     """Takes in trials, and looks at them when a look is due."""
 
     def __init__(
-        self, protocol: Protocol, rivals: Sequence[str], companions: Sequence[str] = ()
+        self, protocol: Protocol, contenders: Sequence[str], controls: Sequence[str] = ()
     ) -> None:
         self._protocol = protocol
-        self._rivals = list(rivals)
-        self._companions = list(companions)
+        self._contenders = list(contenders)
+        self._controls = list(controls)
         self._levels = {connections: _Level() for connections in protocol.connections}
         self._ceilings: dict[int, list[float]] = {}
         self._invocation = 0
         self._last = Look(None, 1.0, settled=False)
 
     @property
-    def rivals_left(self) -> bool:
-        return bool(self._rivals)
+    def contenders_left(self) -> bool:
+        return bool(self._contenders)
+
+    @property
+    def names(self) -> list[str]:
+        """The contenders that are still in."""
+        return list(self._contenders)
 
     @property
     def last(self) -> Look:
@@ -64,10 +70,14 @@ class Standings:
     def settled(self) -> bool:
         return self._last.settled
 
+    def races(self, name: str) -> bool:
+        """Whether a contender is still in."""
+        return name in self._contenders
+
     def drop(self, name: str) -> None:
-        """Take a rival out: it could not start."""
-        if name in self._rivals:
-            self._rivals.remove(name)
+        """Take a contender out: it could not start."""
+        if name in self._contenders:
+            self._contenders.remove(name)
 
     def add(self, name: str, record: TrialRecord) -> None:
         """Take in a trial; one that failed a gate leaves its place empty."""
@@ -81,7 +91,7 @@ class Standings:
         if clock_khz := record.series.get("clock_khz"):
             highest_khz = level.clocks_khz.get(name, 0.0)
             level.clocks_khz[name] = max(highest_khz, statistics.median(clock_khz))
-        if name == CANARY:
+        if name == NULL_SERVER:
             self.set_ceiling(record.connections, record.rate_per_s)
         if all(gate.passed for gate in record.gates):
             level.rates.setdefault(name, {})[place] = record.rate_per_s
@@ -107,11 +117,11 @@ class Standings:
         return statistics.median(seen) if seen else None
 
     def clock_khz_max(self, name: str, connections: int) -> float | None:
-        """The highest clock that a racer's CPUs have had at this level: the median of a trial."""
+        """The highest clock of a contender's CPUs at this level: the highest median of a trial."""
         return self._levels[connections].clocks_khz.get(name)
 
     def rate_per_s(self, name: str, connections: int) -> float | None:
-        """The median of a rival's valid rates at a level."""
+        """The median of a contender's valid rates at a level."""
         rates = self._levels[connections].rates.get(name)
         return statistics.median(rates.values()) if rates else None
 
@@ -143,11 +153,11 @@ class Standings:
     def ranking(self, connections: int, share: float) -> Ranking | None:
         """The ranking at one level; None where there is nothing to compare yet."""
         level = self._levels[connections]
-        valid = {name: list(level.rates.get(name, {})) for name in self._rivals}
+        valid = {name: list(level.rates.get(name, {})) for name in self._contenders}
         names = rankable(valid, len(level.places) / level.heats)
         if len(names) < 2:
             return None
-        columns = [*names, *self._companions]
+        columns = [*names, *self._controls]
         stopping = self._protocol.stopping
         return rank(
             self.rates(connections, columns),
@@ -155,7 +165,7 @@ class Standings:
             margin=stopping.margin,
             confidence=stopping.confidence,
             share=share,
-            companions=self._companions,
+            controls=self._controls,
         )
 
     def rates(self, connections: int, names: Sequence[str]) -> Floats:
@@ -163,14 +173,18 @@ class Standings:
         level = self._levels[connections]
         return tableau({name: level.rates.get(name, {}) for name in names}, level.places)
 
+    def fits(self, connections: int) -> PairFits:
+        """Every pair of the contenders, in the order in which they were named."""
+        return fit_pairs(self.rates(connections, self._contenders))
+
     def _take(self, number: int) -> None:
         share = LOOKS.share(number, self._last.number)
         self._last = Look(number, share, self._all_settled(share))
 
     def _all_settled(self, share: float) -> bool:
-        """Every neighbouring pair decided at every level; one rival alone needs a valid rate."""
-        if len(self._rivals) == 1:
-            (alone,) = self._rivals
+        """Whether every neighboring pair is decided at every level; one contender needs a rate."""
+        if len(self._contenders) == 1:
+            (alone,) = self._contenders
             return all(level.rates.get(alone) for level in self._levels.values())
         rankings = [self.ranking(level, share) for level in self._protocol.connections]
         return all(ranking is not None and ranking.settled for ranking in rankings)

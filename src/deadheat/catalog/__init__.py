@@ -1,20 +1,19 @@
-"""`servers/` and `recipes/`, read and checked."""
+"""The catalog: reads and checks `servers/` and `recipes/`."""
 
 from deadheat.catalog.catalog import Catalog, choose, find_root, load_catalog
 from deadheat.catalog.placeholders import fill, fill_env
-from deadheat.catalog.server import Contender, Server, contender, load_server
+from deadheat.catalog.server import Selection, Server, load_server, selection
 from deadheat.catalog.toml_lines import FileFault, file_fault, model_faults, read_toml
 from deadheat.catalog.toolchain import Probe, Toolchains, missing
 
 __all__ = [
     "Catalog",
-    "Contender",
     "FileFault",
     "Probe",
+    "Selection",
     "Server",
     "Toolchains",
     "choose",
-    "contender",
     "file_fault",
     "fill",
     "fill_env",
@@ -24,4 +23,5 @@ __all__ = [
     "missing",
     "model_faults",
     "read_toml",
+    "selection",
 ]

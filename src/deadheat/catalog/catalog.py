@@ -1,4 +1,4 @@
-"""The catalog: every server there is, found and chosen by name, glob or language."""
+"""The catalog of servers, chosen by name, glob or language."""
 
 import difflib
 import fnmatch
@@ -24,14 +24,14 @@ class Catalog:
 def find_root(given: str | None = None) -> Path:
     """The folder that holds `servers/`, `recipes/` and `protocols/`.
 
-    Looked for in: `given` (the flag), DEADHEAT_CATALOG, this folder and those above it, the
-    checkout this package runs from, the installed package's own copy. Raises `DeadheatError`.
+    Searched in order: `given` (the flag), DEADHEAT_CATALOG, the current folder and its parents,
+    the checkout of this package, the copy in the installed package. Raises `DeadheatError`.
     """
     if given is not None or "DEADHEAT_CATALOG" in os.environ:
         place = Path(given or os.environ["DEADHEAT_CATALOG"]).resolve()
         if not (place / "servers").is_dir():
             raise DeadheatError(
-                f"no servers/ in {place}", "--catalog takes the folder that holds servers/"
+                f"no servers/ in {place}", "--catalog DIR is the folder that contains servers/"
             )
         return place
     here = Path.cwd()
@@ -41,13 +41,13 @@ def find_root(given: str | None = None) -> Path:
         if (place / "servers").is_dir() and (place / "recipes").is_dir():
             return place
     raise DeadheatError(
-        f"no catalog found: no folder above {here} holds servers/ and recipes/",
-        "name one with --catalog DIR or DEADHEAT_CATALOG",
+        f"no catalog: neither {here} nor a parent contains servers/ and recipes/",
+        "use --catalog DIR or set DEADHEAT_CATALOG",
     )
 
 
 def load_catalog(root: Path) -> Catalog:
-    """Read every manifest below `root`. A folder with a fault is kept apart, with its reason."""
+    """Read every manifest below `root`. Folders with a fault are listed separately."""
     servers: dict[str, Server] = {}
     faults: dict[str, FileFault] = {}
     for path in sorted((root / "servers").glob("*/server.toml")):
@@ -61,10 +61,10 @@ def load_catalog(root: Path) -> Catalog:
 def choose(
     catalog: Catalog, patterns: Iterable[str] = (), languages: Iterable[str] = ()
 ) -> list[Server]:
-    """The servers that match any of the names or globs and any of the languages, all if none given.
+    """The servers that match one of the names or globs and one of the languages.
 
-    Raises `DeadheatError` naming the nearest names or the languages there are, `FileFault` for a
-    manifest that was meant and cannot be read.
+    Without patterns or languages, all match. Raises `DeadheatError` with the nearest names or the
+    available languages, and `FileFault` for a matching manifest that cannot be read.
     """
     matched = [server for pattern in patterns for server in _matching(catalog, pattern)]
     pool = {server.name: server for server in matched} or dict(catalog.servers)
@@ -74,14 +74,14 @@ def choose(
         if language not in written_in:
             raise DeadheatError(
                 f"--language: no server is written in {language!r}",
-                f"there is {', '.join(sorted(written_in))}",
+                f"available: {', '.join(sorted(written_in))}",
             )
     chosen = [s for s in pool.values() if not wanted or s.manifest.language.lower() in wanted]
     if matched and not chosen:
         names = ", ".join(pool)
         raise DeadheatError(
             f"--language: none of {names} is written in {' or '.join(wanted)}",
-            "leave out the names, or the language",
+            "omit the names or the language",
         )
     return chosen
 
@@ -94,6 +94,6 @@ def _matching(catalog: Catalog, pattern: str) -> list[Server]:
         near = difflib.get_close_matches(pattern, catalog.servers, n=3, cutoff=0.5)
         raise DeadheatError(
             f"unknown server {pattern!r}",
-            f"did you mean {' or '.join(near)}?" if near else "`deadheat list` shows them all",
+            f"did you mean {' or '.join(near)}?" if near else "`deadheat list` shows all servers",
         )
     return [catalog.servers[name] for name in names]

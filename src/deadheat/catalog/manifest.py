@@ -1,4 +1,4 @@
-"""What `server.toml` and `recipes/*.toml` may say. Unknown keys are refused."""
+"""The keys of `server.toml` and `recipes/*.toml`. Unknown keys are rejected."""
 
 import re
 import signal
@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 
 class Strict(BaseModel):
-    """Frozen, and strict about types and unknown keys."""
+    """A frozen model that rejects other types and unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -25,7 +25,7 @@ def _regex(value: str) -> str:
     except re.error as error:
         raise ValueError(f"expected a regular expression: {error}") from error
     if groups != 1:
-        raise ValueError("expected a regular expression with one group, which is the version")
+        raise ValueError("expected a regular expression with one group, for the version")
     return value
 
 
@@ -38,25 +38,25 @@ Kind = Literal["server", "micro", "full-stack", "static"]
 
 
 class Need(Strict):
-    """A tool the machine must have: how to ask for it, from which version, how to get it."""
+    """A tool that the machine must have: how to probe it, which version, how to install it."""
 
     tool: Text
     probe: Command
     pattern: Pattern = r"(\d+(?:\.\d+)+)"
     minimum: str | None = None
-    below: str | None = None  # the first version that no longer serves
-    install: Text  # a command line for a shell, shown as it is
+    below: str | None = None  # the first version that is too new
+    install: Text  # a shell command, shown to the user
 
 
 class Version(Strict):
-    """How to ask the built server which version of the framework is inside."""
+    """How to get the framework's version from the built server."""
 
     command: Command
     pattern: Pattern = r"(\d+(?:\.\d+)+\S*)"
 
 
 class Build(Strict):
-    """Commands run in a fresh copy of the server's folder, in order."""
+    """Commands to run in order in a fresh copy of the server's folder."""
 
     steps: Annotated[tuple[Command, ...], Field(strict=False)] = ()
     env: dict[str, str] = {}
@@ -64,24 +64,24 @@ class Build(Strict):
 
 
 class Start(Strict):
-    """How the server is run."""
+    """How to start and stop the server."""
 
     command: Command
     env: dict[str, str] = {}
-    worker: Literal["process", "thread", "none"]  # what one of {workers} is
+    worker: Literal["process", "thread", "none"]  # what {workers} counts
     workers: int = Field(default=1, ge=1)
     threads: int = Field(default=1, ge=1)
     ready_s: float = Field(default=30, gt=0)
     stop_signal: Annotated[str, AfterValidator(_signal_name)] = "SIGTERM"
     stop_s: float = Field(default=10, gt=0)
-    keep_alive: bool  # what it does with a connection after a response
-    connection_close: Literal["closes", "ignores"]  # what it does when asked to close
+    keep_alive: bool  # the connection stays open after a response
+    connection_close: Literal["closes", "ignores"]  # its response to `Connection: close`
     backlog: int | Literal["system"]  # listen(2)'s argument; "system": somaxconn
     connections_max: int | Literal["unlimited"] = "unlimited"
 
 
 class Setting(Strict):
-    """A named way to start the same server: what differs from `[start]`, and why."""
+    """A named way to start the server: the differences from `[start]`, and why."""
 
     why: Text
     command: Command | None = None
@@ -95,7 +95,7 @@ class Setting(Strict):
 
 
 class Published(Strict):
-    """A row of a published comparison that this server stands for."""
+    """A row of a published comparison that this server represents."""
 
     protocol: Name
     row: Text
@@ -104,7 +104,7 @@ class Published(Strict):
 
 
 class Recipe(Strict):
-    """What the servers of a family share; `{placeholders}` are filled from a manifest's `with`."""
+    """What a family of servers shares. The manifest's `with` fills its `{placeholders}`."""
 
     about: Text
     parameters: dict[str, str] = {}  # name -> default
@@ -125,8 +125,8 @@ class Manifest(Strict):
     parameters: Annotated[dict[str, str], Field(alias="with")] = {}
     notes: Texts = ()
     media_type: Text = "text/plain"
-    slow_start: bool = False  # a hint: the search for steady state may take longer
-    verified: str | None = None  # how a recipe was tried that no registry here can install
+    slow_start: bool = False  # allow a longer search for the steady state
+    verified: str | None = None  # how it was verified, if no package registry has what it needs
     version: Version
     needs: Annotated[tuple[Need, ...], Field(strict=False)] = ()
     build: Build = Build()
@@ -135,7 +135,7 @@ class Manifest(Strict):
     published: Annotated[tuple[Published, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
-    def _refers_to_what_it_has(self) -> Self:
+    def _check_setting_names(self) -> Self:
         for row in self.published:
             if row.setting != "default" and row.setting not in self.settings:
                 raise ValueError(
@@ -143,5 +143,5 @@ class Manifest(Strict):
                     f"but the manifest has {sorted(self.settings) or 'none'}"
                 )
         if "default" in self.settings:
-            raise ValueError("settings.default is what [start] says; give this one another name")
+            raise ValueError("settings.default is reserved for [start]: use another name")
         return self

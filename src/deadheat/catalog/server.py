@@ -1,4 +1,4 @@
-"""`Server`: one folder of `servers/`, its manifest joined with its recipe."""
+"""`Server`: a folder of `servers/`, with its manifest and its recipe."""
 
 import difflib
 import hashlib
@@ -18,7 +18,7 @@ BUILD_TIMEOUT_S = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A manifest with its recipe filled in: all that is needed to build and start it."""
+    """A manifest with its recipe filled in: everything to build and start the server."""
 
     folder: Path
     manifest: Manifest
@@ -35,8 +35,8 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
-    """A server at one setting: what is measured."""
+class Selection:
+    """A server at one setting."""
 
     server: Server
     setting: str
@@ -44,7 +44,7 @@ class Contender:
 
     @property
     def name(self) -> str:
-        """The server's name, its setting, and its workers where they are not the setting's own."""
+        """The server's name, its setting, and its workers if they differ from the setting's."""
         parts = [self.server.name]
         workers = self.server.start.workers
         if self.setting != "default":
@@ -56,45 +56,45 @@ class Contender:
 
     @property
     def start_key(self) -> str:
-        """Of how it is started: another command, environment or signal has another key."""
+        """A hash of how it is started: command, environment, signals."""
         return hashlib.sha256(self.start.model_dump_json().encode()).hexdigest()[:12]
 
 
-def contender(server: Server, setting: str = "default", workers: int | None = None) -> Contender:
-    """The server at a named setting of its manifest, with `workers` in place of its own if given.
+def selection(server: Server, setting: str = "default", workers: int | None = None) -> Selection:
+    """The server at a setting of its manifest; `workers` overrides those of the setting.
 
-    Raises `FileFault` naming the settings there are.
+    Raises `FileFault` with the available settings.
     """
     start = server.start
     if setting != "default":
         if setting not in server.manifest.settings:
             known = ", ".join(["default", *server.manifest.settings])
             raise FileFault(
-                f"{server.folder / 'server.toml'}: no setting {setting!r}", f"it has {known}"
+                f"{server.folder / 'server.toml'}: no setting {setting!r}", f"available: {known}"
             )
         chosen = server.manifest.settings[setting]
         changes = chosen.model_dump(exclude={"why", "env"}, exclude_none=True)
         start = start.model_copy(update={**changes, "env": {**start.env, **chosen.env}})
     if workers is not None:
         start = start.model_copy(update={"workers": workers})
-    return Contender(server, setting, start)
+    return Selection(server, setting, start)
 
 
 def load_server(folder: Path, recipes: Path) -> Server:
-    """Read a folder's manifest and join it with its recipe.
+    """Read the manifest of a folder and fill in its recipe.
 
-    Raises `FileFault` with file and line for every fault found.
+    Raises `FileFault` with file and line for every fault.
     """
     path = folder / "server.toml"
     manifest = read_toml(path, Manifest)
     if manifest.name != folder.name:
-        raise file_fault(path, [(("name",), f"expected the folder's, {folder.name!r}")])
+        raise file_fault(path, [(("name",), f"expected the name of the folder, {folder.name!r}")])
     recipe, recipe_text = Recipe(about="none"), ""
     if manifest.recipe is not None:
         recipe, recipe_text = _recipe(path, manifest.recipe, recipes)
     values = _parameters(path, manifest, recipe)
-    _refuse_unknown_placeholders(path, manifest, values)
-    _refuse_unknown_placeholders(recipes / f"{manifest.recipe}.toml", recipe, values)
+    _reject_unknown_placeholders(path, manifest, values)
+    _reject_unknown_placeholders(recipes / f"{manifest.recipe}.toml", recipe, values)
     manifest = _filled(manifest, values)
     return Server(
         folder=folder,
@@ -111,7 +111,7 @@ def load_server(folder: Path, recipes: Path) -> Server:
 
 
 def _filled(manifest: Manifest, values: Mapping[str, str]) -> Manifest:
-    """The manifest with its parameters in place wherever it says how to run something."""
+    """The manifest with parameters filled into all of its commands and environments."""
     version_command = fill(manifest.version.command, values)
     return manifest.model_copy(
         update={
@@ -148,14 +148,14 @@ def _parameters(path: Path, manifest: Manifest, recipe: Recipe) -> dict[str, str
     unknown = sorted(set(manifest.parameters) - set(recipe.parameters))
     if unknown:
         takes = ", ".join(recipe.parameters) or "no parameters"
-        told = f"recipe {manifest.recipe!r} takes {takes}"
+        reason = f"recipe {manifest.recipe!r} takes {takes}"
         if manifest.recipe is None:
-            told = "without a recipe there is nothing that takes it"
-        raise file_fault(path, [(("with", name), told) for name in unknown])
+            reason = "needs a recipe that takes it"
+        raise file_fault(path, [(("with", name), reason) for name in unknown])
     return {**recipe.parameters, **manifest.parameters}
 
 
-def _refuse_unknown_placeholders(
+def _reject_unknown_placeholders(
     path: Path, document: Manifest | Recipe, values: Mapping[str, str]
 ) -> None:
     if faults := list(unknown_placeholders(document, values)):

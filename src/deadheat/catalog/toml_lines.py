@@ -1,4 +1,4 @@
-"""TOML read strictly: every fault is told with its file and line."""
+"""Strict reading of TOML: every fault has a file and a line."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ Location = tuple[str | int, ...]
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?")
 _KEY = re.compile(r"^\s*([A-Za-z0-9_\-.\"']+)\s*=")
-# Where pydantic speaks of Python, or of its own settings.
+# Instead of messages of pydantic about Python or its own settings.
 _EXPECTED = {
     "extra_forbidden": "unknown key",
     "missing": "missing",
@@ -26,13 +26,13 @@ _EXPECTED = {
 
 
 class FileFault(DeadheatError):
-    """One or more faults in a TOML file, each a line `file:line: key: what was expected`."""
+    """One or more faults in a TOML file, one on a line: `file:line: key: what was expected`."""
 
 
 def read_toml(path: Path, model: type[Model]) -> Model:
     """Read `path` and check it against `model`.
 
-    Raises `FileFault` naming every fault at once, with file and line.
+    Raises `FileFault` with all faults, each with file and line.
     """
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -42,8 +42,9 @@ def read_toml(path: Path, model: type[Model]) -> Model:
         line = path.read_bytes().count(b"\n", 0, error.start) + 1
         raise FileFault(f"{path}:{line}: expected UTF-8: {error.reason}") from error
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"line (\d+)", str(error))
-        line = int(found.group(1)) if found else len(path.read_text(encoding="utf-8").splitlines())
+        named_line = re.search(r"line (\d+)", str(error))
+        last_line = len(path.read_text(encoding="utf-8").splitlines())
+        line = int(named_line.group(1)) if named_line else last_line
         raise FileFault(f"{path}:{line}: {error}") from error
     try:
         return model.model_validate(values)
@@ -52,30 +53,32 @@ def read_toml(path: Path, model: type[Model]) -> Model:
 
 
 def model_faults(error: ValidationError, values: object) -> list[tuple[Location, str]]:
-    """What a model refused of `values`: where, and what was expected there."""
+    """The faults of `values` in a model: location and what was expected there."""
     expected: dict[Location, list[str]] = {}
     for fault in error.errors():
-        told = _expected(fault["type"], fault["msg"])
-        expected.setdefault(_within(values, fault["loc"]), []).append(told)
-    return [(location, ", or ".join(told)) for location, told in expected.items()]
+        message = _expected(fault["type"], fault["msg"])
+        expected.setdefault(_within(values, fault["loc"]), []).append(message)
+    return [(location, ", or ".join(messages)) for location, messages in expected.items()]
 
 
 def file_fault(
     path: Path, faults: Iterable[tuple[Location, str]], hint: str | None = None
 ) -> FileFault:
-    """Faults of one file in the order of their lines."""
+    """The faults of one file, ordered by line."""
     lines = key_lines(path.read_text(encoding="utf-8"))
-    told = sorted(
+    by_line = sorted(
         (line_of(lines, location), ".".join(map(str, location)), text) for location, text in faults
     )
     return FileFault(
-        "\n".join(f"{path}:{line}: {key + ': ' if key else ''}{text}" for line, key, text in told),
+        "\n".join(
+            f"{path}:{line}: {key + ': ' if key else ''}{text}" for line, key, text in by_line
+        ),
         hint,
     )
 
 
 def key_lines(text: str) -> dict[Location, int]:
-    """The line each key and each table header stands on; array tables carry their index."""
+    """The line of each key and table header. Arrays of tables have their index."""
     lines: dict[Location, int] = {(): 1}
     table: Location = ()
     counts: dict[str, int] = {}
@@ -93,7 +96,7 @@ def key_lines(text: str) -> dict[Location, int]:
 
 
 def line_of(lines: dict[Location, int], location: Location) -> int:
-    """The line of a key, or of the nearest thing around it that has one."""
+    """The line of a key, or of the nearest table around it."""
     for length in range(len(location), -1, -1):
         if (line := lines.get(location[:length])) is not None:
             return line
@@ -101,16 +104,16 @@ def line_of(lines: dict[Location, int], location: Location) -> int:
 
 
 def _statements(text: str) -> list[tuple[int, str]]:
-    """The lines that begin a statement, numbered from 1: what stands above is whole by itself."""
+    """The lines that begin a statement, numbered from 1."""
     lines = text.splitlines()
     return [
         (number, line)
         for number, line in enumerate(lines, start=1)
-        if _is_whole("\n".join(lines[: number - 1]))
+        if _is_complete("\n".join(lines[: number - 1]))
     ]
 
 
-def _is_whole(text: str) -> bool:
+def _is_complete(text: str) -> bool:
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -123,7 +126,7 @@ def _split(dotted: str) -> Location:
 
 
 def _within(values: object, location: Location) -> Location:
-    """A location as far as the values go: pydantic adds which type of a union it tried."""
+    """A location without what pydantic appends to it: the type of a union that it tried."""
     for depth, part in enumerate(location):
         if isinstance(values, dict):
             values = values.get(part, {})

@@ -1,4 +1,4 @@
-"""Whether this machine has what a server needs, asked of the machine and never assumed."""
+"""Probes the tools that a server needs on this machine."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ PROBE_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One need and what the machine answered: `fault` is None where it is met."""
+    """One need and its version on this machine. `fault` is None if the need is met."""
 
     need: Need
     version: str | None
@@ -21,7 +21,7 @@ class Probe:
 
 
 class Toolchains:
-    """Probes needs, each at most once."""
+    """Probes needs; each command runs at most once."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -32,20 +32,21 @@ class Toolchains:
         return [self._check(need) for need in server.needs]
 
     def _check(self, need: Need) -> Probe:
-        answer = self._answer(need.probe)
-        if answer is None:
+        output = self._output(need.probe)
+        if output is None:
             return Probe(need, None, f"{need.tool} is not installed")
-        found = re.search(need.pattern, answer)
-        if found is None:
-            return Probe(need, None, f"{need.tool} does not tell its version")
-        version = found.group(1)
+        match = re.search(need.pattern, output)
+        if match is None:
+            return Probe(need, None, f"{need.tool} printed no version")
+        version = match.group(1)
+        tool = f"{need.tool} {version}"
         if need.minimum is not None and version_key(version) < version_key(need.minimum):
-            return Probe(need, version, f"{need.tool} {version} is older than {need.minimum}")
+            return Probe(need, version, f"{tool} is too old: expected at least {need.minimum}")
         if need.below is not None and version_key(version) >= version_key(need.below):
-            return Probe(need, version, f"{need.tool} {version} is not below {need.below}")
+            return Probe(need, version, f"{tool} is too new: expected below {need.below}")
         return Probe(need, version, None)
 
-    def _answer(self, command: tuple[str, ...]) -> str | None:
+    def _output(self, command: tuple[str, ...]) -> str | None:
         if command not in self._probed:
             try:
                 done = self._host.run(ProcessSpec(command), PROBE_TIMEOUT_S)
@@ -56,14 +57,14 @@ class Toolchains:
 
 
 def missing(probes: Iterable[Probe]) -> list[Probe]:
-    """Those that are not met."""
+    """The needs that are not met."""
     return [probe for probe in probes if probe.fault is not None]
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """`1.26.8` -> (1, 26, 8), `1.22rc1` and `1.22.0` -> (1, 22): the numbers it begins with."""
-    beginning = re.split(r"[^\d.]", version, maxsplit=1)[0]
-    numbers = [int(part) for part in re.findall(r"\d+", beginning)]
+    """The leading numbers: `1.26.8` -> (1, 26, 8), `1.22rc1` and `1.22.0` -> (1, 22)."""
+    prefix = re.split(r"[^\d.]", version, maxsplit=1)[0]
+    numbers = [int(part) for part in re.findall(r"\d+", prefix)]
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)

@@ -1,4 +1,4 @@
-"""The command line: one file a command."""
+"""The command line: one file per command."""
 
 import difflib
 import importlib
@@ -33,7 +33,7 @@ COMMANDS = (
 
 
 class _Commands(click.Group):
-    """Commands in the order a newcomer meets them; a command's module is read when it is asked."""
+    """Lists the commands in the order of `COMMANDS`; imports a command's module when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*COMMANDS]  # once `deadheat.cli.list` is imported, `list` here is that module
@@ -51,9 +51,9 @@ class _Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if near := difflib.get_close_matches(args[0], COMMANDS):
+            if names := difflib.get_close_matches(args[0], COMMANDS):
                 raise click.UsageError(
-                    f"{error.message} Did you mean {' or '.join(near)}?", ctx
+                    f"{error.message} Did you mean {' or '.join(names)}?", ctx
                 ) from error
             raise
 
@@ -65,18 +65,18 @@ def cli() -> None:
     how much, and which are a dead heat.
 
     \b
-    deadheat list                          what can run here, and what is missing
-    deadheat run go-net-http node-http     race two servers until the order is settled
-    deadheat report                        the last run again, from the store
+    deadheat list                          list the servers and what each one needs
+    deadheat run go-net-http node-http     race two servers until their order is settled
+    deadheat report                        show the last run again
     """
 
 
 def main() -> None:
-    """Entry point: a fault that the user can act on is one message and exit code 1."""
+    """Entry point. An error that the user can act on prints a message and exits with code 1."""
     try:
-        cli.main(prog_name="deadheat", standalone_mode=False, color=_styles())
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
+        cli.main(prog_name="deadheat", standalone_mode=False, color=_color())
+    except click.exceptions.Exit as end:
+        sys.exit(end.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -85,21 +85,24 @@ def main() -> None:
     except BrokenPipeError:
         sys.exit(141)
     except OSError as error:
-        _tell(f"{error.filename or 'the output'}: {error.strerror}", "make room, or name another")
+        _print_error(
+            f"{error.filename or 'the output'}: {error.strerror}",
+            "check the path, its permissions and the free disk space",
+        )
         sys.exit(1)
     except DeadheatError as error:
-        _tell(str(error), error.hint)
+        _print_error(str(error), error.hint)
         sys.exit(1)
 
 
-def _tell(fault: str, way_out: str | None) -> None:
-    click.secho("error: ", fg="red", bold=True, nl=False, err=True, color=_styles())
-    click.echo(fault, err=True)
-    if way_out:
-        click.secho("  way out: ", fg="cyan", nl=False, err=True, color=_styles())
-        click.echo(way_out, err=True)
+def _print_error(message: str, hint: str | None) -> None:
+    click.secho("error: ", fg="red", bold=True, nl=False, err=True, color=_color())
+    click.echo(message, err=True)
+    if hint:
+        click.secho("  hint: ", fg="cyan", nl=False, err=True, color=_color())
+        click.echo(hint, err=True)
 
 
-def _styles() -> bool | None:
-    """False where NO_COLOR asks for plain text, bold included; None leaves it to the terminal."""
+def _color() -> bool | None:
+    """False if NO_COLOR is set: no color and no bold. Else None: the terminal decides."""
     return False if os.environ.get("NO_COLOR") else None

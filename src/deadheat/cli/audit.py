@@ -1,6 +1,5 @@
-"""`deadheat audit`: a stored replay beside the published figures."""
+"""`deadheat audit`: compares a stored replay with the published figures."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -14,13 +13,15 @@ from deadheat.audit.sections import audit_page
 from deadheat.catalog import find_root
 from deadheat.cli.options import FILE, catalog_option, store_option
 from deadheat.cli.replay import decay_of, figures_if_any
-from deadheat.cli.stored import MEASURE, stored, write_output
+from deadheat.cli.stored import stored, write_output
+from deadheat.cli.workbench import command_line
 from deadheat.errors import DeadheatError
-from deadheat.protocol import protocol_names
+from deadheat.protocol import load_protocol, protocol_names
 from deadheat.protocol.figures import Figures, read_figures, shipped_figures
-from deadheat.report.encoding import fit
-from deadheat.report.runs import find_run
+from deadheat.report.formats.encoding import fit
+from deadheat.report.model.runs import find_run
 from deadheat.store import Store
+from deadheat.store.listing import latest_run_of
 
 
 @click.command("audit")
@@ -32,16 +33,16 @@ from deadheat.store import Store
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="How to show it.",
+    help="Output format.",
 )
-@click.option("--against", metavar="RUN", help="Another replay: how far do two of ours agree?")
+@click.option("--against", metavar="RUN", help="Compare with another stored replay.")
 @click.option(
     "--import",
     "table",
     type=FILE,
-    help="Another published table, in the columns of published/*.csv.",
+    help="Published table to compare with, in the columns of published/*.csv.",
 )
-@click.option("-o", "--output", type=FILE, help="Write to this file.")
+@click.option("-o", "--output", type=FILE, help="File to write.")
 @catalog_option
 @store_option
 def command(
@@ -54,10 +55,11 @@ def command(
     catalog: str | None,
     store_path: Path,
 ) -> None:
-    """Set a stored replay beside the published figures: ranks then and now, and the defects.
+    """Compare a stored replay with the published figures: ranks then and now, and the defects.
 
-    NAME is a replay protocol; RUN a stored run of it, the last one by default. With --import, NAME
-    is the run to set beside that table, whose rows are labels or names of its contenders.
+    NAME is a replay protocol. RUN is the id or a unique prefix of a run of it; the default is the
+    last one. With --import, NAME is the run to compare with that table; the rows of the table are
+    labels or names of the run's contenders.
 
     \b
     Examples:
@@ -66,21 +68,20 @@ def command(
       deadheat audit --import blog.csv 20261120
       deadheat audit decay
     """
-    if table is None and name is None:
-        raise DeadheatError("audit what?", "name a replay: `deadheat protocols` lists them")
     root = find_root(catalog)
-    first = MEASURE if name is None or table is not None else _replay_first(root, name)
-    with stored(store_path, first) as store:
-        wanted = find_run(store, name) if table is not None else _run_of(store, name, run, first)
-        replay = load_replay(store, wanted)
-        if table is None and replay.protocol.name != name:
-            raise DeadheatError(
-                f"run {wanted} is of protocol {replay.protocol.name}, not {name}",
-                f"name its protocol, or a run of {name}",
-            )
+    if name is None and table is None:
+        raise DeadheatError(
+            "missing argument NAME: expected a replay protocol",
+            f"available: {', '.join(_replays(root))}",
+        )
+    with _open(store_path, root, name if table is None else None) as store:
+        if name is None or table is not None:
+            replay = load_replay(store, find_run(store, name))
+        else:
+            replay = _replay_of(store, root, name, run)
         other = load_replay(store, find_run(store, against)) if against else None
         page = _page(store, replay, table, other, root)
-    text = write(page, format_, [" ".join(["deadheat", *sys.argv[1:]])])
+    text = write(page, format_, [" ".join(command_line())])
     if output is not None:
         write_output(output, text, store_path)
         return
@@ -98,34 +99,56 @@ def _page(
     return audit_page(audit(store, replay, figures, repetitions, other))
 
 
-def _replay_first(root: Path, name: str) -> str:
-    """The way out where no run of that name is stored."""
-    if name in protocol_names(root):
-        return f"replay it first: deadheat run --protocol {name} --duration-scale 0.1"
-    return "no protocol has that name: `deadheat protocols` lists them"
+def _open(store_path: Path, root: Path, protocol: str | None) -> Store:
+    """The store. If it is missing, the hint says how to run `protocol`."""
+    if protocol is None or store_path.exists():
+        return stored(store_path)
+    raise _no_run(root, protocol, f"the store {store_path} does not exist")
 
 
-def _run_of(store: Store, protocol: str | None, wanted: str | None, first: str) -> str:
-    """The run of that id, or the last stored run of that protocol with a trial."""
-    if wanted is not None:
-        return find_run(store, wanted)
-    rows = store.rows(
-        "SELECT id, protocol FROM run WHERE id IN (SELECT run_id FROM trial)"
-        " ORDER BY started_at DESC, rowid DESC"
+def _no_run(root: Path, protocol: str, symptom: str) -> DeadheatError:
+    if protocol in protocol_names(root):
+        hint = f"replay it first: deadheat run --protocol {protocol} --duration-scale 0.1"
+        return DeadheatError(symptom, hint)
+    return DeadheatError(
+        f"NAME {protocol!r}: no protocol has this name", f"available: {', '.join(_replays(root))}"
     )
-    for row in rows:
-        if json.loads(row["protocol"]).get("name") == protocol:
-            return str(row["id"])
-    raise DeadheatError(f"no run of {protocol} is stored in {store.path}", first)
+
+
+def _replays(root: Path) -> list[str]:
+    """The names of the protocols that can be audited."""
+    protocols = [load_protocol(root, name) for name in protocol_names(root)]
+    return [protocol.name for protocol in protocols if protocol.origin or protocol.recovery]
+
+
+def _replay_of(store: Store, root: Path, name: str, prefix: str | None) -> Replay:
+    """The run with that id or prefix, or the last run of the protocol `name`."""
+    if prefix is None:
+        return load_replay(store, _last_run(store, root, name))
+    replay = load_replay(store, find_run(store, prefix))
+    if replay.protocol.name != name:
+        raise DeadheatError(
+            f"run {replay.run_id} is of protocol {replay.protocol.name}, not {name}",
+            f"deadheat audit {replay.protocol.name} {replay.run_id}",
+        )
+    return replay
+
+
+def _last_run(store: Store, root: Path, protocol: str) -> str:
+    """The last stored run of that protocol with a trial."""
+    run_id = latest_run_of(store, protocol)
+    if run_id is not None:
+        return run_id
+    raise _no_run(root, protocol, f"no run of {protocol} is stored in {store.path}")
 
 
 def _published(root: Path, replay: Replay) -> tuple[Figures, Figures | None]:
-    """The figures that a replay repeats, and the single repetitions where these are published."""
+    """The figures that a replay repeats, and the single repetitions if they are published."""
     origin = replay.protocol.origin
     if origin is None:
         raise DeadheatError(
-            f"run {replay.run_id} is of protocol {replay.protocol.name}, which replays nothing",
-            "--import FILE.csv sets it beside a table of your own",
+            f"run {replay.run_id} is of protocol {replay.protocol.name}, which is not a replay",
+            "compare it with a table of your own: --import FILE.csv",
         )
     repetitions = figures_if_any(root, f"{origin.figures}-repetitions")
     return shipped_figures(root, origin.figures), repetitions

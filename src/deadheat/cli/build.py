@@ -1,12 +1,12 @@
-"""`deadheat build`: build servers ahead, so that no measurement waits for it."""
+"""`deadheat build`: build servers before a run."""
 
 import sys
 
 import click
 
-from deadheat.campaign.build_ahead import build_ahead, jobs_that_fit
+from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.cli.install import install_missing
-from deadheat.cli.options import catalog_option
+from deadheat.cli.options import catalog_option, install_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
 from deadheat.host.local import LocalHost
@@ -15,12 +15,12 @@ from deadheat.host.local import LocalHost
 @click.command("build")
 @click.argument("servers", nargs=-1)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
-@click.option("--install", is_flag=True, help="First run what `deadheat list` says is missing.")
+@install_option
 @click.option(
     "-j",
     "--jobs",
     type=click.IntRange(min=1),
-    help="Builds at once.  [default: one a CPU, of 2 GiB each]",
+    help="Parallel builds.  [default: one per CPU and 2 GiB of memory]",
 )
 @catalog_option
 def command(
@@ -30,7 +30,7 @@ def command(
     jobs: int | None,
     catalog: str | None,
 ) -> None:
-    """Build servers from their lock files, several at once; what is built already stays.
+    """Build servers from their lock files, several in parallel. Existing builds are kept.
 
     \b
     Example:  deadheat build go-gin 'node-*'
@@ -43,13 +43,13 @@ def command(
             chosen, host, builder_on(host), listen, jobs or jobs_that_fit(host)
         )
     for candidate in candidates:
-        name = candidate.contender.name
+        name = candidate.selection.name
         if candidate.built is not None:
             click.echo(
                 f"{name:24} {candidate.version or 'version unknown'}  {candidate.built.path}"
             )
         else:
-            click.echo(f"{name:24} not built, as told above")
-    failed = sum(candidate.fault is not None for candidate in candidates)
-    click.echo(f"{len(candidates) - failed} built, {failed} not")
-    sys.exit(1 if failed else 0)
+            click.echo(f"{name:24} not built; see the error above")
+    failures = sum(candidate.fault is not None for candidate in candidates)
+    click.echo(f"{len(candidates) - failures} built, {failures} failed")
+    sys.exit(1 if failures else 0)

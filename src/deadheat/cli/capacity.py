@@ -1,34 +1,29 @@
-"""`deadheat capacity`: the highest rate that holds an objective."""
+"""`deadheat capacity`: the highest rate that holds a latency objective."""
 
 import json
-import sys
 from pathlib import Path
 
 import click
 
 from deadheat.campaign.capacity import Capacity, Objective, find_capacities
-from deadheat.campaign.enter import enter_contenders, require_rivals
+from deadheat.campaign.entry import enter_contenders, require_contenders
 from deadheat.campaign.run import open_run
-from deadheat.catalog import choose, contender
-from deadheat.cli.options import (
-    Duration,
-    Levels,
-    catalog_option,
-    json_option,
-    store_option,
-)
+from deadheat.catalog import choose, selection
+from deadheat.cli.options import Duration, Levels, catalog_option, json_option, store_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.workbench import builder_on, local_world, open_catalog
+from deadheat.cli.workbench import builder_on, command_line, local_world, open_catalog
 from deadheat.protocol import amend, load_protocol
+from deadheat.report.findings.capacity import capacity_text
+from deadheat.report.format import count
 from deadheat.store import Store
 
 
 @click.command("capacity")
 @click.argument("servers", nargs=-1, required=True)
-@click.option("--slo", default="p99=10ms", show_default=True, help="The objective to hold.")
-@click.option("-c", "--connections", type=Levels(), help="Connections that carry the load.")
-@click.option("-d", "--duration", "duration_s", type=Duration(), help="Of one trial.")
-@click.option("--setting", default="default", help="A named setting of the manifests.")
+@click.option("--slo", default="p99=10ms", show_default=True, help="Latency objective.")
+@click.option("-c", "--connections", type=Levels(), help="Number of connections.")
+@click.option("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")
+@click.option("--setting", default="default", help="Setting of the servers.")
 @catalog_option
 @store_option
 @json_option
@@ -42,47 +37,39 @@ def command(
     store_path: Path,
     as_json: bool,
 ) -> None:
-    """Search the highest offered rate (open loop, Poisson) at which an objective holds.
+    """Search for the highest offered rate (open loop, Poisson) that holds a latency objective.
 
-    The objective is a quantile of the response time from the moment a request was due, with no
-    error and the offered rate achieved.
+    The objective limits a quantile of the response time, counted from the moment a request was
+    due. A rate holds it if also no request failed and the server kept up with the offered rate.
 
     \b
     Example:  deadheat capacity go-net-http node-http --slo p99=10ms
     """
     objective = Objective.parse(slo)
-    found = open_catalog(catalog)
+    servers_catalog = open_catalog(catalog)
     changes = {"connections": connections, "duration_s": duration_s}
-    protocol = amend(load_protocol(found.root, "capacity"), changes, {})
-    chosen = [contender(server, setting) for server in choose(found, servers)]
+    protocol = amend(load_protocol(servers_catalog.root, "capacity"), changes, {})
+    chosen = [selection(server, setting) for server in choose(servers_catalog, servers)]
     with (
         Store(store_path) as store,
         local_world("engine", protocol.threads) as world,
         progress_view() as listen,
-        open_run(store, world, protocol, ["deadheat", *sys.argv[1:]], 0) as run,
+        open_run(store, world, protocol, command_line(), 0) as run,
     ):
         run.conclusion["slo"] = slo
         builder = builder_on(world.server_host)
-        entrants = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
-        require_rivals(entrants)
-        results = find_capacities(world, protocol, store, run.id, entrants, objective, listen)
+        entered = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
+        require_contenders(entered)
+        results = find_capacities(world, protocol, store, run.id, entered, objective, listen)
         run.conclusion["capacities"] = [result.to_json() for result in results]
     if as_json:
-        told = {"run": run.id, "slo": slo, "capacities": [one.to_json() for one in results]}
-        click.echo(json.dumps(told, indent=2))
+        document = {"run": run.id, "slo": slo, "capacities": run.conclusion["capacities"]}
+        click.echo(json.dumps(document, indent=2))
         return
-    click.echo("\n".join(_line(one, slo) for one in results))
-    click.echo(f"everything is stored: {store_path}  (run {run.id})")
+    click.echo("\n".join(_line(result, slo) for result in results))
+    click.echo(f"stored in {store_path} as run {run.id}")
 
 
-def _line(one: Capacity, slo: str) -> str:
-    if one.trials == 0:
-        return f"{one.name:24} not measured: {one.trouble}"
-    above = f"; {one.above_per_s:,.0f}/s did not hold" if one.above_per_s is not None else ""
-    trouble = f" ({one.trouble})" if one.trouble else ""
-    if one.rate_per_s == 0:
-        return f"{one.name:24} no rate was seen to hold {slo}{above}, {one.trials} trials{trouble}"
-    return (
-        f"{one.name:24} {one.rate_per_s:>9,.0f} requests/s hold {slo}{above}, "
-        f"{one.trials} trials{trouble}"
-    )
+def _line(capacity: Capacity, slo: str) -> str:
+    trials = f" ({count(capacity.trials, 'trial')})" if capacity.trials else ""
+    return f"{capacity.name:24} {capacity_text(capacity, slo)}{trials}"

@@ -1,4 +1,4 @@
-"""`deadheat compare`: two runs, or two contenders of one run."""
+"""`deadheat compare`: compares two runs, or two contenders of one run."""
 
 import json
 from pathlib import Path
@@ -8,9 +8,9 @@ import click
 from deadheat import report
 from deadheat.cli.options import json_option, store_option
 from deadheat.cli.stored import stored
-from deadheat.report.analysis import analyse
-from deadheat.report.comparison import two_contenders, two_runs
-from deadheat.report.runs import find_run
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.comparison import two_contenders, two_runs
+from deadheat.report.model.runs import find_run
 
 
 @click.command("compare")
@@ -22,8 +22,10 @@ from deadheat.report.runs import find_run
 def command(first: str, second: str, run: str | None, store_path: Path, as_json: bool) -> None:
     """Compare two stored runs, or with --in two contenders of one run.
 
-    Of runs: rank agreement, inversions, the change of each contender with its interval, and what
-    was not the same. Of contenders: verdict, ratio with its interval, P(one faster), costs.
+    FIRST and SECOND are run ids or unique prefixes, or with --in the names of contenders. For
+    runs it prints the rank agreement, inversions, the change of each contender with its interval,
+    and what differed between the runs. For contenders it prints the verdict, the ratio with its
+    interval, the probability that one is faster, and the costs.
 
     \b
     Examples:
@@ -32,12 +34,12 @@ def command(first: str, second: str, run: str | None, store_path: Path, as_json:
     """
     with stored(store_path) as store:
         views = [
-            report.load_view(store, find_run(store, one))
-            for one in ([run] if run is not None else [first, second])
+            report.load_view(store, find_run(store, prefix))
+            for prefix in ([run] if run is not None else [first, second])
         ]
     if run is not None:
         (view,) = views
-        text, told = two_contenders(view, analyse(view), first, second)
+        lines, document = two_contenders(view, analyze(view), first, second)
     else:
-        text, told = two_runs(*views)
-    click.echo(json.dumps(told, indent=2) if as_json else "\n".join(text))
+        lines, document = two_runs(*views)
+    click.echo(json.dumps(document, indent=2) if as_json else "\n".join(lines))

@@ -1,4 +1,4 @@
-"""`deadheat doctor`: what this machine will do to a measurement, and what changes it."""
+"""`deadheat doctor`: checks this machine for what disturbs measurements."""
 
 import json
 import sys
@@ -27,13 +27,13 @@ STYLES: dict[Level, str] = {"bad": "bold red", "warn": "yellow", "note": "cyan",
 
 
 @click.command("doctor")
-@click.option("--strict", is_flag=True, help="Exit with 1 if a finding is bad.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 if a finding is bad.")
 @json_option
 def command(strict: bool, as_json: bool) -> None:
-    """Read this machine: what will disturb a measurement, and the command that changes it.
+    """Check this machine for what disturbs measurements, and print commands that fix it.
 
-    Takes a second and changes nothing. bad: trials will fail their gates, or not run; warn: they
-    will spread more; note: good to know; ok: as it should be.
+    This takes a second and changes nothing. Each finding has a level. bad: trials will fail their
+    gates or not run. warn: results will spread more. note: good to know. ok: nothing to do.
 
     \b
     Example:  deadheat doctor --strict && deadheat run
@@ -49,7 +49,7 @@ def command(strict: bool, as_json: bool) -> None:
 
 
 def look_at(host: Host) -> Machine:
-    """Read a host for a second, in which nothing is started on it."""
+    """Read a host for one second without load from deadheat."""
     watch = host.watch([], WATCH_S)
     host.sleep(WATCH_S)
     samples = host.unwatch(watch)
@@ -60,8 +60,8 @@ def look_at(host: Host) -> Machine:
 def _tool(host: Host, name: str) -> Tool:
     required = name == "engine"
     try:
-        found = generator(name)
-        return Tool(name, generator_version(found, host), found.install_hint(), required)
+        program = generator(name)
+        return Tool(name, generator_version(program, host), program.install_hint(), required)
     except GeneratorMissing as error:
         return Tool(name, None, error.hint or str(error), required)
 
@@ -73,10 +73,10 @@ def _print(findings: Sequence[Finding]) -> None:
         line.append(f"{finding.topic}: {finding.reading}", style="default")
         out.print(line, soft_wrap=True)
         if finding.level != "ok":
-            told = textwrap.fill(
+            meaning = textwrap.fill(
                 finding.meaning, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT
             )
-            out.print(Text(told), soft_wrap=True)
+            out.print(Text(meaning), soft_wrap=True)
         if finding.command is not None:
             out.print(Text(f"{INDENT}$ {finding.command}", style="bold"), soft_wrap=True)
     counts = Counter(finding.level for finding in findings)

@@ -1,4 +1,4 @@
-"""`deadheat export`: a run and all its raw data as one file."""
+"""`deadheat export`: writes a run with all its raw data to one file."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import click
 
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import require_another, stored
-from deadheat.report.runs import find_run
+from deadheat.report.model.runs import find_run
 from deadheat.store.bundle import export_run
 
 
@@ -16,13 +16,14 @@ from deadheat.store.bundle import export_run
     "-o",
     "--output",
     type=FILE,
-    help="The bundle.  [default: RUN.deadheat]",
+    help="File to write.  [default: RUN.deadheat]",
 )
 @store_option
 def command(run: str | None, output: Path | None, store_path: Path) -> None:
-    """Write a run to a bundle, from which every figure of it can be made again elsewhere.
+    """Write a run to a bundle: one file from which anyone can regenerate every figure.
 
-    The bundle holds what the run holds: commands with their paths, logs, the machine's description.
+    RUN is an id or a unique prefix; the default is the last run. The bundle contains all data of
+    the run, including commands with their paths, logs and the description of the machine.
 
     \b
     Example:  deadheat export 20261120-1435 -o gin-and-echo.deadheat
@@ -34,4 +35,4 @@ def command(run: str | None, output: Path | None, store_path: Path) -> None:
         require_another(bundle, store_path)
         export_run(store, run_id, bundle)
     click.echo(f"{bundle}: run {run_id}, {bundle.stat().st_size / 1024:,.0f} KiB")
-    click.echo(f"read it anywhere with:  deadheat report --from {bundle}")
+    click.echo(f"read it on any machine:  deadheat report --from {bundle}")

@@ -1,4 +1,4 @@
-"""`deadheat import`: somebody's bundle into the store, checked, and marked as foreign."""
+"""`deadheat import`: adds the runs of a bundle to the store."""
 
 from pathlib import Path
 
@@ -10,13 +10,14 @@ from deadheat.cli.workbench import make_room
 from deadheat.errors import DeadheatError
 from deadheat.store import Store, StoreError
 from deadheat.store.bundle import import_runs, open_bundle
+from deadheat.store.listing import run_ids
 
 
 @click.command("import")
 @click.argument("bundle", type=FILE)
 @store_option
 def command(bundle: Path, store_path: Path) -> None:
-    """Take the runs of a bundle into the store; reports of them say that they are foreign.
+    """Add the runs of a bundle to the store. Their reports say that they were measured elsewhere.
 
     \b
     Example:  deadheat import gin-and-echo.deadheat
@@ -31,12 +32,12 @@ def command(bundle: Path, store_path: Path) -> None:
 
 
 def _require_reports(foreign: Store, bundle: Path) -> None:
-    """What no report can be made of is not taken."""
-    for row in foreign.rows("SELECT id FROM run"):
+    """Raises `StoreError` if a run of the bundle cannot be reported."""
+    for run_id in run_ids(foreign):
         try:
-            report.write(report.load_view(foreign, row["id"], whole=True), "json")
+            report.write(report.load_view(foreign, run_id, whole=True), "json")
         except (DeadheatError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(
-                f"{bundle}: run {row['id']} is not as deadheat writes one: {error!r}",
-                "export it again with this version",
+                f"{bundle}: run {run_id} cannot be reported: {error!r}",
+                "export the run again with this version of deadheat",
             ) from error

@@ -1,4 +1,4 @@
-"""Running the commands that `deadheat list` only shows."""
+"""Runs the install commands that `deadheat list` shows."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ INSTALL_TIMEOUT_S = 1800.0
 
 
 def install_missing(host: Host, servers: Sequence[Server]) -> None:
-    """Run each missing need's install command once, told beforehand.
+    """Print and run the install command of each missing need, each command once.
 
-    Raises `DeadheatError` with the last lines of one that fails.
+    Raises `DeadheatError` with the last lines of output of a command that fails.
     """
     toolchains = Toolchains(host)
     commands = dict.fromkeys(
@@ -22,7 +22,9 @@ def install_missing(host: Host, servers: Sequence[Server]) -> None:
     )
     for command in commands:
         click.echo(f"installing: {command}", err=True)
-        done = host.run(ProcessSpec(["sh", "-c", command]), INSTALL_TIMEOUT_S)
-        if done.exit_code != 0:
-            tail = "\n".join((done.stdout + done.stderr).splitlines()[-10:])
-            raise DeadheatError(f"--install: `{command}` ended with {done.exit_code}\n{tail}")
+        completed = host.run(ProcessSpec(["sh", "-c", command]), INSTALL_TIMEOUT_S)
+        if completed.exit_code != 0:
+            tail = "\n".join((completed.stdout + completed.stderr).splitlines()[-10:])
+            raise DeadheatError(
+                f"--install: `{command}` ended with exit code {completed.exit_code}\n{tail}"
+            )

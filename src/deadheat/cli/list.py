@@ -1,4 +1,4 @@
-"""`deadheat list`: what can run here, and what is missing."""
+"""`deadheat list`: lists the servers, and what is missing to run them."""
 
 import json
 import sys
@@ -8,12 +8,13 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from deadheat.campaign.build import Builder
+from deadheat.build.builder import Builder
 from deadheat.catalog import Catalog, Server, Toolchains, choose, missing
 from deadheat.cli.options import catalog_option, json_option
 from deadheat.cli.styles import console
 from deadheat.cli.workbench import builder_on, open_catalog
 from deadheat.host.local import LocalHost
+from deadheat.report import format
 
 LINE_COLUMNS = 400
 
@@ -26,26 +27,26 @@ LINE_COLUMNS = 400
 def command(
     servers: tuple[str, ...], languages: tuple[str, ...], catalog: str | None, as_json: bool
 ) -> None:
-    """List the servers: ready, built, or what is missing and how to install it.
+    """List the servers: built, ready to build, or what is missing and how to install it.
 
     \b
     Example:  deadheat list 'python-*'
     """
-    found = open_catalog(catalog)
-    chosen = choose(found, servers, languages)
+    servers_catalog = open_catalog(catalog)
+    chosen = choose(servers_catalog, servers, languages)
     with LocalHost() as host:
         toolchains, builder = Toolchains(host), builder_on(host)
         rows = [_row(server, toolchains, builder) for server in chosen]
-    faults = {} if servers or languages else {n: str(f) for n, f in found.faults.items()}
+    faults = {} if servers or languages else {n: str(f) for n, f in servers_catalog.faults.items()}
     if as_json:
         click.echo(json.dumps({"servers": rows, "faults": faults}, indent=2))
         return
-    _print(rows, faults, found)
+    _print(rows, faults, servers_catalog)
 
 
 def _row(server: Server, toolchains: Toolchains, builder: Builder) -> dict[str, Any]:
     probes = toolchains.check(server)
-    lacking = missing(probes)
+    missing_probes = missing(probes)
     manifest = server.manifest
     return {
         "name": server.name,
@@ -53,10 +54,10 @@ def _row(server: Server, toolchains: Toolchains, builder: Builder) -> dict[str, 
         "framework": manifest.framework,
         "kind": manifest.kind,
         "homepage": manifest.homepage,
-        "ready": not lacking,
-        "built": not lacking and builder.find(server, probes) is not None,
-        "missing": [probe.fault for probe in lacking],
-        "install": list(dict.fromkeys(probe.need.install for probe in lacking)),
+        "ready": not missing_probes,
+        "built": not missing_probes and builder.find(server, probes) is not None,
+        "missing": [probe.fault for probe in missing_probes],
+        "install": list(dict.fromkeys(probe.need.install for probe in missing_probes)),
         "toolchains": {p.need.tool: p.version for p in probes if p.version is not None},
         "verified": manifest.verified,
         "settings": ["default", *manifest.settings],
@@ -65,7 +66,7 @@ def _row(server: Server, toolchains: Toolchains, builder: Builder) -> dict[str, 
 
 
 def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog) -> None:
-    # What is not read on a terminal is read by line: none is folded.
+    # Not on a terminal, rows must stay whole: other programs read them line by line.
     out = console(width=None if sys.stdout.isatty() else LINE_COLUMNS)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("server", "language", "framework", "kind", "here"):
@@ -73,16 +74,16 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
     for row in rows:
         state = "built" if row["built"] else "ready" if row["ready"] else "; ".join(row["missing"])
         if row["verified"] and not row["built"]:
-            state += "; a recipe, verified against upstream sources"
+            state += "; recipe verified against upstream sources"
         style = "green" if row["ready"] else "yellow"
         cells = [Text(row[name]) for name in ("name", "language", "framework", "kind")]
         table.add_row(*cells, Text(state, style=style))
     out.print(table)
     for row in rows:
         for install in row["install"]:
-            out.print(Text(f"{row['name']}: install with  {install}"), soft_wrap=True)
+            out.print(Text(f"{row['name']}: install with: {install}"), soft_wrap=True)
     for fault in faults.values():
         out.print(Text(fault, style="red"), soft_wrap=True)
+    servers = format.count(len(rows), "server")
     ready = sum(row["ready"] for row in rows)
-    counted = "1 server" if len(rows) == 1 else f"{len(rows)} servers"
-    out.print(Text(f"{counted} in {catalog.root / 'servers'}, {ready} ready here"))
+    out.print(Text(f"{servers} in {catalog.root / 'servers'}, {ready} ready here"))

@@ -1,4 +1,4 @@
-"""`deadheat new`: a folder for a new server, made from one that works."""
+"""`deadheat new`: creates the folder of a new server from an existing one."""
 
 from pathlib import Path
 
@@ -13,20 +13,21 @@ from deadheat.errors import DeadheatError
 
 @click.command("new")
 @click.argument("name")
-@click.option("--like", required=True, metavar="SERVER", help="The server to start from.")
+@click.option("--like", required=True, metavar="SERVER", help="Server to copy.")
 @catalog_option
 def command(name: str, like: str, catalog: str | None) -> None:
-    """Make the folder of a new server as a copy of one that works, ready to be changed.
+    """Create the folder of a new server as a copy of an existing one, for you to change.
 
     \b
     Example:  deadheat new python-quart --like python-uvicorn
     """
-    found = open_catalog(catalog)
-    sources = choose(found, [like])
+    sources = choose(open_catalog(catalog), [like])
     if len(sources) > 1:
         names = ", ".join(source.name for source in sources)
-        raise DeadheatError(f"--like {like!r} means {names}", "name one of them")
+        raise DeadheatError(
+            f"--like {like!r} matches {len(sources)} servers", f"choose one: {names}"
+        )
     folder = copy_server(sources[0], name)
     for path in sorted(folder.rglob("*")):
         click.echo(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-    click.echo(f"change what is not yours, then:  deadheat verify {name}")
+    click.echo(f"edit these files, then run: deadheat verify {name}")

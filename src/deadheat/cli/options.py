@@ -1,6 +1,7 @@
-"""Options that several commands share."""
+"""Command-line options that several commands share."""
 
 import functools
+import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -26,10 +27,10 @@ class Duration(click.ParamType[float]):
     ) -> float:
         if isinstance(value, float | int):
             return float(value)
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", value)
-        if found is None or float(found.group(1)) == 0:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", value)
+        if match is None or float(match.group(1)) == 0:
             self.fail(f"{value!r}: expected a duration such as 500ms, 5s or 2m", param, ctx)
-        return float(found.group(1)) * self._units[found.group(2)]
+        return float(match.group(1)) * self._units[match.group(2)]
 
 
 class Levels(click.ParamType[tuple[int, ...]]):
@@ -58,19 +59,19 @@ class Share(click.ParamType[float]):
     ) -> float:
         if isinstance(value, float):
             return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value)
-        if found is None or not 0 < float(found.group(1)) < 50:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value)
+        if match is None or not 0 < float(match.group(1)) < 50:
             self.fail(
                 f"{value!r}: expected a percentage above 0 and below 50, such as 3%", param, ctx
             )
-        return float(found.group(1)) / 100
+        return float(match.group(1)) / 100
 
 
 def catalog_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--catalog",
         metavar="DIR",
-        help="The folder that holds servers/, recipes/ and protocols/.",
+        help="Folder with servers/, recipes/ and protocols/.",
     )(command)
 
 
@@ -79,29 +80,42 @@ def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
         "--store",
         "store_path",
         type=FILE,
-        help="The file that keeps the runs.  [default: runs.sqlite in DEADHEAT_HOME, or in "
+        help="File with the stored runs.  [default: runs.sqlite in DEADHEAT_HOME, or in "
         "~/.local/share/deadheat]",
         default=lambda: home() / "runs.sqlite",
     )(command)
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for a machine.")(
-        command
-    )
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def install_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--install", is_flag=True, help="First install what `deadheat list` reports as missing."
+    )(command)
+
+
+def seed_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--seed",
+        type=int,
+        default=lambda: random.randrange(2**31),
+        help="Seed of the random order; stored with the run.  [default: random]",
+    )(command)
 
 
 def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The protocol and the flags that change it; the command gets it as `protocol`, amended.
+    """--protocol and the flags that change it; the command gets the result as `protocol`.
 
-    None where it has a run to resume, whose protocol is stored.
+    It gets None with --resume, because the protocol of that run is stored.
     """
 
     @functools.wraps(command)
     def with_protocol(*args: Any, protocol: str, **options: Any) -> Any:
-        changed = {name: options.pop(name) for name in ("connections", "generator", "duration_s")}
-        changed["threads"] = options.pop("load_threads")
-        changed["keep_alive"] = False if options.pop("close") else None
+        changes = {name: options.pop(name) for name in ("connections", "generator", "duration_s")}
+        changes["threads"] = options.pop("load_threads")
+        changes["keep_alive"] = False if options.pop("close") else None
         stopping = {n: options.pop(n) for n in ("repetitions", "invocations", "margin", "budget_s")}
         if stopping["repetitions"] is not None:
             stopping["kind"] = "fixed"
@@ -109,35 +123,59 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if options.get("resume") is not None:
             return command(*args, protocol=None, **options)
         root = find_root(options.get("catalog"))
-        amended = amend(load_protocol(root, protocol), changed, stopping, scale, lift_cap)
+        amended = amend(load_protocol(root, protocol), changes, stopping, scale, lift_cap)
         return command(*args, protocol=amended, **options)
 
     flags = (
         click.option(
-            "--protocol", default="settle", show_default=True, help="What to measure, and how."
+            "--protocol",
+            default="settle",
+            show_default=True,
+            help="What to measure and how: a name or a file.",
         ),
-        click.option("-c", "--connections", type=Levels(), help="Connection levels: 10,100,1000."),
-        click.option("-d", "--duration", "duration_s", type=Duration(), help="Of one trial."),
         click.option(
-            "--repetitions", type=click.IntRange(1), help="This many, instead of until settled."
+            "-c", "--connections", type=Levels(), help="Connection levels, e.g. 10,100,1000."
         ),
-        click.option("--invocations", type=click.IntRange(1), help="Fresh starts of each server."),
-        click.option("--margin", type=Share(), help="Closer than this is equivalent.  [3%]"),
-        click.option("--budget", "budget_s", type=Duration(), help="Time to settle in.  [5m]"),
         click.option(
-            "--generator", type=click.Choice(["engine", "wrk", "ab"]), help="What loads.  [engine]"
+            "-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial."
+        ),
+        click.option(
+            "--repetitions",
+            type=click.IntRange(1),
+            help="Stop after this many repetitions instead of when the order is settled.",
+        ),
+        click.option(
+            "--invocations", type=click.IntRange(1), help="Number of fresh starts of each server."
+        ),
+        click.option("--margin", type=Share(), help="Equivalence margin.  [settle: 3%]"),
+        click.option(
+            "--budget",
+            "budget_s",
+            type=Duration(),
+            help="Stop after this long, even if undecided.  [settle: 5m]",
+        ),
+        click.option(
+            "--generator",
+            type=click.Choice(["engine", "wrk", "ab"]),
+            help="Load generator.  [settle: engine]",
         ),
         click.option(
             "--duration-scale",
             type=click.FloatRange(0, min_open=True),
             default=1.0,
-            help="Multiply every duration, and label the run so.",
+            help="Multiply every duration by this; the report says so.",
         ),
         click.option(
-            "--no-request-cap", is_flag=True, help="Lift a replay's cap on requests (ab -t)."
+            "--no-request-cap",
+            is_flag=True,
+            help="Remove the limit on requests that ab -t sets in a replay.",
         ),
-        click.option("--load-threads", type=click.IntRange(1), help="CPUs that load.  [1]"),
-        click.option("--close", is_flag=True, help="A connection per request."),
+        click.option(
+            "--load-threads",
+            type=click.IntRange(1),
+            help="CPUs of the load generator.  [settle: 1]",
+        ),
+        click.option("--close", is_flag=True, help="Open a new connection for each request."),
     )
     for flag in reversed(flags):
         with_protocol = flag(with_protocol)

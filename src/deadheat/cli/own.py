@@ -1,75 +1,117 @@
-"""Racers that no folder stands behind: a command line of the user's, or a server that runs."""
+"""The user's own servers in a race: a command behind `--`, and URLs of running servers."""
 
+import functools
 import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
-from deadheat.campaign.racer import CANARY_WORKS, Racer
 from deadheat.errors import DeadheatError
+from deadheat.measure.contender import CONTROL_WORKS, Contender
 from deadheat.protocol import Protocol
 
 
+class WithCommand(click.Command):
+    """A command that keeps the words behind `--` in `ctx.meta["own"]`: the user's command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["own"] = []
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta["own"] = args[at + 1 :]
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnServers:
+    """The user's servers as the command line names them."""
+
+    command: Sequence[str] = ()  # empty: none
+    urls: Sequence[str] = ()
+    path: str | None = None  # of the command's requests; None: /
+    any_body: bool = False  # check only the status of responses
+
+    def __bool__(self) -> bool:
+        return bool(self.command or self.urls)
+
+    @property
+    def request_path(self) -> str:
+        return self.path or "/"
+
+    def require_sense(self) -> None:
+        """Raises `DeadheatError` for an option without a server that it applies to."""
+        if self.path is not None and not self.path.startswith("/"):
+            raise DeadheatError(
+                f"--path {self.path!r}: expected a path that begins with /", "such as /api/items"
+            )
+        if self.path is not None and not self.command:
+            raise DeadheatError(
+                "--path: expected a command behind `--`", "with --url, put the path into the URL"
+            )
+        if self.any_body and not self:
+            raise DeadheatError(
+                "--any-body: expected a server of your own",
+                "omit it: servers of the catalog have one right response",
+            )
+
+    def contenders(self, taken: Collection[str], protocol: Protocol) -> list[Contender]:
+        """The servers as contenders, with names not in `taken`.
+
+        Raises `DeadheatError` for a server that cannot be measured.
+        """
+        self.require_sense()
+        if self.urls and protocol.residency == "alone":
+            raise DeadheatError(
+                f"--url: the protocol {protocol.name} starts its servers itself",
+                "give the start command behind `--`, or use another protocol",
+            )
+        contenders = [
+            *_of_command(self.command, self.request_path),
+            *(_of_url(url) for url in self.urls),
+        ]
+        return [
+            replace(contender, body_varies=self.any_body)
+            for contender in _with_distinct_names(contenders, taken)
+        ]
+
+
 def own_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What is asked of the user's own server; the command gets it as `path` and `any_body`."""
-    path = click.option("--path", help="What is asked of the command behind `--`.  [/]")
-    any_body = click.option(
-        "--any-body", is_flag=True, help="Answers of your own server may vary: read the status."
+    """Options for the user's own servers; the command gets them, and --url, as `own`."""
+
+    @functools.wraps(command)
+    def with_own(*args: Any, path: str | None, any_body: bool, **options: Any) -> Any:
+        words = click.get_current_context().meta["own"]
+        own = OwnServers(words, options.pop("urls", ()), path, any_body)
+        return command(*args, own=own, **options)
+
+    path_option = click.option(
+        "--path", help="Path to request from the command behind `--`.  [default: /]"
     )
-    return path(any_body(command))
+    any_body_option = click.option(
+        "--any-body", is_flag=True, help="Check only the status of your own server's responses."
+    )
+    return path_option(any_body_option(with_own))
 
 
-def own_racers(
-    command: Sequence[str],
-    urls: Sequence[str],
-    taken: Collection[str],
-    protocol: Protocol,
-    path: str | None = None,
-    any_body: bool = False,
-) -> list[Racer]:
-    """What the user brought. Raises `DeadheatError` for what cannot be measured."""
-    require_own(command, urls, path, any_body)
-    if urls and protocol.residency == "alone":
-        raise DeadheatError(
-            f"--url: the protocol {protocol.name} starts its servers itself",
-            "give the command line behind `--`, or use another protocol",
-        )
-    brought = [*_commanded(command, path or "/"), *map(_running, urls)]
-    return [replace(one, body_varies=any_body) for one in _distinct(brought, taken)]
-
-
-def require_own(
-    command: Sequence[str], urls: Sequence[str], path: str | None, any_body: bool
-) -> None:
-    """Raises `DeadheatError` for an option that has no server to speak of."""
-    if path is not None and not path.startswith("/"):
-        raise DeadheatError(f"--path {path!r}: expected what begins with /", "such as /api/items")
-    if path is not None and not command:
-        raise DeadheatError("--path is for a command behind `--`", "a --url holds its own path")
-    if any_body and not command and not urls:
-        raise DeadheatError(
-            "--any-body is for a server of your own", "leave it out: the catalog's say one thing"
-        )
-
-
-def _commanded(command: Sequence[str], path: str) -> Iterator[Racer]:
+def _of_command(command: Sequence[str], path: str) -> Iterator[Contender]:
     if not command:
         return
     if not any("{port}" in part for part in command):
         raise DeadheatError(
-            f"the command `{' '.join(command)}` does not say where its port goes",
-            "write {port} in its place: deadheat run -- ./my-server --port {port}",
+            f"the command `{' '.join(command)}` has no {{port}}",
+            "write {port} where the port goes: deadheat run -- ./my-server --port {port}",
         )
     program = shutil.which(command[0])
     if program is None:
-        raise DeadheatError(f"no program {command[0]!r} is here to run", "give its path")
-    yield Racer(
+        raise DeadheatError(f"no program {command[0]!r}: not found on PATH", "give its full path")
+    yield Contender(
         name=Path(command[0]).name,
-        role="rival",
+        role="contender",
         command=(str(Path(program).absolute()), *command[1:]),  # a venv's python is a link
         cwd=str(Path.cwd()),
         any_body=True,
@@ -77,26 +119,29 @@ def _commanded(command: Sequence[str], path: str) -> Iterator[Racer]:
     )
 
 
-def _running(url: str) -> Racer:
+def _of_url(url: str) -> Contender:
     try:
         parts = urlsplit(url)
-        plain = parts.scheme == "http" and parts.hostname and parts.port != 0
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
-        plain = False
-    if not plain:
-        raise DeadheatError(
-            f"--url {url!r}: expected an http address", "such as http://127.0.0.1:8080/"
-        )
+        valid = False
+    example = "use an address such as http://127.0.0.1:8080/"
+    if not valid:
+        raise DeadheatError(f"--url {url!r}: expected an http address", example)
+    if parts.scheme == "https":
+        raise DeadheatError(f"--url {url!r}: https is not supported", example)
     name = f"{parts.netloc}{parts.path.rstrip('/')}"
-    return Racer(name=name, role="rival", command=(), any_body=True, url=url)
+    return Contender(name=name, role="contender", command=(), any_body=True, url=url)
 
 
-def _distinct(racers: Sequence[Racer], taken: Collection[str]) -> Iterator[Racer]:
-    """No two of one name; the user's get a mark."""
-    names = {*taken, *CANARY_WORKS}
-    for racer in racers:
-        if racer.name in names and racer.url is not None:
-            raise DeadheatError(f"--url {racer.url!r} is given twice", "name it once")
-        name = f"{racer.name}:own" if racer.name in names else racer.name
+def _with_distinct_names(
+    contenders: Sequence[Contender], taken: Collection[str]
+) -> Iterator[Contender]:
+    """The contenders; a command whose name is taken is called `NAME:own`."""
+    names = {*taken, *CONTROL_WORKS}
+    for contender in contenders:
+        if contender.name in names and contender.url is not None:
+            raise DeadheatError(f"--url {contender.url!r} is given twice", "give it once")
+        name = f"{contender.name}:own" if contender.name in names else contender.name
         names.add(name)
-        yield replace(racer, name=name)
+        yield replace(contender, name=name)

@@ -1,4 +1,4 @@
-"""`deadheat plan`: what would run, and how long it takes, before anything starts."""
+"""`deadheat plan`: shows what a run would do and how long it takes."""
 
 import json
 
@@ -25,29 +25,29 @@ def command(
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """Print what a run would do and how long it takes. Nothing is started.
+    """Print what a run would do and how long it takes, without starting anything.
 
     \b
     Examples:
       deadheat plan --protocol quick go-gin node-http
       deadheat plan --protocol kzmake-2018 --duration-scale 0.1
     """
-    found = open_catalog(catalog)
+    servers_catalog = open_catalog(catalog)
     protocol = on_one_host(protocol)
-    lineup = replay_lineup(protocol, found, servers, languages)
+    lineup = replay_lineup(protocol, servers_catalog, servers, languages)
     if lineup is not None:
-        names = [one.name for one in lineup.contenders]
+        names = [chosen.name for chosen in lineup.selections]
     else:
-        names = [server.name for server in chosen_servers(found, servers, languages)]
-    told: Outline | Estimate
+        names = [server.name for server in chosen_servers(servers_catalog, servers, languages)]
+    forecast: Outline | Estimate
     if protocol.residency == "alone":
         labels, missing = (lineup.labels, lineup.missing) if lineup else ({}, {})
         fitted = fit_here(protocol)
         protocol = fitted.protocol
-        told = outline(protocol, names, labels, missing, fitted.remarks)
+        forecast = outline(protocol, names, labels, missing, fitted.remarks)
     else:
-        told = estimate(protocol, names)
+        forecast = estimate(protocol, names)
     if as_json:
-        click.echo(json.dumps({**told.to_json(), "protocol": protocol.model_dump()}, indent=2))
+        click.echo(json.dumps({**forecast.to_json(), "protocol": protocol.model_dump()}, indent=2))
         return
-    click.echo("\n".join(told.lines()))
+    click.echo("\n".join(forecast.lines()))

@@ -1,4 +1,4 @@
-"""`deadheat protocols`: what can be measured, and how."""
+"""`deadheat protocols`: lists the protocols."""
 
 import json
 
@@ -13,7 +13,7 @@ from deadheat.protocol import load_protocol, protocol_names
 @catalog_option
 @json_option
 def command(catalog: str | None, as_json: bool) -> None:
-    """List the protocols.
+    """List the protocols, each with what it measures.
 
     \b
     Example:  deadheat protocols

@@ -1,4 +1,4 @@
-"""What commands share of a replay: its line-up, what this machine does otherwise, its decay."""
+"""Steps that commands share for replays: the line-up, the limits of this machine, the decay."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,10 +10,10 @@ from deadheat.audit.page import Page
 from deadheat.audit.replay import Replay
 from deadheat.campaign.limits import Fitted, fit_to
 from deadheat.campaign.lineup import Lineup, line_up
-from deadheat.campaign.world import split_cpus
 from deadheat.catalog import Catalog
 from deadheat.cli.workbench import chosen_servers
 from deadheat.host.local import LocalHost
+from deadheat.measure.world import split_cpus
 from deadheat.protocol import Protocol
 from deadheat.protocol.figures import Figures, read_figures, shipped_figures
 from deadheat.store import Store
@@ -24,23 +24,24 @@ DECAY = "landshark-2009-decay"  # the one published series
 def replay_lineup(
     protocol: Protocol, catalog: Catalog, patterns: Sequence[str], languages: Sequence[str]
 ) -> Lineup | None:
-    """Who stands for which published row; None where the protocol replays nothing.
+    """Which contender stands for which published row; None if the protocol is not a replay.
 
-    Names, globs and languages narrow it. What a manifest claims in vain is told.
+    Names, globs and languages narrow it. Warns about a manifest's claim to a row that does not
+    exist.
     """
     if protocol.origin is None:
         return None
     figures = shipped_figures(catalog.root, protocol.origin.figures)
     chosen = chosen_servers(catalog, patterns, languages)
     only = {server.name for server in chosen} if patterns or languages else None
-    found = line_up(protocol, catalog, figures, only)
-    for stray in found.strays:
+    lineup = line_up(protocol, catalog, figures, only)
+    for stray in lineup.strays:
         click.secho(f"left out: {stray}", fg="yellow", err=True)
-    return found
+    return lineup
 
 
 def fit_here(protocol: Protocol) -> Fitted:
-    """The protocol as this machine's limits allow, before anything runs."""
+    """The protocol within the limits of this machine."""
     with LocalHost() as host:
         fingerprint = host.fingerprint()
     crowded = protocol.origin is not None
@@ -49,19 +50,19 @@ def fit_here(protocol: Protocol) -> Fitted:
 
 
 def on_one_host(protocol: Protocol) -> Protocol:
-    """The protocol as it runs here, with client and server on one machine; a replay tells it."""
+    """The protocol with client and server on one machine; a replay lists this as a deviation."""
     if protocol.origin is None or protocol.origin.client_host == "same":
         return protocol
-    told = (*protocol.deviations, "client on the same host")
-    return protocol.model_copy(update={"deviations": told})
+    deviations = (*protocol.deviations, "client on the same host")
+    return protocol.model_copy(update={"deviations": deviations})
 
 
 def decay_of(store: Store, replay: Replay, root: Path) -> Page:
-    """Decay and recovery of a stored run, beside the published series if the catalog has it."""
+    """Decay and recovery of a stored run, with the published series if the catalog has it."""
     return decay_page(replay, load_series(store, replay), figures_if_any(root, DECAY))
 
 
 def figures_if_any(root: Path, name: str) -> Figures | None:
-    """`published/NAME.csv` of a catalog that has it."""
+    """The figures of `published/NAME.csv`, None if the catalog has no such file."""
     path = root / "published" / f"{name}.csv"
     return read_figures(path) if path.is_file() else None

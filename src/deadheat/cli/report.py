@@ -1,4 +1,4 @@
-"""`deadheat report`: a stored run again, in any format."""
+"""`deadheat report`: shows a stored run in any format."""
 
 import sys
 from pathlib import Path
@@ -9,9 +9,9 @@ from deadheat import report
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import stored, write_output
 from deadheat.errors import DeadheatError
-from deadheat.report.encoding import fit
+from deadheat.report.formats.encoding import fit
+from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.report.picture import PICTURES, draw, png
-from deadheat.report.runs import find_run, lines, list_runs
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 
@@ -26,22 +26,22 @@ PICTURE_FORMATS = ("svg", "png")
     type=click.Choice([*report.FORMATS, *PICTURE_FORMATS]),
     default="terminal",
     show_default=True,
-    help="How to show it.",
+    help="Output format.",
 )
 @click.option(
     "--picture",
     type=click.Choice(PICTURES),
-    help="What svg and png show: bars (the default; one core and several apart), bars by language, "
-    "latency curves, decay.",
+    help="Content of an svg or png: bars (the default; servers on one core and on several are "
+    "shown apart), bars by language, latency curves, or decay.",
 )
-@click.option("-o", "--output", type=FILE, help="Write to this file.")
+@click.option("-o", "--output", type=FILE, help="File to write.")
 @click.option(
     "--from",
     "bundle",
     type=FILE,
-    help="Read this bundle instead of the store.",
+    help="Bundle to read instead of the store.",
 )
-@click.option("--list", "listing", is_flag=True, help="Every stored run, a line each.")
+@click.option("--list", "listing", is_flag=True, help="List the stored runs, one per line.")
 @store_option
 def command(
     run: str | None,
@@ -52,37 +52,37 @@ def command(
     listing: bool,
     store_path: Path,
 ) -> None:
-    """Show a stored run again: RUN is its id or how that begins; the last run by default.
+    """Show a stored run. RUN is an id or a unique prefix; the default is the last run.
 
     \b
     Examples:
-      deadheat report                              the last run, finished or not
+      deadheat report                              the last run, also if it is unfinished
       deadheat report 20261120 --format md -o results.md
-      deadheat report --format html -o page.html   one file, to look at and to keep
+      deadheat report --format html -o page.html   a self-contained page
       deadheat report --format svg --picture latency -o latency.svg
       deadheat report --list
-      deadheat report --from theirs.deadheat       a bundle of deadheat export
+      deadheat report --from theirs.deadheat       a bundle that deadheat export wrote
     """
     if picture and (listing or format_ not in PICTURE_FORMATS):
         given = "--list" if listing else f"--format {format_}"
         raise click.UsageError(
             f"--picture {picture}: {given} has no picture; add --format svg or --format png, "
-            "or leave --picture out"
+            "or omit --picture"
         )
     with open_bundle(bundle) if bundle else stored(store_path) as store:
-        written = (
+        content = (
             lines(list_runs(store))
             if listing
-            else _written(store, find_run(store, run), format_, picture or PICTURES[0])
+            else _content(store, find_run(store, run), format_, picture or PICTURES[0])
         )
     if output is None:
-        _print(written, as_it_is=not listing and format_ != "terminal")
+        _print(content, as_utf8=not listing and format_ != "terminal")
         return
-    plain = written if isinstance(written, bytes) else click.unstyle(written)
+    plain = content if isinstance(content, bytes) else click.unstyle(content)
     write_output(output, plain, bundle or store_path)
 
 
-def _written(store: Store, run_id: str, format_: str, picture: str) -> str | bytes:
+def _content(store: Store, run_id: str, format_: str, picture: str) -> str | bytes:
     view = report.load_view(store, run_id, whole=format_ in report.WHOLE)
     if format_ not in PICTURE_FORMATS:
         return report.write(view, format_)
@@ -90,10 +90,10 @@ def _written(store: Store, run_id: str, format_: str, picture: str) -> str | byt
     return png(svg) if format_ == "png" else svg
 
 
-def _print(written: str | bytes, as_it_is: bool) -> None:
-    """`as_it_is`: in UTF-8 whatever the output's encoding, for a file or a pipe."""
-    if isinstance(written, bytes) and sys.stdout.isatty():
-        raise DeadheatError("--format png is nothing for a terminal", "name a file with -o FILE")
-    if isinstance(written, str):
-        written = written.encode() if as_it_is else fit(written, sys.stdout.encoding)
-    click.echo(written, nl=False)
+def _print(content: str | bytes, as_utf8: bool) -> None:
+    """Print text in the encoding of the output, or `as_utf8`: for a file or a pipe."""
+    if isinstance(content, bytes) and sys.stdout.isatty():
+        raise DeadheatError("--format png: a terminal cannot show a picture", "add -o FILE")
+    if isinstance(content, str):
+        content = content.encode() if as_utf8 else fit(content, sys.stdout.encoding)
+    click.echo(content, nl=False)

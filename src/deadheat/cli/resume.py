@@ -1,4 +1,4 @@
-"""`deadheat run --resume RUN`: what is left of a stored run, as a plan."""
+"""`deadheat run --resume RUN`: plans the rest of a stored run."""
 
 from pathlib import Path
 
@@ -6,17 +6,20 @@ import click
 from click.core import ParameterSource
 
 from deadheat.campaign.campaign import Plan
-from deadheat.campaign.resume import Kept, Unfinished, load_unfinished
-from deadheat.catalog import Catalog, Contender, contender
+from deadheat.campaign.resume import Unfinished, load_unfinished
+from deadheat.catalog import Catalog, Selection, selection
 from deadheat.errors import DeadheatError
-from deadheat.report.runs import find_run, state_of
+from deadheat.report.model.runs import find_run
 from deadheat.store import Store
+from deadheat.store.listing import run_summary
+from deadheat.store.rows import StoredContender
 
+NEW_RUN = "start a new run"
 ALLOWED = ("resume", "install", "output", "catalog", "store_path", "as_json")
 ENDS = {
-    "running": "is still under way",
-    "complete": "is complete: nothing of it is left",
-    "unended": "has no end, and whether it is under way cannot be seen from here",
+    "running": "is still in progress",
+    "complete": "is complete",
+    "unended": "may be in progress on another machine",
 }
 
 
@@ -27,29 +30,28 @@ def resumed_plan(
     catalog: Catalog,
     latency_s: float,
 ) -> Plan:
-    """Everything as the run has stored it. Raises `DeadheatError` for what cannot go on."""
+    """The plan as the run stored it. Raises `DeadheatError` if the run cannot be resumed."""
     _refuse_changes(ctx)
     with Store(store_path, read_only=True) as store:
         run_id = find_run(store, wanted)
-        (row,) = store.rows("SELECT state, writer FROM run WHERE id = ?", run_id)
-        if (state := state_of(row)) in ENDS:
-            raise DeadheatError(f"--resume: run {run_id} {ENDS[state]}", "start a run of its own")
-        left = load_unfinished(store, run_id)
+        if (state := run_summary(store, run_id).state) in ENDS:
+            raise DeadheatError(f"--resume: run {run_id} {ENDS[state]}", NEW_RUN)
+        unfinished = load_unfinished(store, run_id)
     return Plan(
-        protocol=left.protocol,
-        contenders=[_contender(left, one, catalog) for one in left.waiting],
-        labels=left.labels,
+        protocol=unfinished.protocol,
+        selections=[_selection(unfinished, kept, catalog) for kept in unfinished.waiting],
+        labels=unfinished.labels,
         extra=(),
-        seed=left.seed,
-        command=left.command,
-        latency_s=latency_s if "--latency" in left.command else None,
-        left=left,
+        seed=unfinished.seed,
+        command=unfinished.command,
+        latency_s=latency_s if "--latency" in unfinished.command else None,
+        left=unfinished,
     )
 
 
 def _refuse_changes(ctx: click.Context) -> None:
-    """What a run was asked for is stored with it."""
-    given = [
+    """Raises `DeadheatError` for an argument that would change the run."""
+    changes = [
         param.opts[-1] if isinstance(param, click.Option) else "a server's name"
         for param in ctx.command.params
         if param.name not in ALLOWED
@@ -57,20 +59,20 @@ def _refuse_changes(ctx: click.Context) -> None:
         and ctx.params.get(param.name or "") != ()
     ]
     if ctx.meta["own"]:
-        given.append("a command behind `--`")
-    if given:
+        changes.append("a command behind `--`")
+    if changes:
         raise DeadheatError(
-            f"--resume goes on as the run began, and {given[0]} would change it",
-            "leave it out, or start a run of its own without --resume",
+            f"--resume: {changes[0]} would change the run",
+            f"omit it, or {NEW_RUN} without --resume",
         )
 
 
-def _contender(left: Unfinished, kept: Kept, catalog: Catalog) -> Contender:
+def _selection(unfinished: Unfinished, kept: StoredContender, catalog: Catalog) -> Selection:
     if kept.server in catalog.servers:
-        return contender(catalog.servers[kept.server], kept.setting, kept.workers)
+        return selection(catalog.servers[kept.server], kept.setting, kept.workers)
     reason = (
-        f"there is no server {kept.server} in the catalog"
+        f"the catalog has no server {kept.server}"
         if "language" in kept.manifest
-        else f"how {kept.name} was started is not kept"
+        else f"the store does not have the start command of {kept.name}"
     )
-    raise DeadheatError(f"run {left.id} cannot go on: {reason}", "start a run of its own")
+    raise DeadheatError(f"--resume: run {unfinished.id} cannot be resumed: {reason}", NEW_RUN)

@@ -1,41 +1,41 @@
-"""What commands that only read have in common: the store they read, the file they write."""
+"""The store that reading commands open, and the file that --output writes."""
 
 from pathlib import Path
 
 from deadheat.errors import DeadheatError
 from deadheat.store import Store, StoreError
 
-MEASURE = "measure something with deadheat run, or name another store with --store FILE"
+MEASURE = "measure with deadheat run, or choose another store with --store FILE"
 
 
-def stored(path: Path, first: str = MEASURE) -> Store:
-    """The store, to read from.
+def stored(path: Path, hint: str = MEASURE) -> Store:
+    """Open the store read-only.
 
-    Raises `StoreError` where there is none that can be read; `first` is what has to be done first.
+    Raises `StoreError` with `hint` if the store is missing or empty.
     """
     if not path.exists():
-        raise StoreError(f"there is no store {path} yet", first)
+        raise StoreError(f"the store {path} does not exist", hint)
     if path.is_file() and path.stat().st_size == 0:
-        raise StoreError(f"{path} is empty: no run was ever stored in it", first)
+        raise StoreError(f"{path} is empty: no run is stored in it", hint)
     return Store(path, read_only=True)
 
 
 def write_output(path: Path, written: str | bytes, source: Path) -> None:
-    """Write a file that --output names; text goes as UTF-8.
+    """Write the file of --output, text as UTF-8.
 
-    Raises `DeadheatError` where it cannot be written, or is the file that was read.
+    Raises `DeadheatError` if the file cannot be written, or is `source`.
     """
     require_another(path, source)
     try:
         path.write_bytes(written.encode() if isinstance(written, str) else written)
     except OSError as error:
-        raise DeadheatError(f"--output {path}: {error.strerror}", "name another file") from error
+        raise DeadheatError(f"--output {path}: {error.strerror}", "choose another file") from error
 
 
 def require_another(output: Path, source: Path) -> None:
-    """Raises `DeadheatError` where --output would replace what is read, or will be once it is."""
+    """Raises `DeadheatError` if --output would replace `source`, the store or bundle."""
     if output.resolve() == source.resolve():
         raise DeadheatError(
-            f"--output {output}: this is where the runs are, and they would be lost",
-            "name another file",
+            f"--output {output}: this file holds the runs, and writing it would delete them",
+            "choose another file",
         )

@@ -1,4 +1,4 @@
-"""A console that leaves out every style where NO_COLOR is set; rich alone keeps bold."""
+"""The console of all commands. It prints no style if NO_COLOR is set; rich alone keeps bold."""
 
 import os
 
@@ -6,7 +6,7 @@ from rich.console import Console
 
 
 def console(*, stderr: bool = False, width: int | None = None) -> Console:
-    """For the terminal, or for `width` columns. Nothing in it is highlighted by a guess."""
+    """A console for the terminal, or for `width` columns, without automatic highlighting."""
     plain = bool(os.environ.get("NO_COLOR"))
     return Console(
         stderr=stderr, width=width, highlight=False, color_system=None if plain else "auto"

@@ -1,4 +1,4 @@
-"""`deadheat verify`: build, start, ask, load, stop; one line a server and how it behaves."""
+"""`deadheat verify`: checks servers and describes how they behave, one per line."""
 
 import json
 import re
@@ -9,21 +9,21 @@ from pathlib import Path
 
 import click
 
-from deadheat.campaign.build import Builder
-from deadheat.campaign.inspection import Inspection, inspect
-from deadheat.campaign.prepare import prepare
-from deadheat.campaign.progress import Listener
-from deadheat.campaign.world import World
-from deadheat.catalog import Catalog, Contender, Server, contender
+from deadheat.build.builder import Builder
+from deadheat.build.prepare import prepare
+from deadheat.catalog import Catalog, Selection, Server, selection
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
 from deadheat.errors import DeadheatError
-from deadheat.report.inspections import line, servers_page, summary
+from deadheat.events import Listener
+from deadheat.measure.inspection import Inspection, inspect
+from deadheat.measure.world import World
+from deadheat.report.formats.inspections import line, servers_page, summary
 
 ALL_LEVELS = (10, 100, 1000)
-# What the C library, curl, Java, Node and Erlang say of a host that does not resolve or answer.
-OUT_OF_REACH = re.compile(
+# Messages of the C library, curl, Java, Node and Erlang if a host cannot be resolved or reached.
+UNREACHABLE = re.compile(
     r"Name or service not known|Temporary failure in name resolution|Could not resolve host"
     r"|Network is unreachable|No route to host|UnknownHostException|Unknown host"
     r"|ENOTFOUND|EAI_AGAIN|nxdomain"
@@ -33,16 +33,21 @@ OUT_OF_REACH = re.compile(
 @click.command("verify")
 @click.argument("servers", nargs=-1)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
-@click.option("--setting", default="default", help="A named setting of the manifests.")
-@click.option("--all", "every_setting", is_flag=True, help="In every setting, each under load.")
-@click.option("--load", "levels", type=Levels(), help="Count who is served: 10,100,1000.")
+@click.option("--setting", default="default", help="Setting of the servers.")
+@click.option("--all", "every_setting", is_flag=True, help="Verify every setting, each under load.")
+@click.option(
+    "--load",
+    "levels",
+    type=Levels(),
+    help="Count the connections that are served, e.g. of 10,100,1000.",
+)
 @click.option(
     "-o",
     "--output",
     type=FILE,
-    help="Keep the outcome here after each server, and go on from what is there.",
+    help="File for the results, updated after each server. A later call continues it.",
 )
-@click.option("--page", type=FILE, help="The outcome as Markdown.")
+@click.option("--page", type=FILE, help="File for the results as Markdown.")
 @catalog_option
 @json_option
 def command(
@@ -56,97 +61,104 @@ def command(
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """Build and start servers, check what they answer, and stop them.
+    """Build and start servers, check their responses, and stop them.
 
-    Status, media type and body decide; the rest is how the server behaves. With --load, so many
-    connections are opened, and those that get an answer are counted. No failure stops it; one
-    that is the server's ends it with 1, a tool or a registry that is missing here does not.
+    A server works if its status, media type and body are right; the rest describes how it
+    behaves. --load opens that many connections and counts those that get a response. A failure
+    does not stop the command. The exit code is 1 if a server failed; a tool or registry that is
+    missing here does not count.
 
     \b
     Examples:
       deadheat verify go-gin
-      deadheat verify --all -o verified.json         every server and setting, and resume
+      deadheat verify --all -o verified.json         every server and setting
     """
-    found = open_catalog(catalog)
-    chosen = list(_contenders(chosen_servers(found, servers, languages), setting, every_setting))
+    servers_catalog = open_catalog(catalog)
+    chosen = list(
+        _selections(chosen_servers(servers_catalog, servers, languages), setting, every_setting)
+    )
     kept = _Kept.read(output)
-    asked = levels or (ALL_LEVELS if every_setting else ())
+    load_levels = levels or (ALL_LEVELS if every_setting else ())
     make_room(*(path.absolute().parent for path in (output, page) if path))
-    done: list[Inspection] = []
+    inspections: list[Inspection] = []
     with local_world("engine", 1) as world, progress_view() as listen:
-        for one in _inspect_all(world, chosen, kept, asked, listen):
-            done.append(one)
-            kept.add(one)
+        for inspection in _inspect_all(world, chosen, kept, load_levels, listen):
+            inspections.append(inspection)
+            kept.add(inspection)
             if not as_json:
-                click.echo(line(one))
+                click.echo(line(inspection))
     if page is not None:
-        page.write_text(servers_page(kept.all, found), encoding="utf-8")
+        page.write_text(servers_page(kept.all, servers_catalog), encoding="utf-8")
     if as_json:
-        click.echo(json.dumps([one.to_json() for one in done], indent=2))
+        click.echo(json.dumps([inspection.to_json() for inspection in inspections], indent=2))
     else:
-        click.echo(summary(done) + _recipes(done, found))
-    sys.exit(1 if any(one.fault and not one.lacks for one in done) else 0)
+        click.echo(summary(inspections) + _recipes(inspections, servers_catalog))
+    sys.exit(1 if any(row.fault and not row.lacks for row in inspections) else 0)
 
 
-def _contenders(servers: Iterable[Server], setting: str, every: bool) -> Iterator[Contender]:
+def _selections(servers: Iterable[Server], setting: str, every: bool) -> Iterator[Selection]:
     for server in servers:
         for name in ("default", *server.manifest.settings) if every else (setting,):
-            yield contender(server, name)
+            yield selection(server, name)
 
 
 def _inspect_all(
     world: World,
-    contenders: list[Contender],
+    selections: list[Selection],
     kept: "_Kept",
     levels: tuple[int, ...],
     listen: Listener,
 ) -> Iterator[Inspection]:
-    """One after the other, each built just before; what is kept of this build is not redone."""
+    """Build and inspect in turn. A kept inspection of the same build is not repeated."""
     builder: Builder = builder_on(world.server_host)
-    for one in contenders:
-        (candidate,) = prepare([one], world.server_host, builder, listen)
+    for chosen in selections:
+        (candidate,) = prepare([chosen], world.server_host, builder, listen)
         key = candidate.built.key if candidate.built else None
-        earlier = kept.of(one, key, levels)
-        yield earlier or _without_registry(inspect(world, candidate, levels), one.server)
+        earlier = kept.of(chosen, key, levels)
+        yield earlier or _excuse_registry(inspect(world, candidate, levels), chosen.server)
 
 
-def _without_registry(one: Inspection, server: Server) -> Inspection:
-    """A registry that a build could not reach is missing here; it is no fault of the server."""
-    said = OUT_OF_REACH.search(one.words)
-    if one.build_key is not None or one.lacks or said is None:
-        return one
+def _excuse_registry(inspection: Inspection, server: Server) -> Inspection:
+    """Count a build that could not reach its registry as missing here, not as a failed server."""
+    match = UNREACHABLE.search(inspection.words)
+    if inspection.build_key is not None or inspection.lacks or match is None:
+        return inspection
     return replace(
-        one,
-        fault=f"{server.name} is left out: its registry cannot be reached ({said.group()})",
+        inspection,
+        fault=f"{server.name} is left out: its registry cannot be reached ({match.group()})",
         words="",
-        lacks=(f"deadheat build {server.name}  # where it can be",),
+        lacks=(f"deadheat build {server.name}  # with access to the registry",),
     )
 
 
-def _recipes(done: Iterable[Inspection], catalog: Catalog) -> str:
-    """How many of those missing here have run elsewhere, from upstream sources."""
-    tried = [o for o in done if o.lacks and catalog.servers[o.server].manifest.verified]
-    return f" ({len(tried)} of them a recipe, verified against upstream)" if tried else ""
+def _recipes(inspections: Iterable[Inspection], catalog: Catalog) -> str:
+    """How many of those missing here have a recipe that was verified against upstream sources."""
+    verified = sum(
+        catalog.servers[row.server].manifest.verified is not None
+        for row in inspections
+        if row.lacks
+    )
+    return f" ({verified} of these have a recipe verified upstream)" if verified else ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The outcome so far, in a file that a later call goes on from; or nowhere."""
+    """The inspections in the file of --output, by name; `path` is None without one."""
 
     path: Path | None
     rows: dict[str, Inspection]
 
     @classmethod
     def read(cls, path: Path | None) -> "_Kept":
-        """Raises `DeadheatError` for a file that is not an outcome: it is not overwritten."""
+        """Raises `DeadheatError` for another kind of file, which must not be overwritten."""
         if path is None or not path.exists():
             return cls(path, {})
         try:
             rows = [Inspection.from_json(row) for row in json.loads(path.read_text("utf-8"))]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise DeadheatError(
-                f"{path} is not an outcome of `deadheat verify -o`: {error!r}",
-                "name another file, or remove this one",
+                f"--output {path}: not a file of `deadheat verify -o`: {error!r}",
+                "choose another file, or remove this one",
             ) from error
         return cls(path, {row.name: row for row in rows})
 
@@ -155,18 +167,18 @@ class _Kept:
         return [self.rows[name] for name in sorted(self.rows)]
 
     def of(
-        self, contender: Contender, build_key: str | None, levels: tuple[int, ...]
+        self, selection: Selection, build_key: str | None, levels: tuple[int, ...]
     ) -> Inspection | None:
-        """What is known of this build, if it was started so, worked and was loaded so."""
-        row = self.rows.get(contender.name)
+        """The kept inspection of this build, start and load, if the server worked; else None."""
+        row = self.rows.get(selection.name)
         if row is None or row.fault is not None:
             return None
-        if (row.build_key, row.start_key) != (build_key, contender.start_key):
+        if (row.build_key, row.start_key) != (build_key, selection.start_key):
             return None
         return row if set(map(str, levels)) <= set(row.served) else None
 
-    def add(self, one: Inspection) -> None:
-        self.rows[one.name] = one
+    def add(self, inspection: Inspection) -> None:
+        self.rows[inspection.name] = inspection
         if self.path is not None:
             text = json.dumps([row.to_json() for row in self.all], indent=1) + "\n"
             unfinished = self.path.with_suffix(".part")

@@ -1,35 +1,41 @@
-"""What most commands need: the catalog, a host, a builder, a world."""
+"""What most commands open: the catalog, a builder, a world, folders to write to."""
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from deadheat.campaign.build import Builder
-from deadheat.campaign.world import World, split_cpus
+from deadheat.build.builder import Builder
 from deadheat.catalog import Catalog, Server, choose, find_root, load_catalog
 from deadheat.host import Host
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator, generator_version
-from deadheat.report.runs import state_of
+from deadheat.measure.world import World, split_cpus
 from deadheat.store import Store, StoreError, home
+from deadheat.store.listing import runs_under_way
 
 DISK_FREE_BYTES_MIN = 200 * 1024**2
-OTHER_PLACE = "make room there, or name another place with DEADHEAT_HOME or --store FILE"
+OTHER_PLACE = "free space there, or choose another place with DEADHEAT_HOME or --store FILE"
 
 
-def open_catalog(given: str | None) -> Catalog:
-    """The catalog of --catalog, or the one found."""
-    return load_catalog(find_root(given))
+def command_line() -> list[str]:
+    """This call of deadheat, as runs and reports quote it."""
+    return ["deadheat", *sys.argv[1:]]
+
+
+def open_catalog(folder: str | None) -> Catalog:
+    """The catalog of --catalog, or the default one."""
+    return load_catalog(find_root(folder))
 
 
 def chosen_servers(
     catalog: Catalog, patterns: Sequence[str] = (), languages: Sequence[str] = ()
 ) -> list[Server]:
-    """`choose`; where all are meant, every manifest that is left out for a fault is told."""
+    """The servers that match. Without patterns, warns about each manifest with an error."""
     if not patterns:
         for fault in catalog.faults.values():
             click.secho(f"left out: {fault}", fg="yellow", err=True)
@@ -37,39 +43,39 @@ def chosen_servers(
 
 
 def make_room(*places: Path) -> None:
-    """Make the folders, and see that a run fits. Raises `StoreError` before anything is done."""
+    """Make the folders. Raises `StoreError` if one cannot be written or has no space for a run."""
     for place in places:
         try:
             place.mkdir(parents=True, exist_ok=True)
             free_bytes = shutil.disk_usage(place).free
         except OSError as error:
             raise StoreError(
-                f"{place} cannot be made: {error.filename}: {error.strerror}", OTHER_PLACE
+                f"{place} cannot be created: {error.filename}: {error.strerror}", OTHER_PLACE
             ) from error
         if not os.access(place, os.W_OK):
             raise StoreError(f"{place} cannot be written", OTHER_PLACE)
         if free_bytes < DISK_FREE_BYTES_MIN:
             raise StoreError(
-                f"less than {DISK_FREE_BYTES_MIN // 1024**2} MiB are free in {place}", OTHER_PLACE
+                f"{place} has less than {DISK_FREE_BYTES_MIN // 1024**2} MiB of free space",
+                OTHER_PLACE,
             )
 
 
-def tell_others(store: Store) -> None:
-    """Tell each run of this store that is under way: two at once disturb one another."""
-    for row in store.rows("SELECT id, state, writer FROM run WHERE state = 'running'"):
-        if state_of(row) == "running":
-            told = f"run {row['id']} is under way: the two will disturb one another; end one"
-            click.secho(told, fg="yellow", err=True)
+def warn_of_running_runs(store: Store) -> None:
+    """Warn about each run of this store in progress: two runs disturb each other."""
+    for run_id in runs_under_way(store):
+        warning = f"run {run_id} is in progress: two runs disturb each other; stop one"
+        click.secho(warning, fg="yellow", err=True)
 
 
 def builder_on(host: Host) -> Builder:
-    """A builder into deadheat's home."""
+    """A builder that writes to deadheat's home."""
     return Builder(host, home() / "builds")
 
 
 @contextmanager
 def local_world(generator_name: str, load_threads: int, crowded: bool = False) -> Iterator[World]:
-    """This machine as server host and load host, on disjoint CPUs (`crowded`: see `split_cpus`)."""
+    """This machine as server host and load host, on disjoint CPUs. `crowded`: see `split_cpus`."""
     with LocalHost() as host:
         server_cpus, load_cpus = split_cpus(host.fingerprint(), load_threads, crowded)
         chosen = generator(generator_name)

@@ -1,4 +1,4 @@
-"""Everything that starts, watches, freezes or kills a process goes through a `Host`."""
+"""The only access to processes, the clock and the network: the `Host` interface."""
 
 from deadheat.host.base import (
     Completed,

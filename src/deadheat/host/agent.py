@@ -1,20 +1,20 @@
-"""The agent: owns every process of one machine for as long as its standard input lasts.
+"""The agent: starts and owns the processes of one machine until its standard input ends.
 
-One file, standard library only, CPython 3.8 or later, Linux: it is copied to a far side and run
-there as it is. It reads one JSON object a line from standard input and writes one a line:
+It is one file for Linux and CPython 3.8 or later that needs only the standard library, so that it
+can be copied to another machine and run there. It reads and writes one JSON object per line:
 
     {"id": 1, "do": "start", "spec": {...}, "log_path": "..."}
     {"id": 1, "ok": "1"}    or    {"id": 1, "error": {"message": "...", "hint": "..."}}
 
-It greets with `{"id": 0, "ok": {"containment": "..."}}`, or with an error where it cannot work.
-Each request has a thread of its own, so a long `run` does not keep `usage` waiting. When standard
-input ends, however the other side died, every tree the agent started is killed.
+The first line it writes is `{"id": 0, "ok": {"containment": "..."}}`, or an error if it cannot
+work here. Each request has its own thread, so a long `run` does not delay `usage`. When standard
+input ends, for example because the other side died, the agent kills every tree that it started.
 
-A tree is held in one of three ways, the first that works here (`containment`):
+A process tree is contained in one of three ways. The agent uses the first that works:
 
-* `cgroup-v2`: a cgroup of its own (also the controller-less `unified` mount of a hybrid machine);
-* `pid-namespace`: a PID namespace whose init is ours and dies with the agent;
-* `subreaper`: an init of ours that adopts every orphan of the tree and kills them all at its end.
+* `cgroup-v2`: its own cgroup (also in the controller-less `unified` mount of a hybrid machine);
+* `pid-namespace`: a PID namespace with our init, which dies with the agent;
+* `subreaper`: our init adopts every orphan of the tree and kills them all when it ends.
 """
 
 from __future__ import annotations
@@ -43,21 +43,22 @@ import time
 from pathlib import Path
 from typing import IO, Any, Callable, Dict, Iterable, Iterator, NoReturn  # noqa: UP035 (for 3.8)
 
-CAPTURE_BYTES_MAX = 8 << 20  # of each of stdout and stderr of a `run`: half head, half tail
+CAPTURE_BYTES_MAX = 8 << 20  # per output stream of a `run`: half head, half tail
 EXCHANGE_BYTES_MAX = 4 << 20
-KERNEL_DEADLINE_S = 20.0  # for what the kernel does by itself: kill, freeze, empty a cgroup
-USAGE_INTERVAL_S = 1.0  # it reads every process of a tree, beside the load
+KERNEL_DEADLINE_S = 20.0  # for the kernel to kill, to freeze, or to empty a cgroup
+USAGE_INTERVAL_S = 1.0  # each reading visits every process of a tree and takes CPU time
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 CPU_DEVICES = Path("/sys/devices/system/cpu")
 AGENT_PATH = Path(__file__).resolve()
 DEAD = ("Z", "X")  # states of /proc/PID/stat
+ASK_POLL_S = 0.5  # how often `ask` checks that the process lives
 CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
 
 Json = Dict[str, Any]  # noqa: UP006
 
 
 class Fault(Exception):
-    """What goes back to the harness as an error: what went wrong, and the way out."""
+    """An error that the agent reports to the harness: message and hint."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -72,7 +73,7 @@ class Fault(Exception):
 
 
 def read_text(path: str | Path) -> str | None:
-    """The stripped text of a file of the kernel's, or None where it is missing or refused."""
+    """The stripped text of a kernel file, or None if it is missing or cannot be read."""
     try:
         return Path(path).read_text(errors="replace").strip()
     except OSError:
@@ -85,33 +86,33 @@ def read_number(path: str | Path) -> int | None:
 
 
 def keyed(text: str | None) -> dict[str, int]:
-    """Lines of `key number`, with or without a colon, as the kernel writes them."""
+    """The numbers in lines of `key number`, with or without a colon, by key."""
     pairs = (line.replace(":", " ").split() for line in (text or "").splitlines())
     return {p[0]: int(p[1]) for p in pairs if len(p) > 1 and p[1].isdigit()}
 
 
 def numbered(folder: Path) -> list[int]:
-    """The entries of a folder of /proc that are numbers: processes, threads."""
+    """The entries of a folder of /proc that are numbers: processes or threads."""
     return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
 
 
 def stat_fields(pid: int | str) -> list[str] | None:
-    """Fields 3 and on of /proc/PID/stat (proc(5)): [0] state, [1] parent; None if it is gone."""
+    """Fields 3 and later of /proc/PID/stat (proc(5)): [0] state, [1] parent; None if gone."""
     text = read_text(f"/proc/{pid}/stat")
     return text.rpartition(")")[2].split() if text else None
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot: with its PID, what identifies it.
+    """When a process started, in clock ticks since boot. Together with the PID it is unique.
 
-    None where it is dead, if only nobody has reaped it yet.
+    None if the process is dead, also if it is a zombie.
     """
     fields = stat_fields(pid)
     return int(fields[19]) if fields and fields[0] not in DEAD else None
 
 
 def descendants(root: int) -> list[int]:
-    """Every living process below `root`, nearest first; zombies are not counted."""
+    """Every living process below `root`, nearest first, without zombies."""
     children: dict[int, list[int]] = collections.defaultdict(list)
     dead = set()
     for pid in numbered(Path("/proc")):
@@ -120,26 +121,42 @@ def descendants(root: int) -> list[int]:
             children[int(fields[1])].append(pid)
             if fields[0] in DEAD:
                 dead.add(pid)
-    found = [root]
-    for pid in found:
-        found.extend(children[pid])
-    return [pid for pid in found[1:] if pid not in dead]
+    pids = [root]
+    for pid in pids:
+        pids.extend(children[pid])
+    return [pid for pid in pids[1:] if pid not in dead]
 
 
 def cpu_ticks_of(fields: list[str], own: bool = True) -> int:
-    """User and system time of a process and of the children it has waited for, in ticks."""
+    """User and system time in ticks, of a process (if `own`) and the children it waited for."""
     return sum(map(int, fields[11:15] if own else fields[13:15]))
 
 
+COMPILER_THREADS = ("C1 CompilerThre", "C2 CompilerThre")  # HotSpot's names, truncated in comm
+
+
+def compiler_cpu_s(pids: list[int]) -> float | None:
+    """CPU time of the JIT compiler threads of these processes; None if there are none."""
+    ticks = []
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for thread in numbered(Path(f"/proc/{pid}/task")):
+                task = f"{pid}/task/{thread}"
+                name = read_text(f"/proc/{task}/comm") or ""
+                if name.startswith(COMPILER_THREADS) and (fields := stat_fields(task)):
+                    ticks.append(cpu_ticks_of(fields))
+    return sum(ticks) / TICKS_PER_S if ticks else None
+
+
 def memory_of(pid: int) -> int:
-    """Proportional set size in bytes; resident set size where the kernel refuses the former."""
+    """Proportional set size in bytes; resident set size if the kernel does not give the former."""
     pss = keyed(read_text(f"/proc/{pid}/smaps_rollup")).get("Pss")
     rss = keyed(read_text(f"/proc/{pid}/status")).get("VmRSS", 0)
     return 1024 * (rss if pss is None else pss)
 
 
 def wait_for_key(path: str, key: str, value: int, deadline_s: float) -> bool:
-    """Wait until a kernel file says `key value` (kernfs wakes poll(2) when it changes)."""
+    """Wait until a kernel file has `key value` (kernfs wakes poll(2) on a change)."""
     end_s = time.monotonic() + deadline_s
     try:
         with Path(path).open() as file:
@@ -155,7 +172,7 @@ def wait_for_key(path: str, key: str, value: int, deadline_s: float) -> bool:
                 poll.poll(left_s * 1000)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENODEV):
-            return True  # the cgroup is gone: nothing lives in it, nothing runs in it
+            return True  # the cgroup is gone, so it is empty and no process runs in it
         raise
 
 
@@ -163,7 +180,7 @@ def wait_for_key(path: str, key: str, value: int, deadline_s: float) -> bool:
 
 
 def become(spec: Json, report: int) -> NoReturn:
-    """Turn this process into the command; what stands in the way goes to `report`."""
+    """Replace this process by the command; write an error to `report`."""
     try:
         prepare(spec)
         os.write(report, b'{"ready": true}\n')
@@ -187,12 +204,16 @@ def prepare(spec: Json) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard) if wanted else hard, hard))
     if spec["cpus"] is not None:
         pin(spec["cpus"])
-    # Python ignores SIGPIPE, and a shell's background job SIGINT: neither is the command's choice.
+    # Python ignores SIGPIPE, a background job of a shell SIGINT. The command gets the defaults.
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
-        with contextlib.suppress(OSError, ValueError):  # some are the C library's own
+        with contextlib.suppress(OSError, ValueError):  # some belong to the C library
             signal.signal(number, signal.SIG_DFL)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    if spec["cgroup"]:  # last: what this interpreter has used is not the command's
+    if spec["stdin_fd"] is None:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    else:
+        os.dup2(spec["stdin_fd"], 0)
+        os.close(spec["stdin_fd"])
+    if spec["cgroup"]:  # last, so that the time of this interpreter is not counted
         Path(spec["cgroup"], "cgroup.procs").write_text("0")
 
 
@@ -213,18 +234,21 @@ def numbers(values: Any) -> str:
 def exec_fault(spec: Json, error: OSError) -> Fault:
     program = spec["command"][0]
     path = dict(os.environ, **spec["env"]).get("PATH", os.defpath)
-    found = shutil.which(program, path=path)
-    if error.errno == errno.ENOENT and not found:
+    full_path = shutil.which(program, path=path)
+    if error.errno == errno.ENOENT and not full_path:
         return Fault(f"no such program: {program}", "install it, or put its folder on PATH")
     if error.errno == errno.ENOENT:
         return Fault(
-            f"cannot start {found}: the interpreter or loader it names does not exist",
-            f"see its first line, or `file {found}`",
+            f"cannot start {full_path}: its interpreter or loader does not exist",
+            f"check its first line, or run `file {full_path}`",
         )
-    return Fault(f"cannot start {found or program}: {error.strerror}", "is it a program, and +x?")
+    return Fault(
+        f"cannot start {full_path or program}: {error.strerror}",
+        "check that it is an executable file",
+    )
 
 
-# --- An init of our own, where there is no cgroup ------------------------------------------------
+# --- Our init, for machines without cgroups ------------------------------------------------------
 
 CLONE_NEWUSER, CLONE_NEWPID = 0x10000000, 0x20000000  # sched.h
 PR_SET_CHILD_SUBREAPER = 36  # prctl.h
@@ -234,11 +258,11 @@ def libc_call(name: str, *arguments: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if getattr(libc, name)(*arguments) != 0:
         number = ctypes.get_errno()
-        raise Fault(f"{name} refused: {os.strerror(number)}")
+        raise Fault(f"{name} failed: {os.strerror(number)}")
 
 
 def enter_pid_namespace() -> None:
-    """The next child is PID 1 of a namespace; as no root, by way of a user namespace."""
+    """Make the next child PID 1 of a namespace. Without root this needs a user namespace."""
     uid, gid = os.geteuid(), os.getegid()
     if uid == 0:
         libc_call("unshare", CLONE_NEWPID)
@@ -250,10 +274,10 @@ def enter_pid_namespace() -> None:
 
 
 def init_main(spec: Json, control: IO[bytes], report: int) -> NoReturn:
-    """Run the command under an init of ours: it reaps, passes signals on, and kills at the end.
+    """Run the command under our init, which reaps, forwards signals, and kills at the end.
 
-    `control` brings a signal's number a line; its end is the agent's end. `report` is told when
-    the command has started, ended, and when nothing of its tree is left.
+    `control` has one signal number per line and ends with the agent. The init writes to `report`
+    when the command has started, when it has ended, and when its tree is empty.
     """
     try:
         if spec["containment"] == "pid-namespace":
@@ -284,21 +308,21 @@ class Init:
             become(spec, writer)
         os.close(writer)
         with os.fdopen(reader, "rb") as answer:
-            self.tell(answer.read() + b'{"running": true}\n')
-        threading.Thread(target=self.obey, daemon=True).start()
+            self.write_report(answer.read() + b'{"running": true}\n')
+        threading.Thread(target=self.follow_control, daemon=True).start()
 
-    def tell(self, line: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError):  # a dead agent's init still has its tree to end
+    def write_report(self, line: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError):  # the agent may be dead
             os.write(self.report, line)
 
-    def obey(self) -> None:
+    def follow_control(self) -> None:
         for line in self.control:
             with contextlib.suppress(ProcessLookupError):
                 if self.first:
                     os.kill(self.first, int(line))
         self.ending.set()
         if os.getpid() == 1:
-            os._exit(0)  # the kernel kills the rest of a namespace with its init
+            os._exit(0)  # the kernel kills a namespace with its init
         self.kill()
 
     def kill(self) -> None:
@@ -307,21 +331,21 @@ class Init:
                 os.kill(pid, signal.SIGKILL)
 
     def reap(self) -> NoReturn:
-        """Wait for every child there is or will be adopted, until the agent says it is over.
+        """Wait for every child, own or adopted, until the agent ends the tree.
 
-        Whatever escapes one round of killing has lost its parent to it, so it comes to this
-        process as a child, and the death of that parent begins another round.
+        A process that escapes one round of killing has lost its parent in that round. It becomes
+        a child of this process, and the death of its parent starts another round.
         """
         while True:
             try:
                 pid, status = os.wait()
             except ChildProcessError:
-                self.tell(b'{"empty": true}\n')
+                self.write_report(b'{"empty": true}\n')
                 self.ending.wait()
                 os._exit(0)
             if pid == self.first:
                 self.first = 0
-                self.tell(b'{"exit": %d}\n' % exit_code(status))
+                self.write_report(b'{"exit": %d}\n' % exit_code(status))
             if self.ending.is_set():
                 self.kill()
 
@@ -332,18 +356,18 @@ def exit_code(status: int) -> int:
 
 def launch_main(report: int) -> NoReturn:
     os.set_inheritable(report, False)
-    control = os.fdopen(os.dup(0), "rb")  # an init keeps it to its end
+    control = os.fdopen(os.dup(0), "rb")  # an init keeps it open
     spec = json.loads(control.readline())
     if spec["cgroup"]:
         become(spec, report)
     init_main(spec, control, report)
 
 
-# --- Trees: one started command and all it begets ------------------------------------------------
+# --- Trees: a started command and its descendants ------------------------------------------------
 
 
 class Tree(abc.ABC):
-    """A running command with its descendants, on the agent's side."""
+    """A running command with its descendants, as the agent sees it."""
 
     def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
         self.ended = threading.Event()  # the first process has ended
@@ -356,7 +380,7 @@ class Tree(abc.ABC):
                 stdin=subprocess.PIPE,
                 stdout=stdout,
                 stderr=stderr,
-                pass_fds=[writer],
+                pass_fds=[writer] if spec["stdin_fd"] is None else [writer, spec["stdin_fd"]],
                 start_new_session=True,
             )
         finally:
@@ -364,7 +388,7 @@ class Tree(abc.ABC):
         self.report = os.fdopen(reader, "rb")
         assert self.process.stdin is not None
         self.control: IO[bytes] = self.process.stdin
-        with contextlib.suppress(BrokenPipeError):  # then its report ends early and says so
+        with contextlib.suppress(BrokenPipeError):  # then the report ends early, see await_start
             self.control.write(json.dumps(spec).encode() + b"\n")
             self.control.flush()
         self.await_start()
@@ -372,7 +396,7 @@ class Tree(abc.ABC):
         threading.Thread(target=self.await_end, daemon=True).start()
 
     def await_start(self) -> None:
-        """Read the report up to the moment of exec, which closes it (or which an init tells)."""
+        """Read the report until exec, which closes it, or until our init reports the start."""
         answer: Json = {}
         for line in self.report:
             answer.update(json.loads(line))
@@ -383,7 +407,7 @@ class Tree(abc.ABC):
                 return
         if "ready" not in answer:
             self.abandon()
-            raise Fault(f"the launcher died: exit code {self.process.returncode}")
+            raise Fault(f"the launcher died with exit code {self.process.returncode}")
 
     def abandon(self) -> None:
         self.control.close()
@@ -397,7 +421,7 @@ class Tree(abc.ABC):
 
     @abc.abstractmethod
     def await_end(self) -> None:
-        """Wait for the end of the first process and note it; runs in a thread of its own."""
+        """Wait for the end of the first process and note it; runs in its own thread."""
 
     @abc.abstractmethod
     def members(self) -> list[int]:
@@ -405,19 +429,19 @@ class Tree(abc.ABC):
 
     @abc.abstractmethod
     def cpu_s(self) -> float:
-        """User and system time of all the tree, the dead included; `Fault` once it is stopped."""
+        """User and system time of the tree, also of dead processes; `Fault` after a stop."""
 
     @abc.abstractmethod
     def send(self, number: int) -> None:
-        """Send a signal to the first process, if it lives."""
+        """Send a signal to the first process if it is alive."""
 
     @abc.abstractmethod
     def freeze(self) -> None:
-        """Return when no thread of the tree can run."""
+        """Freeze the tree; return when none of its threads can run."""
 
     @abc.abstractmethod
     def thaw(self) -> None:
-        """Harmless on a tree that is not frozen, and on a dead one."""
+        """Let the tree run again. No effect on a tree that is not frozen or is dead."""
 
     @abc.abstractmethod
     def wait_empty(self, deadline_s: float) -> bool:
@@ -425,10 +449,10 @@ class Tree(abc.ABC):
 
     @abc.abstractmethod
     def kill(self) -> None:
-        """Return when nothing lives. Works on a frozen tree; harmless on a dead one."""
+        """Kill the tree, also a frozen one; return when it is empty. No effect on a dead tree."""
 
     def memory(self) -> tuple[int, int]:
-        """Bytes now and at the highest seen (exact for a single process, by its VmHWM)."""
+        """Current and peak bytes. The peak is exact only for a single process (VmHWM)."""
         pids = self.members()
         now = sum(map(memory_of, pids))
         marks = (keyed(read_text(f"/proc/{p}/status")).get("VmHWM", 0) for p in pids)
@@ -464,7 +488,7 @@ class Tree(abc.ABC):
         killed = not self.ended.is_set() and survivors > 0
         self.kill()
         if not self.ended.wait(KERNEL_DEADLINE_S):
-            raise Fault(f"process {self.process.pid} did not end within {KERNEL_DEADLINE_S} s")
+            raise Fault(f"process {self.process.pid} did not end within {KERNEL_DEADLINE_S:g} s")
         return self.exited(survivors, killed)
 
 
@@ -490,10 +514,10 @@ class CgroupTree(Tree):
         return [int(pid) for pid in text.split() if pid != "0"]
 
     def cpu_s(self) -> float:
-        used = keyed(read_text(f"{self.path}/cpu.stat"))
-        if not used:
+        stat = keyed(read_text(f"{self.path}/cpu.stat"))
+        if not stat:
             raise Fault(f"the tree of process {self.process.pid} has been stopped")
-        return used["usage_usec"] / 1e6
+        return stat["usage_usec"] / 1e6
 
     def memory(self) -> tuple[int, int]:
         now = read_number(f"{self.path}/memory.current")
@@ -509,8 +533,8 @@ class CgroupTree(Tree):
         if not wait_for_key(f"{self.path}/cgroup.events", "frozen", 1, KERNEL_DEADLINE_S):
             self.thaw()
             raise Fault(
-                f"the tree of process {self.process.pid} was not frozen in {KERNEL_DEADLINE_S} s",
-                "a process in uninterruptible sleep (state D in ps) holds it up",
+                f"process {self.process.pid} was not frozen within {KERNEL_DEADLINE_S:g} s",
+                "end the process in uninterruptible sleep (state D in ps)",
             )
 
     def thaw(self) -> None:
@@ -526,7 +550,7 @@ class CgroupTree(Tree):
 
 
 class InitTree(Tree):
-    """A tree below an init of ours, in a PID namespace or by adoption."""
+    """A tree below our init, in a PID namespace or by adoption."""
 
     def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
         self.empty = threading.Event()
@@ -552,9 +576,9 @@ class InitTree(Tree):
         return descendants(self.init)
 
     def cpu_s(self) -> float:
-        """What the init has reaped and what its living descendants have used.
+        """The time of the processes that the init reaped and of its living descendants.
 
-        The init is read first: a process that ends in between is missed once, never counted twice.
+        The init is read first. A process that ends in between is missed once, not counted twice.
         """
         init = stat_fields(self.init)
         if init is None:
@@ -571,12 +595,14 @@ class InitTree(Tree):
             self.control.flush()
 
     def freeze(self) -> None:
-        """SIGSTOP to every process, again and again until none is found running."""
+        """Send SIGSTOP to every running process, repeatedly, until none is left."""
         end_s = time.monotonic() + KERNEL_DEADLINE_S
         while running := [pid for pid in self.members() if not is_stopped(pid)]:
             if time.monotonic() > end_s:
                 self.thaw()
-                raise Fault(f"processes {numbers(running)} did not stop in {KERNEL_DEADLINE_S} s")
+                raise Fault(
+                    f"processes {numbers(running)} did not stop within {KERNEL_DEADLINE_S:g} s"
+                )
             self.signal_all(running, signal.SIGSTOP)
             time.sleep(0.001)
 
@@ -601,16 +627,16 @@ class InitTree(Tree):
 
 
 def is_stopped(pid: int) -> bool:
-    """Every thread of the process is stopped or dead, or will be before it leaves the kernel.
+    """Whether every thread of the process is stopped or dead, or will be when it leaves the kernel.
 
-    The last is the parent of a vfork(2) whose child was stopped before its exec.
+    The last case is the parent of a vfork(2) whose child was stopped before its exec.
     """
     try:
         threads = numbered(Path(f"/proc/{pid}/task"))
     except FileNotFoundError:
         return True
-    found = (stat_fields(f"{pid}/task/{thread}") for thread in threads)
-    states = {fields[0] for fields in found if fields}
+    stats = (stat_fields(f"{pid}/task/{thread}") for thread in threads)
+    states = {fields[0] for fields in stats if fields}
     return states <= {*DEAD, "T", "t"} or (
         states <= {*DEAD, "T", "t", "D"} and stop_is_pending(pid)
     )
@@ -623,11 +649,11 @@ def stop_is_pending(pid: int) -> bool:
     return False
 
 
-# --- Where trees are held ------------------------------------------------------------------------
+# --- Containment of trees ------------------------------------------------------------------------
 
 
 def cgroup_candidates() -> Iterator[Path]:
-    """This process's own cgroup and the one above it, in the v2 hierarchy, where mounted."""
+    """The cgroup of this process and its parent in the v2 hierarchy, if that is mounted."""
     mounts = [line.split() for line in (read_text("/proc/self/mounts") or "").splitlines()]
     lines = (read_text("/proc/self/cgroup") or "").splitlines()
     own = next((line[3:] for line in lines if line.startswith("0::")), None)
@@ -642,23 +668,23 @@ def cgroup_candidates() -> Iterator[Path]:
 
 
 def cgroup_name() -> str:
-    """Names the agent that made it: PID namespace, PID and start time."""
+    """A name that identifies this agent by PID namespace, PID and start time."""
     space = Path("/proc/self/ns/pid").stat().st_ino
     return f"deadheat-{space}-{os.getpid()}-{start_ticks(os.getpid())}"
 
 
 def sweep(folder: Path) -> None:
-    """Kill and remove what agents that died with no time to clean up have left in `folder`."""
+    """Kill and remove the cgroups that dead agents left in `folder`."""
     space = Path("/proc/self/ns/pid").stat().st_ino
-    for left in folder.glob(f"deadheat-{space}-*-*"):
-        pid, ticks = left.name.split("-")[2:4]
-        ours = left.stat().st_uid == os.geteuid()
+    for cgroup in folder.glob(f"deadheat-{space}-*-*"):
+        pid, ticks = cgroup.name.split("-")[2:4]
+        ours = cgroup.stat().st_uid == os.geteuid()
         if ours and str(start_ticks(int(pid))) != ticks:
-            remove_cgroup(str(left))
+            remove_cgroup(str(cgroup))
 
 
 def remove_cgroup(path: str) -> None:
-    """Kill all that lives in a cgroup and below it, and remove it."""
+    """Kill every process in a cgroup and below it, and remove it."""
     try:
         Path(path, "cgroup.kill").write_text("1")
     except OSError as error:
@@ -666,14 +692,14 @@ def remove_cgroup(path: str) -> None:
             return
         raise
     if not wait_for_key(f"{path}/cgroup.events", "populated", 0, KERNEL_DEADLINE_S):
-        raise Fault(f"{path} still has processes {KERNEL_DEADLINE_S} s after they were killed")
+        raise Fault(f"{path} still has processes {KERNEL_DEADLINE_S:g} s after they were killed")
     for folder, _, _ in os.walk(path, topdown=False):
         with contextlib.suppress(FileNotFoundError):
             Path(folder).rmdir()
 
 
 def claim_cgroup() -> str | None:
-    """A cgroup for this agent's trees, preferably one that accounts memory; None if refused."""
+    """A new cgroup for the trees, if possible with memory accounting; None if refused."""
     claimed: list[Path] = []
     for folder in cgroup_candidates():
         try:
@@ -693,33 +719,33 @@ def claim_cgroup() -> str | None:
 
 
 def accepts_processes(path: Path) -> bool:
-    """Whether a child can move into a cgroup below `path`, and be killed and frozen there."""
-    trial = path / "trial"
-    trial.mkdir()
+    """Whether a child can move into a cgroup below `path` and be killed and frozen there."""
+    probe = path / "probe"
+    probe.mkdir()
     child = os.fork()
     if child == 0:
         try:
-            (trial / "cgroup.procs").write_text("0")
+            (probe / "cgroup.procs").write_text("0")
         except OSError:
             os._exit(1)
         os._exit(0)
     _, status = os.waitpid(child, 0)
-    trial.rmdir()
+    probe.rmdir()
     return status == 0 and all((path / f"cgroup.{name}").exists() for name in ("kill", "freeze"))
 
 
 class Containment:
-    """Makes trees, each held in the way that was found to work when the agent started."""
+    """Starts trees, contained in the first way that worked when the agent started."""
 
     def __init__(self, wanted: str | None) -> None:
         self.cgroup: str | None = None
-        self.made = 0
+        self.started = 0
         for name in CONTAINMENTS if wanted is None else (wanted,):
             if self.works(name):
                 self.name = name
                 return
         raise Fault(
-            f"this host refuses to hold process trees by {wanted or 'any means'}",
+            f"this host cannot contain process trees by {wanted or ' or '.join(CONTAINMENTS)}",
             "run as root, or under `systemd-run --user --scope -p Delegate=yes`",
         )
 
@@ -729,16 +755,17 @@ class Containment:
             return self.cgroup is not None
         self.name = name
         try:
-            nothing = {"command": [sys.executable, "-I", "-S", "-c", ""]}
-            self.start(nothing, subprocess.DEVNULL, subprocess.DEVNULL).kill()
+            empty_program = {"command": [sys.executable, "-I", "-S", "-c", ""]}
+            self.start(empty_program, subprocess.DEVNULL, subprocess.DEVNULL).kill()
         except Fault:
             return False
         return True
 
     def start(self, spec: Json, stdout: Any, stderr: Any) -> Tree:
-        self.made += 1
-        cgroup = f"{self.cgroup}/{self.made}" if self.cgroup else None
+        self.started += 1
+        cgroup = f"{self.cgroup}/{self.started}" if self.cgroup else None
         defaults: Json = {"cwd": None, "env": {}, "cpus": None, "open_files": None}
+        defaults["stdin_fd"] = None
         full = dict(defaults, **spec, cgroup=cgroup, containment=self.name)
         return (CgroupTree if cgroup else InitTree)(full, stdout, stderr)
 
@@ -756,7 +783,7 @@ class Containment:
 
 
 class Capture(threading.Thread):
-    """Reads a pipe to its end and keeps the head and the tail of what came."""
+    """Reads a pipe to its end and keeps the head and the tail of the output."""
 
     HALF = CAPTURE_BYTES_MAX // 2
 
@@ -782,9 +809,71 @@ class Capture(threading.Thread):
         self.join()
         if self.size_bytes <= CAPTURE_BYTES_MAX:
             return (self.head + self.tail).decode(errors="replace")
-        note = f"\n[deadheat: {self.size_bytes - CAPTURE_BYTES_MAX} bytes left out here]\n"
+        note = f"\n[deadheat: {self.size_bytes - CAPTURE_BYTES_MAX} bytes omitted]\n"
         tail = self.tail[-self.HALF :]
         return self.head.decode(errors="replace") + note + tail.decode(errors="replace")
+
+
+# --- Conversations: processes that answer each line with a line ----------------------------------
+
+
+class Conversation:
+    """Sends lines to a process and reads one line for each, with a deadline.
+
+    After a missed deadline the next line may answer an earlier question. The conversation is then
+    broken, and every later question fails.
+    """
+
+    def __init__(self, tree: Tree, questions: IO[bytes], log_path: str) -> None:
+        assert tree.process.stdout is not None
+        self.tree = tree
+        self.questions = questions
+        self.answers = tree.process.stdout
+        self.log_path = log_path
+        self.received = b""
+        self.broken: str | None = None
+        self.asking = threading.Lock()
+        self.poll = select.poll()
+        self.poll.register(self.answers.fileno(), select.POLLIN)
+
+    def ask(self, line: str | None, deadline_s: float) -> str:
+        """Send `line`, if it is not None, and return the next line of the process."""
+        with self.asking:
+            if self.broken is not None:
+                raise Fault(self.broken)
+            try:
+                return self.exchange(line, time.monotonic() + deadline_s)
+            except TimeoutError:
+                self.broken = f"no answer within {deadline_s:g} s"
+            except (OSError, EOFError):
+                self.tree.ended.wait(1.0)
+                self.broken = f"it ended with exit code {self.tree.exit_code} before it answered"
+            last_lines = read_tail(self.log_path, 500).strip()
+            raise Fault(self.broken, last_lines or None)
+
+    def exchange(self, line: str | None, end_s: float) -> str:
+        if line is not None:
+            self.questions.write(line.encode() + b"\n")
+            self.questions.flush()
+        while b"\n" not in self.received:
+            ended, left_s = self.tree.ended.is_set(), end_s - time.monotonic()
+            if not self.poll.poll(0 if ended else 1000 * max(0.0, min(left_s, ASK_POLL_S))):
+                if ended:  # our init may hold the pipe open
+                    raise EOFError
+                if left_s <= 0:
+                    raise TimeoutError
+                continue
+            chunk = os.read(self.answers.fileno(), 1 << 16)
+            if not chunk:
+                raise EOFError
+            self.received += chunk
+        answer, _, self.received = self.received.partition(b"\n")
+        return answer.decode(errors="replace")
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.questions.close()
+        self.answers.close()
 
 
 # --- The machine ---------------------------------------------------------------------------------
@@ -798,19 +887,20 @@ def cpu_ticks() -> dict[str, list[int]]:
 
 
 def cpu_khz(devices: Path, cpus: Iterable[str]) -> dict[str, int]:
-    """The clock of those of `cpus` that have one to read: few virtual machines do."""
-    found = {cpu: read_number(devices / f"cpu{cpu}/cpufreq/scaling_cur_freq") for cpu in cpus}
-    return {cpu: khz for cpu, khz in found.items() if khz is not None}
+    """The clock frequency of those of `cpus` that report it; few virtual machines do."""
+    clocks = {cpu: read_number(devices / f"cpu{cpu}/cpufreq/scaling_cur_freq") for cpu in cpus}
+    return {cpu: khz for cpu, khz in clocks.items() if khz is not None}
 
 
 def network_counters() -> dict[str, int]:
     wanted = ("ListenDrops", "ListenOverflows", "RetransSegs", "TCPTimeWaitOverflow")
-    found: dict[str, int] = {}
+    counters: dict[str, int] = {}
     for name in ("netstat", "snmp"):
         lines = (read_text(f"/proc/net/{name}") or "").splitlines()
         for keys, values in zip(lines[::2], lines[1::2]):  # noqa: B905 (strict= needs 3.10)
-            found.update((k, int(v)) for k, v in zip(keys.split(), values.split()) if k in wanted)  # noqa: B905
-    return found
+            pairs = zip(keys.split(), values.split())  # noqa: B905
+            counters.update((key, int(value)) for key, value in pairs if key in wanted)
+    return counters
 
 
 def pressure_cpu_us() -> int | None:
@@ -846,7 +936,7 @@ class Watch(threading.Thread):
         }
 
     def usages(self) -> Iterator[tuple[str, Json]]:
-        """Of every tree that has not been stopped meanwhile."""
+        """The usage of every tree that has not been stopped since."""
         for name, tree in self.trees.items():
             with contextlib.suppress(Fault):
                 yield name, tree.usage()
@@ -858,8 +948,8 @@ class Watch(threading.Thread):
             self.failure = error
 
     def keep_sampling(self) -> None:
-        begun_s = self.samples[0]["at_s"]
-        due_s, usage_due_s = begun_s + self.interval_s, begun_s + USAGE_INTERVAL_S
+        start_s = self.samples[0]["at_s"]
+        due_s, usage_due_s = start_s + self.interval_s, start_s + USAGE_INTERVAL_S
         while not self.over.wait(max(0.0, due_s - time.monotonic())):
             with_usage = due_s >= usage_due_s
             self.samples.append(self.sample(with_usage))
@@ -871,7 +961,7 @@ class Watch(threading.Thread):
         self.over.set()
         self.join()
         if self.failure:
-            raise Fault(f"the watch broke off: {self.failure!r}")
+            raise Fault(f"the watch failed: {self.failure!r}")
         return [*self.samples, self.sample(with_usage=True)]
 
 
@@ -889,7 +979,7 @@ SYSCTLS = (
 
 
 def fingerprint(containment: Containment) -> Json:
-    """What may explain a figure, and nothing that names the machine, its address or its user."""
+    """Properties that may explain a figure; none that identifies machine, address or user."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return {
         "cpu": cpu_fingerprint(),
@@ -938,10 +1028,10 @@ def cpu_fingerprint() -> Json:
 
 
 def turbo(devices: Path) -> bool | None:
-    refused = read_number(devices / "intel_pstate/no_turbo")
+    no_turbo = read_number(devices / "intel_pstate/no_turbo")
     boost = read_number(devices / "cpufreq/boost")
-    if refused is not None:
-        return refused == 0
+    if no_turbo is not None:
+        return no_turbo == 0
     return None if boost is None else boost == 1
 
 
@@ -956,10 +1046,10 @@ def os_name() -> str | None:
 
 
 class Ports:
-    """Hands out free TCP ports, none twice while others are left.
+    """Hands out free TCP ports, each only once while others are left.
 
-    They lie outside the range the kernel takes client ports from, where that leaves any: a load
-    test's own connections could else take the port before its server does.
+    The ports are outside the kernel's range of client ports, if that leaves any. Otherwise a
+    connection of a load test could take the port before the server does.
     """
 
     def __init__(self) -> None:
@@ -1006,7 +1096,7 @@ def exchange(host: str, port: int, payload: bytes, silence_s: float) -> Json:
             closed = False
         except OSError as error:
             if not received:
-                raise Fault(f"{where} broke the connection: {error}") from error
+                raise Fault(f"{where} closed the connection: {error}") from error
             closed = True
     return {"received": base64.b64encode(received).decode(), "closed": closed}
 
@@ -1031,6 +1121,7 @@ class Agent:
         self.trees: dict[str, Tree] = {}
         self.stopped: dict[str, Json] = {}
         self.watches: dict[str, Watch] = {}
+        self.conversations: dict[str, Conversation] = {}
         self.watch_numbers = itertools.count(1)
         self.starting = threading.Lock()
         self.closing = False
@@ -1038,6 +1129,9 @@ class Agent:
             "fingerprint": lambda: fingerprint(containment),
             "run": self.run,
             "start": self.start,
+            "converse": self.converse,
+            "ask": self.ask,
+            "compiler_cpu_s": lambda process: compiler_cpu_s(self.tree(process).members()),
             "alive": self.alive,
             "usage": lambda process: self.tree(process).usage(),
             "freeze": lambda process: self.tree(process).freeze(),
@@ -1055,7 +1149,7 @@ class Agent:
             if self.closing:
                 raise Fault("the agent is closing")
             tree = self.containment.start(spec, stdout, stderr)
-            name = str(self.containment.made)
+            name = str(self.containment.started)
             self.trees[name] = tree
             return name, tree
 
@@ -1090,6 +1184,31 @@ class Agent:
         with log:
             return self.launch(spec, log, subprocess.STDOUT)[0]
 
+    def converse(self, spec: Json, log_path: str) -> str:
+        """Start a process for `ask`; its standard error goes to the log."""
+        reader, writer = os.pipe()
+        try:
+            log = Path(log_path).open("wb")  # noqa: SIM115 (closed below)
+        except OSError as error:
+            os.close(reader)
+            os.close(writer)
+            raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
+        try:
+            with log:
+                name, tree = self.launch(dict(spec, stdin_fd=reader), subprocess.PIPE, log)
+        except BaseException:
+            os.close(writer)
+            raise
+        finally:
+            os.close(reader)
+        self.conversations[name] = Conversation(tree, os.fdopen(writer, "wb"), log_path)
+        return name
+
+    def ask(self, process: str, line: str | None, deadline_s: float) -> str:
+        if process not in self.conversations:
+            raise Fault(f"process {process} does not take questions")
+        return self.conversations[process].ask(line, deadline_s)
+
     def alive(self, process: str) -> Json | None:
         if process in self.stopped:
             return self.stopped[process]
@@ -1101,8 +1220,10 @@ class Agent:
             return self.stopped[process]
         number = getattr(signal.Signals, signal_name, None)
         if number is None:
-            raise Fault(f"no such signal: {signal_name}", "for instance SIGTERM, SIGINT, SIGQUIT")
+            raise Fault(f"no such signal: {signal_name}", "such as SIGTERM, SIGINT or SIGQUIT")
         self.stopped[process] = self.tree(process).stop(number, deadline_s)
+        if process in self.conversations:
+            self.conversations.pop(process).close()
         self.trees.pop(process, None)
         return self.stopped[process]
 
@@ -1120,7 +1241,7 @@ class Agent:
         return exchange(host, port, base64.b64decode(payload), silence_s)
 
     def close(self) -> bool:
-        """Kill every tree; False, with a word to standard error, where one could not be."""
+        """Kill every tree. If one cannot be killed, print the error and return False."""
         faults = []
         with self.starting:
             self.closing = True
@@ -1135,7 +1256,7 @@ class Agent:
 
 
 class Session:
-    """Reads requests, answers each from a thread of its own, writes one line at a time."""
+    """Reads requests and answers each in its own thread, one line at a time."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
@@ -1155,7 +1276,7 @@ class Session:
         except Fault as fault:
             self.reply({"id": number, "error": fault.as_json()})
         except Exception as error:
-            message = f"the agent failed at {name}: {type(error).__name__}: {error}"
+            message = f"the agent failed in {name}: {type(error).__name__}: {error}"
             self.reply({"id": number, "error": {"message": message, "hint": None}})
 
     def reply(self, answer: Json) -> None:
@@ -1166,7 +1287,11 @@ class Session:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="The process agent of deadheat.")
-    parser.add_argument("--containment", choices=CONTAINMENTS, help="instead of the best found")
+    parser.add_argument(
+        "--containment",
+        choices=CONTAINMENTS,
+        help="way to contain processes; default: the first that works",
+    )
     parser.add_argument("--launch", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.launch is not None:

@@ -1,4 +1,4 @@
-"""A host behind an agent: JSON lines over whatever command starts the agent there."""
+"""A host behind an agent, which is any command that speaks the agent's JSON lines."""
 
 import base64
 import collections
@@ -14,25 +14,17 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
-from deadheat.host.base import (
-    Completed,
-    Exchange,
-    Exited,
-    HostError,
-    ProcessSpec,
-    Sample,
-    Usage,
-)
+from deadheat.host.base import Completed, Exchange, Exited, HostError, ProcessSpec, Sample, Usage
 
-AGENT_END_DEADLINE_S = 60.0  # more than the agent's own bounds on killing what it holds
+AGENT_END_DEADLINE_S = 60.0  # more than the agent takes at most to kill its processes
 
 
 class AgentHost:
-    """Implements `Host` by asking an agent; may be used from several threads at once.
+    """Implements `Host` through an agent. Safe to use from several threads.
 
-    `command` starts the agent with its standard input and output on pipes, here or elsewhere.
-    The agent has a session of its own, so a Ctrl-C at the terminal reaches neither it nor what
-    it started. Leaving the context, or dying in any way, ends all of it.
+    `command` starts the agent, here or on another machine, with pipes as standard input and
+    output. The agent has its own session, so Ctrl-C at the terminal reaches neither the agent nor
+    its processes. All of them end when the context ends or this process dies.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
@@ -40,7 +32,7 @@ class AgentHost:
         self._greeting: Future[Any] = Future()
         self._replies: dict[int, Future[Any]] = {0: self._greeting}
         self._lock = threading.Lock()
-        self._complaints: collections.deque[str] = collections.deque(maxlen=40)
+        self._stderr_lines: collections.deque[str] = collections.deque(maxlen=40)
         try:
             self._agent = subprocess.Popen(
                 command,
@@ -53,11 +45,11 @@ class AgentHost:
                 start_new_session=True,
             )
         except OSError as error:
-            raise HostError(f"cannot start the agent by {command[0]}: {error.strerror}") from error
-        self._listener = threading.Thread(target=self._listen_to_complaints, daemon=True)
-        self._reader = threading.Thread(target=self._read_replies, daemon=True)
-        self._listener.start()
-        self._reader.start()
+            raise HostError(f"cannot start the agent {command[0]}: {error.strerror}") from error
+        self._stderr_reader = threading.Thread(target=self._read_stderr, daemon=True)
+        self._reply_reader = threading.Thread(target=self._read_replies, daemon=True)
+        self._stderr_reader.start()
+        self._reply_reader.start()
         try:
             self._containment = str(self._greeting.result()["containment"])
         except BaseException:
@@ -76,6 +68,16 @@ class AgentHost:
 
     def start(self, spec: ProcessSpec, log_path: str) -> str:
         return str(self._ask("start", spec=asdict(spec), log_path=log_path))
+
+    def converse(self, spec: ProcessSpec, log_path: str) -> str:
+        return str(self._ask("converse", spec=asdict(spec), log_path=log_path))
+
+    def ask(self, process: str, line: str | None, deadline_s: float) -> str:
+        return str(self._ask("ask", process=process, line=line, deadline_s=deadline_s))
+
+    def compiler_cpu_s(self, process: str) -> float | None:
+        seconds = self._ask("compiler_cpu_s", process=process)
+        return None if seconds is None else float(seconds)
 
     def alive(self, process: str) -> Exited | None:
         exited = self._ask("alive", process=process)
@@ -120,12 +122,12 @@ class AgentHost:
         time.sleep(duration_s)
 
     def close(self) -> None:
-        """End the agent and with it everything it started. Harmless when repeated.
+        """End the agent and every process it started. May be called again.
 
-        Raises `HostError` where the agent could not kill all of it.
+        Raises `HostError` if the agent could not kill every process.
         """
         assert self._agent.stdin is not None
-        lived = self._agent.poll() is None
+        was_alive = self._agent.poll() is None
         with contextlib.suppress(BrokenPipeError):
             self._agent.stdin.close()
         try:
@@ -134,11 +136,11 @@ class AgentHost:
             self._agent.kill()
             raise HostError(
                 f"the agent did not end within {AGENT_END_DEADLINE_S:.0f} s and was killed",
-                "what it left behind is swept when the next run starts",
+                "the next run ends the processes that are left",
             ) from error
-        self._reader.join()
-        self._listener.join()
-        if lived and self._agent.returncode:
+        self._reply_reader.join()
+        self._stderr_reader.join()
+        if was_alive and self._agent.returncode:
             raise self._gone()
 
     def __enter__(self) -> Self:
@@ -179,27 +181,27 @@ class AgentHost:
                 else:
                     reply.set_result(answer["ok"])
         self._agent.wait()
-        self._listener.join()
+        self._stderr_reader.join()
         with self._lock:
             unanswered, self._replies = self._replies, {}
         for reply in unanswered.values():
             reply.set_exception(self._gone())
 
-    def _listen_to_complaints(self) -> None:
+    def _read_stderr(self) -> None:
         assert self._agent.stderr is not None
         with self._agent.stderr as lines:
-            self._complaints.extend(lines)
+            self._stderr_lines.extend(lines)
 
     def _gone(self) -> HostError:
-        complaints = "".join(self._complaints).strip()
+        stderr = "".join(self._stderr_lines).strip()
         return HostError(
-            f"the agent is gone (exit code {self._agent.poll()})",
-            f"its last words: {complaints}" if complaints else None,
+            f"the agent ended unexpectedly (exit code {self._agent.poll()})",
+            f"its last output: {stderr}" if stderr else None,
         )
 
 
 def sample_from(answer: dict[str, Any]) -> Sample:
-    """A `Sample` from its JSON, where every key is a string."""
+    """A `Sample` from its JSON, in which every key is a string."""
     return Sample(
         **answer
         | {

@@ -1,4 +1,4 @@
-"""The seam to the world: processes, the clock and the network of one machine in one role."""
+"""The `Host` interface: processes, the clock and the network of one machine in one role."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,25 +8,25 @@ from deadheat.errors import DeadheatError
 
 
 class HostError(DeadheatError):
-    """The host could not do what was asked (no such program, agent gone, cgroup refused)."""
+    """A request to the host failed (no such program, agent gone, cgroup refused)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """What to start: an argument vector (never a shell string), where, and on which CPUs."""
+    """A process to start: its arguments (never a shell string), folder, environment and CPUs."""
 
     command: Sequence[str]
     cwd: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)  # added to the host's own environment
     cpus: Sequence[int] | None = None  # None: any
-    open_files: int | None = None  # soft RLIMIT_NOFILE, clipped to the hard limit
+    open_files: int | None = None  # soft RLIMIT_NOFILE; at most the hard limit
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A command that ran to its end (or to its time limit)."""
+    """The result of a command that ended or reached its time limit."""
 
-    exit_code: int | None  # None: ended by its time limit
+    exit_code: int | None  # None: it reached its time limit
     stdout: str
     stderr: str
     elapsed_s: float
@@ -35,7 +35,7 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one started process tree has used since its start."""
+    """The resources of one process tree, CPU time since its start."""
 
     cpu_s: float
     memory_bytes: int
@@ -46,9 +46,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Exited:
-    """How a process tree ended. `survivors` is what had to be killed after the deadline."""
+    """How a process tree ended. `survivors` counts processes killed after the deadline."""
 
-    exit_code: int | None  # negative: the signal's number; None: it was killed past its deadline
+    exit_code: int | None  # negative: the signal's number; None: killed past its deadline
     elapsed_s: float
     survivors: int
     killed: bool
@@ -63,7 +63,7 @@ class Exited:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What came back on a connection, and whether the far side closed it."""
+    """The bytes received on a connection, and whether the other side closed it."""
 
     received: bytes
     closed: bool
@@ -71,13 +71,13 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One second (or less) of a machine: cumulative counters as read at `at_s` (monotonic).
+    """The state of a machine at `at_s` (monotonic); counters are cumulative.
 
     `cpu_ticks` maps a CPU's number to (user, nice, system, idle, iowait, irq, softirq, steal);
-    `cpu_khz` maps it to its clock, and is empty where the machine does not tell. `usage` maps a
-    started process's id to its `Usage`: at a watch's ends, and between them once a second at most.
-    `network` holds the counters ListenDrops, ListenOverflows, RetransSegs, TCPTimeWaitOverflow;
-    `pressure_cpu_us` is PSI cpu some total.
+    `cpu_khz` maps it to its clock frequency, and is empty if the machine does not report it.
+    `usage` maps a process id to its `Usage`; it is read at both ends of a watch and at most once a
+    second in between. `network` has the counters ListenDrops, ListenOverflows, RetransSegs and
+    TCPTimeWaitOverflow; `pressure_cpu_us` is PSI cpu some total.
     """
 
     at_s: float
@@ -90,26 +90,42 @@ class Sample:
 
 
 class Host(Protocol):
-    """A machine in a role. Every method raises `HostError` with the way out when it cannot."""
+    """A machine in a role. Every method raises `HostError`, with a hint, if it fails."""
 
     @property
     def containment(self) -> str:
-        """How process trees are held: `cgroup-v2`, `pid-namespace` or `subreaper`."""
+        """How process trees are contained: `cgroup-v2`, `pid-namespace` or `subreaper`."""
 
     def fingerprint(self) -> dict[str, Any]:
         """CPU model and count, memory, kernel, OS, limits, governor, cgroup mode, sysctls."""
 
     def run(self, spec: ProcessSpec, timeout_s: float) -> Completed:
-        """Run to the end; past `timeout_s` the whole tree is killed and `exit_code` is None."""
+        """Run to the end. After `timeout_s` the tree is killed and `exit_code` is None."""
 
     def start(self, spec: ProcessSpec, log_path: str) -> str:
-        """Start in a session and container of its own; stdout and stderr go to `log_path`.
+        """Start in a new session and containment; stdout and stderr go to `log_path`.
 
-        Returns the id by which the tree is known from here on.
+        Returns the id of the process tree for the other methods.
         """
 
+    def converse(self, spec: ProcessSpec, log_path: str) -> str:
+        """Start a process for `ask`; its stderr goes to `log_path`. Returns its id.
+
+        `stop`, `freeze` and `usage` work as for a process of `start`.
+        """
+
+    def ask(self, process: str, line: str | None, deadline_s: float) -> str:
+        """Send `line`, if it is not None, and return the next line that the process prints.
+
+        Raises `HostError` if the process ends first or the deadline passes. After a missed deadline
+        every later call raises `HostError` too.
+        """
+
+    def compiler_cpu_s(self, process: str) -> float | None:
+        """CPU time of the JVM compiler threads in the tree; None if there are none."""
+
     def alive(self, process: str) -> Exited | None:
-        """None while the tree's first process lives, else how it ended."""
+        """None while the first process of the tree lives, else how it ended."""
 
     def usage(self, process: str) -> Usage:
         """CPU time, memory, processes and threads of the tree."""
@@ -121,22 +137,22 @@ class Host(Protocol):
         """Let the tree run again."""
 
     def stop(self, process: str, signal: str, deadline_s: float) -> Exited:
-        """Send `signal` to the first process; past the deadline kill the tree. Nothing survives."""
+        """Send `signal` to the first process; after the deadline kill the tree. None survives."""
 
     def watch(self, processes: Sequence[str], interval_s: float) -> str:
-        """Begin sampling the machine and these trees; returns the watch's id."""
+        """Begin to sample the machine and these trees; returns the id of the watch."""
 
     def unwatch(self, watch: str) -> list[Sample]:
-        """End a watch and hand over its samples (always one at its start and one at its end)."""
+        """End a watch and return its samples, with one at its start and one at its end."""
 
     def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
-        """Send bytes on a fresh connection; read to EOF or until `silence_s` without a byte.
+        """Send bytes on a new connection; read to EOF or until `silence_s` pass without a byte.
 
-        Raises `HostError` where the connection is refused or reset before any byte came.
+        Raises `HostError` if the connection is refused, or reset before the first byte.
         """
 
     def free_port(self) -> int:
-        """A TCP port nothing listens on at present."""
+        """A TCP port on which no process listens."""
 
     def read_tail(self, path: str, size_bytes: int) -> str:
         """The last bytes of a text file on this host (a server's log)."""
@@ -148,4 +164,4 @@ class Host(Protocol):
         """Wait."""
 
     def close(self) -> None:
-        """End everything this host started."""
+        """End every process that this host started."""

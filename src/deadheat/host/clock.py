@@ -1,4 +1,4 @@
-"""The clock of CPUs under load, as the samples of a watch tell it."""
+"""The clock frequency of CPUs under load, from the samples of a watch."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -10,10 +10,10 @@ BUSY_SHARE_MIN = 0.5
 
 
 def busy_khz(samples: Sequence[Sample], cpus: Iterable[int]) -> list[int]:
-    """Every clock read of those of `cpus` that had been busy since the sample before, in kHz.
+    """The clock readings, in kHz, of those of `cpus` that were busy since the previous sample.
 
-    The first and the last sample are taken outside of the load and are left out. An idle CPU's
-    clock is the governor's choice and says nothing. Empty where no clock can be read.
+    The first and last sample are left out, because they are outside the load. So are idle CPUs,
+    because the governor chooses their clock. Empty if the clock cannot be read.
     """
     return [
         now.cpu_khz[cpu]

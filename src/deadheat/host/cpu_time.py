@@ -1,4 +1,4 @@
-"""CPU time between two samples, as the kernel's tick counters tell it."""
+"""CPU time between two samples, from the tick counters of the kernel."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ TICK_S = 0.01  # USER_HZ is 100 on every architecture the agent runs on
 
 @dataclass(frozen=True, slots=True)
 class CpuTime:
-    """What some CPUs did between two samples.
+    """The time of some CPUs between two samples.
 
-    A counter is read in whole ticks, hence known to one tick a CPU: `tick_share` of the capacity.
+    Counters have whole ticks. Their resolution is one tick per CPU: `tick_share` of the capacity.
     """
 
     elapsed_s: float
@@ -39,13 +39,13 @@ class CpuTime:
 
 
 def cpu_time(first: Sample, last: Sample, cpus: Iterable[int]) -> CpuTime | None:
-    """The time of those of `cpus` that both samples tell of; None where that is no time at all."""
-    seen = set(cpus) & set(first.cpu_ticks) & set(last.cpu_ticks)
+    """The time of those of `cpus` that both samples have; None if no time or no CPU is left."""
+    common = set(cpus) & set(first.cpu_ticks) & set(last.cpu_ticks)
     elapsed_s = last.at_s - first.at_s
-    if not seen or elapsed_s <= 0:
+    if not common or elapsed_s <= 0:
         return None
     user, nice, system, _idle, _iowait, irq, softirq, steal = (
-        sum(last.cpu_ticks[cpu][field] - first.cpu_ticks[cpu][field] for cpu in seen) * TICK_S
+        sum(last.cpu_ticks[cpu][field] - first.cpu_ticks[cpu][field] for cpu in common) * TICK_S
         for field in range(8)
     )
-    return CpuTime(elapsed_s, len(seen), user + nice + system, irq + softirq, steal)
+    return CpuTime(elapsed_s, len(common), user + nice + system, irq + softirq, steal)

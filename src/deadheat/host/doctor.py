@@ -1,7 +1,7 @@
-"""What a machine does to a measurement, read before one: pure, and nothing is changed.
+"""Checks a machine for what disturbs measurements. The checks are pure functions.
 
-Each check is one function from `Machine` to a `Finding`, or to None where this machine does not
-tell what the check reads. `CHECKS` lists them.
+Each check maps a `Machine` to a `Finding`, or to None if the machine does not report what the
+check reads. `CHECKS` lists them.
 """
 
 from collections.abc import Callable
@@ -14,11 +14,11 @@ GIB = 2**30
 
 
 def examine(machine: Machine) -> list[Finding]:
-    """Every finding, the worst first."""
-    found = [finding for check in CHECKS if (finding := check(machine)) is not None]
-    found += [_tool(tool) for tool in machine.tools]
+    """All findings, the worst first."""
+    findings = [finding for check in CHECKS if (finding := check(machine)) is not None]
+    findings += [_tool(tool) for tool in machine.tools]
     order = get_args(Level)
-    return sorted(found, key=lambda finding: -order.index(finding.level))
+    return sorted(findings, key=lambda finding: -order.index(finding.level))
 
 
 def containment(machine: Machine) -> Finding:
@@ -26,15 +26,15 @@ def containment(machine: Machine) -> Finding:
     memory = machine.fingerprint["memory_source"]
     if how != "cgroup-v2":
         meaning = (
-            "CPU time is polled from /proc and servers are frozen by signals: short-lived "
-            "children are partly missed."
+            "CPU time is polled from /proc and servers are frozen by signals. Short-lived child "
+            "processes are partly missed."
         )
         command = "systemd-run --user --scope -p Delegate=yes deadheat run ..."
         return Finding("warn", "containment", how, meaning, command)
     if memory != "cgroup":
         meaning = (
-            "CPU time is exact. Peak memory is sampled, because the cgroups here come without "
-            "the memory controller: a short peak may be missed."
+            "CPU time is exact. Peak memory is sampled, because the cgroups here have no memory "
+            "controller. A short peak may be missed."
         )
         return Finding("note", "containment", f"{how}, memory by {memory}", meaning)
     return Finding("ok", "containment", how, "CPU time and peak memory are exact.")
@@ -45,10 +45,10 @@ def memory(machine: Machine) -> Finding:
     total = machine.fingerprint["memory_total_bytes"]
     reading = f"{available / GIB:.1f} of {total / GIB:.1f} GiB available"
     if available >= 4 * GIB:
-        return Finding("ok", "memory", reading, "Enough for a dozen servers held at once.")
+        return Finding("ok", "memory", reading, "Enough for a dozen servers in memory together.")
     meaning = (
-        "All contenders of a run stay in memory together, a JVM with some hundred MiB each: race "
-        "fewer at a time."
+        "All contenders of a run stay in memory together, and a JVM takes some hundred MiB. Race "
+        "fewer servers at a time."
     )
     return Finding("warn" if available >= GIB else "bad", "memory", reading, meaning)
 
@@ -58,9 +58,9 @@ def swap(machine: Machine) -> Finding | None:
     if not machine.swaps:
         return None
     if not sizes_kib:
-        return Finding("ok", "swap", "none", "A frozen server keeps its memory.")
+        return Finding("ok", "swap", "none", "A frozen server stays in memory.")
     used_mib, total_mib = (sum(int(row[column]) for row in sizes_kib) / 1024 for column in (1, 0))
-    meaning = "A frozen server may be swapped out, and its next trial then begins with reading it."
+    meaning = "A frozen server may be swapped out. Its next trial then starts slowly."
     reading = f"{used_mib:,.0f} of {total_mib:,.0f} MiB used"
     return Finding("warn" if used_mib else "note", "swap", reading, meaning, "sudo swapoff -a")
 
@@ -69,9 +69,9 @@ def _tool(tool: Tool) -> Finding:
     if tool.version is not None:
         return Finding("ok", tool.name, tool.version, "This load generator can be used.")
     if tool.required:
-        meaning = f"No server can be warmed or measured without the load engine: {tool.install}."
+        meaning = f"Without the load engine no server can be measured: {tool.install}."
         return Finding("bad", tool.name, "missing", meaning)
-    meaning = "Protocols that measure with it cannot run."
+    meaning = "Protocols that use it cannot run."
     return Finding("note", tool.name, "missing", meaning, tool.install)
 
 

@@ -1,33 +1,25 @@
-"""A scripted world with a clock of its own: campaigns are tested in it without a process."""
+"""A scripted host with a virtual clock, to test campaigns without processes."""
 
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from deadheat.host.base import (
-    Completed,
-    Exchange,
-    Exited,
-    HostError,
-    ProcessSpec,
-    Sample,
-    Usage,
-)
+from deadheat.host.base import Completed, Exchange, Exited, HostError, ProcessSpec, Sample, Usage
 
-Chooses = Callable[[Sequence[str]], bool]  # does this rule speak for that command?
+Matches = Callable[[Sequence[str]], bool]  # whether a rule applies to a command
 
 
 @dataclass(frozen=True, slots=True)
 class FakeServer:
-    """What a started command does: `answer` maps the bytes of a request to those sent back."""
+    """How a started command behaves: `answer` maps a request to a response, as bytes."""
 
     answer: Callable[[bytes], bytes] = lambda _: b""
-    ready_after_s: float = 0.0  # a connection is refused until then
-    dies_after_s: float | None = None  # since its start; None: it lives until it is stopped
+    ready_after_s: float = 0.0  # connections are refused until then
+    dies_after_s: float | None = None  # since its start; None: it runs until it is stopped
     exit_code: int = 0
     log: str = ""
-    deaf: bool = False  # to signals: it has to be killed
+    deaf: bool = False  # it ignores signals and has to be killed
     usage: Usage = field(default_factory=lambda: Usage(0.0, 1 << 20, 1 << 20, 1, 1))
 
 
@@ -46,14 +38,15 @@ class FakeProcess:
 
 
 Runs = Callable[["FakeHost", ProcessSpec], Completed]
+Answers = Callable[["FakeHost", ProcessSpec, str | None], str]
 Starts = Callable[["FakeHost", ProcessSpec], FakeServer]
 Rule = TypeVar("Rule")
 
 
 class FakeHost:
-    """Implements `Host` by rules; the last rule added that chooses a command speaks for it.
+    """Implements `Host` by rules; of the rules that match a command the last one added applies.
 
-    `sleep` and `run` move `now_s()` on at once. `calls` lists (method, arguments) in order.
+    `sleep` and `run` advance `now_s()` without waiting. `calls` lists (method, arguments) in order.
     A command without a rule is a program that is not installed.
     """
 
@@ -63,17 +56,21 @@ class FakeHost:
         self.calls: list[tuple[str, Any]] = []
         self.processes: dict[str, FakeProcess] = {}
         self._now_s = 0.0
-        self._runs: list[tuple[Chooses, Runs]] = []
-        self._starts: list[tuple[Chooses, Starts]] = []
+        self._runs: list[tuple[Matches, Runs]] = []
+        self._starts: list[tuple[Matches, Starts]] = []
+        self._asks: list[tuple[Matches, Answers]] = []
         self._watches: dict[str, tuple[float, float, tuple[str, ...]]] = {}
         self._ports = itertools.count(20_000)
         self._numbers = itertools.count(1)
 
-    def on_run(self, chooses: Chooses, runs: Runs) -> None:
-        self._runs.insert(0, (chooses, runs))
+    def on_run(self, matches: Matches, runs: Runs) -> None:
+        self._runs.insert(0, (matches, runs))
 
-    def on_start(self, chooses: Chooses, starts: Starts) -> None:
-        self._starts.insert(0, (chooses, starts))
+    def on_start(self, matches: Matches, starts: Starts) -> None:
+        self._starts.insert(0, (matches, starts))
+
+    def on_ask(self, matches: Matches, answers: Answers) -> None:
+        self._asks.insert(0, (matches, answers))
 
     def fingerprint(self) -> dict[str, Any]:
         return {"cpu": {"model": "fake", "logical": 2, "allowed": [0, 1]}}
@@ -92,6 +89,21 @@ class FakeHost:
         process = str(next(self._numbers))
         self.processes[process] = FakeProcess(spec, server, log_path, self._now_s)
         return process
+
+    def converse(self, spec: ProcessSpec, log_path: str) -> str:
+        self.calls.append(("converse", spec))
+        rule_for(self._asks, spec)
+        process = str(next(self._numbers))
+        self.processes[process] = FakeProcess(spec, FakeServer(), log_path, self._now_s)
+        return process
+
+    def ask(self, process: str, line: str | None, deadline_s: float) -> str:
+        self.calls.append(("ask", line))
+        spec = self._process(process).spec
+        return rule_for(self._asks, spec)(self, spec, line)
+
+    def compiler_cpu_s(self, process: str) -> float | None:
+        return None
 
     def alive(self, process: str) -> Exited | None:
         fake = self._process(process)
@@ -135,7 +147,7 @@ class FakeHost:
         return [self.sample(at_s, processes) for at_s in [*times_s, self._now_s]]
 
     def sample(self, at_s: float, processes: Sequence[str]) -> Sample:
-        """An idle machine; override it for one that is not."""
+        """The sample of an idle machine; override it for a busy one."""
         idle = (0, 0, 0, int(at_s * 100), 0, 0, 0, 0)
         usage = {name: self.usage(name) for name in processes if self.alive(name) is None}
         counters = ("ListenDrops", "ListenOverflows", "RetransSegs", "TCPTimeWaitOverflow")
@@ -176,8 +188,8 @@ class FakeHost:
         return self.processes[process]
 
 
-def rule_for(rules: list[tuple[Chooses, Rule]], spec: ProcessSpec) -> Rule:
-    for chooses, rule in rules:
-        if chooses(spec.command):
+def rule_for(rules: list[tuple[Matches, Rule]], spec: ProcessSpec) -> Rule:
+    for matches, rule in rules:
+        if matches(spec.command):
             return rule
     raise HostError(f"no such program: {spec.command[0]}")

@@ -1,4 +1,4 @@
-"""This machine as a host."""
+"""The local machine as a host."""
 
 import sys
 from pathlib import Path
@@ -9,10 +9,10 @@ AGENT_PATH = Path(__file__).with_name("agent.py")
 
 
 class LocalHost(AgentHost):
-    """An agent of this machine, over a pipe.
+    """The local machine through an agent on a pipe.
 
-    `containment` forces `cgroup-v2`, `pid-namespace` or `subreaper`; by default the agent takes
-    the first of these that works. Raises `HostError` when none does.
+    `containment` is `cgroup-v2`, `pid-namespace` or `subreaper`; by default the agent takes the
+    first of these that works. Raises `HostError` if none works.
     """
 
     def __init__(self, containment: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What is known of a machine before a measurement, and the form of what is found in it."""
+"""The state of a machine before a measurement, and the findings about it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ Level = Literal["ok", "note", "warn", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing about the machine: what was read, what it means here, what changes it."""
+    """One finding about the machine: the reading, its meaning, and a command that fixes it."""
 
     level: Level
     topic: str
     reading: str
     meaning: str
-    command: str | None = None  # None: no command changes it
+    command: str | None = None  # None: no command fixes it
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A load generator: its version, or how to get it."""
+    """A load generator: its version, None if it is missing, and how to install it."""
 
     name: str
     version: str | None
@@ -33,9 +33,9 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the checks read. The samples span about a second in which deadheat does nothing.
+    """The input of the checks. The samples span about a second in which deadheat is idle.
 
-    `swaps` is the text of /proc/swaps; `fingerprint` is as `Host.fingerprint` gives it.
+    `swaps` is the text of /proc/swaps; `fingerprint` is from `Host.fingerprint`.
     """
 
     fingerprint: Mapping[str, Any]
@@ -45,8 +45,8 @@ class Machine:
 
     @property
     def cpu(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.fingerprint["cpu"]
-        return found
+        cpu: Mapping[str, Any] = self.fingerprint["cpu"]
+        return cpu
 
     @property
     def cpu_time(self) -> CpuTime | None:
@@ -62,6 +62,6 @@ class Machine:
 
 
 def host_key(fingerprint: Mapping[str, Any]) -> str:
-    """Which kind of machine a calibration speaks for: processor, CPUs, kernel."""
+    """The kind of machine that a calibration applies to: processor, CPUs, kernel."""
     cpu = fingerprint["cpu"]
     return f"{cpu['model']}, {cpu['logical']} CPUs, {fingerprint['kernel']}"

@@ -1,15 +1,9 @@
-"""Load generators behind one small interface, a file each."""
+"""Load generators: one interface, and one file for each generator."""
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Host, HostError, ProcessSpec
 from deadheat.load.ab import Ab
-from deadheat.load.base import (
-    Generator,
-    GeneratorFailed,
-    GeneratorMissing,
-    LoadResult,
-    LoadSpec,
-)
+from deadheat.load.base import Generator, GeneratorFailed, GeneratorMissing, LoadResult, LoadSpec
 from deadheat.load.engine import Engine, find_engine
 from deadheat.load.wrk import Wrk
 
@@ -33,7 +27,7 @@ def generator(name: str) -> Generator:
     known: dict[str, type[Engine] | type[Wrk] | type[Ab]] = {"engine": Engine, "wrk": Wrk, "ab": Ab}
     if name not in known:
         raise DeadheatError(
-            f"--generator: no load generator {name!r}", f"there is {', '.join(known)}"
+            f"--generator: no load generator {name!r}", f"available: {', '.join(known)}"
         )
     return known[name]()
 
@@ -41,9 +35,9 @@ def generator(name: str) -> Generator:
 def generator_version(chosen: Generator, host: Host) -> str:
     """Ask the load host for the generator's version. Raises `GeneratorMissing`."""
     try:
-        told = host.run(ProcessSpec(chosen.version_command()), _VERSION_TIMEOUT_S)
+        completed = host.run(ProcessSpec(chosen.version_command()), _VERSION_TIMEOUT_S)
     except HostError as error:
         raise GeneratorMissing(
             f"the load generator {chosen.name} cannot be run: {error}", chosen.install_hint()
         ) from error
-    return chosen.version(told)
+    return chosen.version(completed)

@@ -1,7 +1,7 @@
-"""ApacheBench: its output read whole.
+"""ApacheBench (ab) as a load generator.
 
-ab counts truncated and failed answers as complete; those that it knows to have failed are taken
-out of the rate here, and stand in the errors under ab's own names.
+ab counts truncated and failed answers as complete requests. Failures that ab reports are subtracted
+from the rate here, and are errors with ab's own names.
 """
 
 import re
@@ -11,12 +11,12 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Completed
 from deadheat.load.base import GeneratorFailed, LoadResult, LoadSpec
 
-REQUESTS_MAX = 5_000_000  # ab reserves memory for each in advance
+REQUESTS_MAX = 5_000_000  # ab reserves memory for each request in advance
 _CAUSES = ("Connect", "Receive", "Length", "Exceptions")
 
 
 class Ab:
-    """Closed loop, one thread, HTTP/1.0; a connection per request unless kept alive."""
+    """Closed loop, one thread, HTTP/1.0; one connection per request unless kept alive."""
 
     name = "ab"
 
@@ -24,8 +24,8 @@ class Ab:
         return ["ab", "-V"]
 
     def version(self, completed: Completed) -> str:
-        found = re.search(r"Version ([\d.]+)", completed.stdout)
-        return found.group(1) if found else "unknown"
+        match = re.search(r"Version ([\d.]+)", completed.stdout)
+        return match.group(1) if match else "unknown"
 
     def install_hint(self) -> str:
         return "apt-get install apache2-utils"
@@ -35,7 +35,7 @@ class Ab:
             raise DeadheatError("ab has no fixed rate", "use --generator engine")
         command = ["ab", "-q", "-c", str(spec.connections)]
         command += ["-t", str(max(1, round(spec.duration_s)))]
-        # -t implies -n 50000; a later -n lifts it.
+        # -t implies -n 50000; a later -n overrides it.
         command += ["-n", str(spec.request_cap or REQUESTS_MAX)]
         command += ["-s", str(max(1, round(spec.timeout_s)))]
         if spec.keep_alive:
@@ -55,11 +55,11 @@ class Ab:
         if requests == 0:
             raise GeneratorFailed(
                 f"ab ended after {elapsed_s:.1f} s with no request complete",
-                f"connecting {spec.connections:,} times takes it longer: give it more time",
+                f"opening {spec.connections:,} connections takes longer: use a longer --duration",
             )
-        errors = _of_right_length(spec, text, requests, _errors(text))
-        # A response of another status may be of another length too, and is then in both counts:
-        # the rate is what ab shows to have gone well, never more.
+        errors = _with_wrong_lengths(spec, text, requests, _errors(text))
+        # A response with another status and another length is in both counts, so this is a lower
+        # bound of the right answers.
         ok = max(0, requests - sum(errors.values()))
         read = re.search(r"Total transferred:\s+(\d+) bytes", text)
         return LoadResult(
@@ -75,17 +75,17 @@ class Ab:
         )
 
 
-def _of_right_length(
+def _with_wrong_lengths(
     spec: LoadSpec, text: str, requests: int, errors: Mapping[str, int]
 ) -> Mapping[str, int]:
-    """The errors, with the answers of another length than the right one as `length`.
+    """The errors, with `length` counting the answers whose length is wrong.
 
-    ab takes the first answer's length for the right one, even where it was no answer: then the
-    right ones are among those that it calls failed, and no more than the bytes of these allow.
+    ab takes the length of the first answer for the right one, even if that answer was wrong. Then
+    the right answers are among those that ab calls failed; their bytes limit their number.
     """
-    found = re.search(r"Document Length:\s+(\d+) bytes", text)
+    first_length = re.search(r"Document Length:\s+(\d+) bytes", text)
     expected = len((spec.expect_body or "").encode())
-    if not expected or found is None or (first := int(found.group(1))) == expected:
+    if not expected or first_length is None or (first := int(first_length.group(1))) == expected:
         return errors
     others = errors.get("length", 0)
     bodies = re.search(r"HTML transferred:\s+(\d+) bytes", text)
@@ -98,20 +98,20 @@ def _of_right_length(
 def _errors(text: str) -> dict[str, int]:
     errors: dict[str, int] = {}
     for cause in _CAUSES:
-        found = re.search(rf"{cause}: (\d+)", text)
-        if found and int(found.group(1)):
-            errors[cause.lower()] = int(found.group(1))
-    if found := re.search(r"Non-2xx responses:\s+(\d+)", text):
-        errors["status"] = int(found.group(1))
+        match = re.search(rf"{cause}: (\d+)", text)
+        if match and int(match.group(1)):
+            errors[cause.lower()] = int(match.group(1))
+    if match := re.search(r"Non-2xx responses:\s+(\d+)", text):
+        errors["status"] = int(match.group(1))
     return errors
 
 
 def _latency(text: str) -> dict[str, float | None]:
-    """Microseconds; ab counts whole milliseconds, so what it gives as 0 is not known."""
+    """Latencies in microseconds. ab prints whole milliseconds, so a 0 is unknown: None."""
     figures: dict[str, float | None] = {}
-    if found := re.search(r"^Total:\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)", text, re.M):
+    if match := re.search(r"^Total:\s+(\d+)\s+(\d+)\s+([\d.]+)\s+(\d+)\s+(\d+)", text, re.M):
         names = ("min", "mean", "stdev", "p50", "max")
-        figures |= {n: float(v) * 1e3 or None for n, v in zip(names, found.groups(), strict=True)}
+        figures |= {n: float(v) * 1e3 or None for n, v in zip(names, match.groups(), strict=True)}
     for quantile, value in re.findall(r"^\s+(50|75|90|95|99)%\s+(\d+)", text, re.M):
         figures[f"p{quantile}"] = float(value) * 1e3 or None
     return figures

@@ -1,4 +1,4 @@
-"""What every load generator is asked, and what it answers in the end."""
+"""The interface of load generators: the load of one trial and its result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ from deadheat.host import Completed
 
 
 class GeneratorMissing(DeadheatError):
-    """The load generator is not on the load host."""
+    """The load generator is not installed on the load host."""
 
 
 class GeneratorFailed(DeadheatError):
-    """The load generator ran, and what it printed is no result."""
+    """The load generator ran and printed no result."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadSpec:
-    """One trial's load."""
+    """The load of one trial."""
 
     url: str
     connections: int
@@ -35,17 +35,17 @@ class LoadSpec:
 
     @property
     def limit_s(self) -> float:
-        """Past this the generator hangs: connecting, draining and a slow start included."""
+        """Time limit of the generator; includes connecting, draining and a slow start."""
         return self.duration_s * 1.5 + self.discard_s + 3 * min(self.timeout_s, 10) + 20
 
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What a generator measured, in common terms. Latencies are microseconds.
+    """The result of any generator. Latencies are microseconds.
 
-    `service_us` maps `mean`, `p50`, `p99`, ... to a figure, or to None where too few requests
-    support it. `errors` counts requests by class; they are in no rate. A figure that a generator
-    does not tell is None, never a guess.
+    `service_us` maps `mean`, `p50`, `p99`, ... to a figure, or to None if there are too few
+    requests. `errors` counts failed requests by class; no rate includes them. A figure that the
+    generator does not report is None.
     """
 
     generator: str
@@ -59,12 +59,12 @@ class LoadResult:
     first_byte_us: Mapping[str, float | None] = field(default_factory=dict)
     histograms: Mapping[str, str] = field(default_factory=dict)  # name -> HdrHistogram V2 base64
     series: Sequence[Mapping[str, Any]] = ()
-    requests_sent_in_all: int | None = None  # the discarded ones included
+    requests_sent_in_all: int | None = None  # including the discarded ones
     connections_established: int | None = None
     connections_served: int | None = None
     jain_fairness: float | None = None
     busiest_thread_share: float | None = None
-    run_wait_share: float | None = None  # of the client's time, waiting for a CPU
+    run_wait_share: float | None = None  # of the client's time, spent waiting for a CPU
     little_law_error: float | None = None  # closed loop: rate x time in the loop / connections - 1
     client_cpu_s: float | None = None
     offered_rate_per_s: float | None = None
@@ -78,22 +78,22 @@ class LoadResult:
 
 
 class Generator(Protocol):
-    """One load generator: a file of its own beside this one."""
+    """One load generator, in its own file."""
 
     @property
     def name(self) -> str: ...
 
     def version_command(self) -> list[str]:
-        """Prints the version."""
+        """The command that prints the version."""
 
     def version(self, completed: Completed) -> str:
-        """The version out of what `version_command` printed."""
+        """The version in the output of `version_command`."""
 
     def install_hint(self) -> str:
-        """How to get it."""
+        """The command that installs it."""
 
     def command(self, spec: LoadSpec) -> list[str]:
-        """The argument vector of a trial. Raises `DeadheatError` for what it cannot do."""
+        """The command of a trial. Raises `DeadheatError` for load that it cannot send."""
 
     def parse(self, spec: LoadSpec, completed: Completed, version: str) -> LoadResult:
-        """Read what it printed. Raises `GeneratorFailed` with the last lines of its output."""
+        """Parse its output. Raises `GeneratorFailed` with the last lines of it."""

@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +61,17 @@ class Engine:
         return [self._binary, "--null-server", port, "--null-work", str(work)]
 
     def command(self, spec: LoadSpec) -> list[str]:
-        command = [self._binary, spec.url, "--json"]
+        timing = ["-d", f"{spec.duration_s * 1000:.0f}ms", "--warmup"]
+        return [*self._command(spec), "--json", *timing, f"{spec.discard_s * 1000:.0f}ms"]
+
+    def slices_command(self, spec: LoadSpec) -> list[str]:
+        """The command of a resident load process, which takes slices from its standard input."""
+        return [*self._command(spec), "--slices"]
+
+    def _command(self, spec: LoadSpec) -> list[str]:
         threads = min(spec.threads, spec.connections)
-        command += ["-c", str(spec.connections), "-t", str(threads)]
-        command += ["-d", f"{spec.duration_s * 1000:.0f}ms"]
+        command = [self._binary, spec.url, "-c", str(spec.connections), "-t", str(threads)]
         command += ["--timeout", f"{spec.timeout_s * 1000:.0f}ms"]
-        command += ["--warmup", f"{spec.discard_s * 1000:.0f}ms"]
         if not spec.keep_alive:
             command += ["--close"]
         if spec.rate_per_s is not None:
@@ -87,36 +93,39 @@ class Engine:
             raise GeneratorFailed(f"expected schema {SCHEMA} of {BINARY}, not {told.get('schema')}")
         if "preflight_error" in told:
             raise GeneratorFailed(f"the first request failed: {told['preflight_error']}")
-        latency = told["latency"]
-        return LoadResult(
-            generator=self.name,
-            version=version,
-            rate_per_s=told["rate_per_s"],
-            requests_ok=told["classes"]["ok"],
-            elapsed_s=told["elapsed_s"],
-            errors={k: n for k, n in told["classes"].items() if k != "ok" and n},
-            service_us=_figures(latency["service_us"]),
-            response_us=_figures(latency.get("response_us")),
-            first_byte_us=_figures(latency.get("first_byte_us")),
-            histograms={
-                name: part["hdr_v2_base64"]
-                for name, part in latency.items()
-                if part and part["count"]
-            },
-            series=told["series"],
-            requests_sent_in_all=told["requests"]["scheduled"] + told["warmup"]["scheduled"],
-            connections_established=told["connections"]["established"],
-            connections_served=told["connections"]["served"],
-            jain_fairness=told["connections"]["jain_fairness"],
-            busiest_thread_share=told["client"]["busiest_thread_share"],
-            run_wait_share=told["client"]["run_wait_share"],
-            little_law_error=told["little_law_error"],
-            client_cpu_s=told["client"]["cpu_s"],
-            offered_rate_per_s=told["offered_rate_per_s"],
-            client_lag_us_p99=_figures(latency.get("client_lag_us")).get("p99"),
-            limits=told["limits"],
-            bytes_in=told["bytes_in"],
-        )
+        return result_of(told, self.name, version)
+
+
+def result_of(document: Mapping[str, Any], generator: str, version: str) -> LoadResult:
+    """What one JSON document of the engine measured."""
+    latency = document["latency"]
+    return LoadResult(
+        generator=generator,
+        version=version,
+        rate_per_s=document["rate_per_s"],
+        requests_ok=document["classes"]["ok"],
+        elapsed_s=document["elapsed_s"],
+        errors={k: n for k, n in document["classes"].items() if k != "ok" and n},
+        service_us=_figures(latency["service_us"]),
+        response_us=_figures(latency.get("response_us")),
+        first_byte_us=_figures(latency.get("first_byte_us")),
+        histograms={
+            name: part["hdr_v2_base64"] for name, part in latency.items() if part and part["count"]
+        },
+        series=document["series"],
+        requests_sent_in_all=document["requests"]["scheduled"] + document["warmup"]["scheduled"],
+        connections_established=document["connections"]["established"],
+        connections_served=document["connections"]["served"],
+        jain_fairness=document["connections"]["jain_fairness"],
+        busiest_thread_share=document["client"]["busiest_thread_share"],
+        run_wait_share=document["client"]["run_wait_share"],
+        little_law_error=document["little_law_error"],
+        client_cpu_s=document["client"]["cpu_s"],
+        offered_rate_per_s=document["offered_rate_per_s"],
+        client_lag_us_p99=_figures(latency.get("client_lag_us")).get("p99"),
+        limits=document["limits"],
+        bytes_in=document["bytes_in"],
+    )
 
 
 def _figures(part: dict[str, Any] | None) -> dict[str, float | None]:

@@ -1,8 +1,8 @@
-"""Several client processes of one generator, where one may not hold all connections.
+"""Several client processes of one generator, if one process may not hold all connections.
 
-They are started together by a few lines of Python on the load host, which runs the agent and so has
-Python. Each is told the moment it ends, so that one that hangs takes no other's output with it.
-Their rates add up over the longest of their times, which is what all of them share.
+A few lines of Python start them together on the load host, which has Python because it runs the
+agent. The output of each is printed as soon as it ends, so a process that hangs does not lose the
+output of the others. The total rate is the sum of their requests over the longest of their times.
 """
 
 import json
@@ -18,8 +18,8 @@ SCRIPT = """\
 import concurrent.futures, json, subprocess, sys
 def run(number, command):
     done = subprocess.run(command, capture_output=True, text=True)
-    told = json.dumps([number, done.returncode, done.stdout, done.stderr])
-    sys.stdout.write(told + "\\n")
+    line = json.dumps([number, done.returncode, done.stdout, done.stderr])
+    sys.stdout.write(line + "\\n")
     sys.stdout.flush()
 commands = json.loads(sys.argv[1])
 with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:
@@ -28,7 +28,7 @@ with concurrent.futures.ThreadPoolExecutor(len(commands)) as pool:
 
 
 class Several:
-    """The generator itself up to `each` connections, and as many of it as are needed beyond."""
+    """One process up to `each` connections, and as many as needed for more."""
 
     def __init__(self, generator: Generator, each: int) -> None:
         self._generator = generator
@@ -58,9 +58,9 @@ class Several:
             return self._generator.parse(spec, completed, version)
         shares = self._shares(spec)
         parts, faults = [], []
-        for number, done in _ended(completed.stdout):
+        for number, process in _ended_processes(completed.stdout):
             try:
-                parts.append(self._generator.parse(shares[number], done, version))
+                parts.append(self._generator.parse(shares[number], process, version))
             except GeneratorFailed as error:
                 faults.append(f"{error} ({error.hint})" if error.hint else str(error))
         if len(parts) < len(shares):
@@ -68,10 +68,10 @@ class Several:
                 f"{len(shares) - len(parts)} of {len(shares)} {self.name} processes gave no result",
                 "; ".join(dict.fromkeys(faults)) or completed.stderr.strip()[-500:] or None,
             )
-        return _together(parts)
+        return _combined(parts)
 
     def _shares(self, spec: LoadSpec) -> list[LoadSpec]:
-        """Equal shares of the connections, and of the cap on requests and the rate if any."""
+        """Equal shares of the connections, and of the request cap and the rate if given."""
         count = math.ceil(spec.connections / self._each)
         least, rest = divmod(spec.connections, count)
         return [
@@ -85,16 +85,16 @@ class Several:
         ]
 
 
-def _ended(stdout: str) -> Iterator[tuple[int, Completed]]:
-    """Each process that ended, by its number; a line that was cut off is of none."""
+def _ended_processes(stdout: str) -> Iterator[tuple[int, Completed]]:
+    """The number and output of each process that ended. Ignores an incomplete line."""
     for line in stdout.splitlines(keepends=True):
         if line.endswith("\n"):
             number, code, out, err = json.loads(line)
             yield number, Completed(code, out, err, 0.0, 0.0)
 
 
-def _together(parts: Sequence[LoadResult]) -> LoadResult:
-    """Counts add up. Of the latencies only the extremes of all are known."""
+def _combined(parts: Sequence[LoadResult]) -> LoadResult:
+    """One result of all parts. Counts add up; of the latencies only the maximum is known."""
     elapsed_s = max(part.elapsed_s for part in parts)
     requests_ok = sum(part.requests_ok for part in parts)
     errors: Counter[str] = Counter()
@@ -109,13 +109,13 @@ def _together(parts: Sequence[LoadResult]) -> LoadResult:
         errors=dict(errors),
         service_us={"max": _largest([part.service_us.get("max") for part in parts])},
         requests_sent_in_all=sum(part.requests_sent_in_all or 0 for part in parts),
-        connections_served=_sum([part.connections_served for part in parts]),
-        connections_established=_sum([part.connections_established for part in parts]),
-        bytes_in=_sum([part.bytes_in for part in parts]),
+        connections_served=_sum_if_known([part.connections_served for part in parts]),
+        connections_established=_sum_if_known([part.connections_established for part in parts]),
+        bytes_in=_sum_if_known([part.bytes_in for part in parts]),
     )
 
 
-def _sum(counts: Sequence[int | None]) -> int | None:
+def _sum_if_known(counts: Sequence[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 

@@ -1,7 +1,7 @@
-"""wrk 4: its output read whole.
+"""wrk 4 as a load generator.
 
-Its latencies are rewritten before they are printed (`stats_correct`), so they stay under the names
-wrk gives them and enter no comparison with another generator's.
+wrk rewrites its latencies before it prints them (`stats_correct`), so they are not compared with
+those of other generators.
 """
 
 import re
@@ -15,7 +15,7 @@ _BYTES = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
 
 
 class Wrk:
-    """Closed loop; checks nothing but the status."""
+    """Closed loop. Checks only the status of an answer."""
 
     name = "wrk"
 
@@ -23,9 +23,9 @@ class Wrk:
         return ["wrk", "--version"]
 
     def version(self, completed: Completed) -> str:
-        # `wrk --version` prints its usage too, and ends with 1.
-        found = re.search(r"wrk (?:debian/)?(\S+)", completed.stdout + completed.stderr)
-        return found.group(1) if found else "unknown"
+        # `wrk --version` also prints its usage and exits with 1.
+        match = re.search(r"wrk (?:debian/)?(\S+)", completed.stdout + completed.stderr)
+        return match.group(1) if match else "unknown"
 
     def install_hint(self) -> str:
         return "apt-get install wrk"
@@ -58,7 +58,7 @@ class Wrk:
         return LoadResult(
             generator=self.name,
             version=version,
-            # wrk counts answers of any status as requests; those in error are no throughput.
+            # wrk counts answers with any status as requests; exclude those with an error status.
             rate_per_s=float(rate.group(1)) * (requests - bad_status) / max(requests, 1),
             requests_ok=requests - bad_status,
             elapsed_s=elapsed_s,
@@ -71,21 +71,21 @@ class Wrk:
 
 def _errors(text: str) -> dict[str, int]:
     errors: dict[str, int] = {}
-    if found := re.search(
+    if match := re.search(
         r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text
     ):
         names = ("connect", "read", "write", "timeout")
-        errors.update({n: int(c) for n, c in zip(names, found.groups(), strict=True) if int(c)})
-    if found := re.search(r"Non-2xx or 3xx responses: (\d+)", text):
-        errors["status"] = int(found.group(1))
+        errors.update({n: int(c) for n, c in zip(names, match.groups(), strict=True) if int(c)})
+    if match := re.search(r"Non-2xx or 3xx responses: (\d+)", text):
+        errors["status"] = int(match.group(1))
     return errors
 
 
 def _latency(text: str) -> dict[str, float | None]:
     figures: dict[str, float | None] = {}
     row = r"Latency\s+([\d.]+)(us|ms|s|m|h)\s+([\d.]+)(us|ms|s|m|h)\s+([\d.]+)(us|ms|s|m|h)"
-    if found := re.search(row, text):
-        values = [float(found.group(i)) * _UNIT_US[found.group(i + 1)] for i in (1, 3, 5)]
+    if match := re.search(row, text):
+        values = [float(match.group(i)) * _UNIT_US[match.group(i + 1)] for i in (1, 3, 5)]
         figures |= dict(zip(("mean", "stdev", "max"), values, strict=True))
     for quantile, value, unit in re.findall(
         r"^\s+(50|75|90|99)%\s+([\d.]+)(us|ms|s|m)", text, re.M

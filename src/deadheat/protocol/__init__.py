@@ -1,8 +1,9 @@
-"""`protocols/`: what to measure, as data."""
+"""Protocols: `protocols/*.toml`, which say what to measure."""
 
 import difflib
-import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from deadheat.catalog import file_fault, read_toml
 from deadheat.errors import DeadheatError
@@ -33,9 +34,9 @@ def protocol_names(root: Path) -> list[str]:
 
 
 def load_protocol(root: Path, name: str) -> Protocol:
-    """Read `protocols/NAME.toml`, or a file named by its path.
+    """Read `protocols/NAME.toml`, or the file at a path.
 
-    Raises `FileFault` with file and line, `DeadheatError` naming the nearest protocols.
+    Raises `FileFault` with file and line, or `DeadheatError` with the nearest names.
     """
     path = Path(name) if name.endswith(".toml") else root / "protocols" / f"{name}.toml"
     if not path.is_file():
@@ -43,17 +44,19 @@ def load_protocol(root: Path, name: str) -> Protocol:
         near = difflib.get_close_matches(name, names)
         raise DeadheatError(
             f"--protocol: no file {path}",
-            f"did you mean {' or '.join(near)}?" if near else f"there is {', '.join(names)}",
+            f"did you mean {' or '.join(near)}?" if near else f"available: {', '.join(names)}",
         )
     protocol = read_toml(path, Protocol)
     if protocol.name != path.stem:
-        raise file_fault(path, [(("name",), f"expected the file's, {path.stem!r}")])
+        raise file_fault(path, [(("name",), f"expected the name of the file, {path.stem!r}")])
     return protocol
 
 
-def stored_protocol(run_id: str, text: str) -> Protocol:
-    """A run's protocol as it is stored. Raises `DeadheatError` where it cannot be read any more."""
+def stored_protocol(run_id: str, values: Mapping[str, Any]) -> Protocol:
+    """The stored protocol of a run. Raises `DeadheatError` if this version cannot read it."""
     try:
-        return Protocol.model_validate(json.loads(text))
+        return Protocol.model_validate(values)
     except ValueError as error:
-        raise DeadheatError(f"run {run_id} has a protocol of another deadheat: {error}") from error
+        raise DeadheatError(
+            f"run {run_id}: another version of deadheat wrote its protocol: {error}"
+        ) from error

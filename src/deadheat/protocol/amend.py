@@ -1,4 +1,4 @@
-"""A protocol with the command line's values in place of its own; a replay tells each of them."""
+"""Amends a protocol with values from the command line; a replay lists each of them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,8 +9,9 @@ from deadheat.catalog import model_faults
 from deadheat.errors import DeadheatError
 from deadheat.protocol.model import Protocol
 
-WHOLE_SECONDS = ("wrk", "ab")  # take no fraction of one
-FOREIGN = ("arguments", "request_cap")  # what only the protocol's own generator understands
+WHOLE_SECONDS = ("wrk", "ab")  # generators whose duration is a whole number of seconds
+UNSLICED = {"duration_s": 0.2, "discard_s": 0.3}  # of a trial on new connections
+GENERATOR_OPTIONS = ("arguments", "request_cap")  # for the protocol's own generator only
 
 
 def amend(
@@ -20,10 +21,10 @@ def amend(
     scale: float = 1.0,
     lift_cap: bool = False,
 ) -> Protocol:
-    """The protocol with these values in place of its own, checked again.
+    """The protocol with these values instead of its own, checked again.
 
-    Values of None leave the protocol's as they are; `scale` multiplies every duration;
-    `lift_cap` takes the request cap off. Raises `DeadheatError`.
+    None leaves a value of the protocol unchanged. `scale` multiplies every duration.
+    `lift_cap` removes the request cap. Raises `DeadheatError`.
     """
     given = {key: value for key, value in changes.items() if value is not None}
     stop = {key: value for key, value in stopping.items() if value is not None}
@@ -32,25 +33,32 @@ def amend(
     if lift_cap:
         values["request_cap"] = None
     if values["generator"] != protocol.generator:
-        values |= {name: Protocol.model_fields[name].default for name in FOREIGN}
+        values |= {name: Protocol.model_fields[name].default for name in GENERATOR_OPTIONS}
+    if values["slices"] and not _can_slice(values):
+        values |= {"slices": None, **UNSLICED, **given}
     _scale(values, scale)
     if protocol.origin is not None:
-        values["deviations"] = [*protocol.deviations, *_told(protocol, values)]
+        values["deviations"] = [*protocol.deviations, *_deviations(protocol, values)]
     try:
         return Protocol.model_validate(values)
     except ValidationError as error:
-        told = [
+        faults = [
             f"{'.'.join(map(str, location))}: {text}" if location else text
             for location, text in model_faults(error, values)
         ]
         raise DeadheatError(
-            f"protocol {protocol.name} with these options: {'; '.join(told)}",
-            f"`deadheat plan --protocol {protocol.name} --json` shows what it says by itself",
+            f"protocol {protocol.name} with these options: {'; '.join(faults)}",
+            f"`deadheat plan --protocol {protocol.name} --json` shows its own values",
         ) from error
 
 
+def _can_slice(values: Mapping[str, Any]) -> bool:
+    """Slices need our own engine, and a race that runs until its order is settled."""
+    return bool(values["generator"] == "engine" and values["stopping"]["kind"] == "settle")
+
+
 def _scale(values: dict[str, Any], scale: float) -> None:
-    """Multiply what is a time under load; limits stay, as a shorter one would cut more off."""
+    """Multiply each duration of load. Limits stay, because shorter ones would end more trials."""
     if scale == 1:
         return
     values["duration_scale"] *= scale
@@ -61,24 +69,24 @@ def _scale(values: dict[str, Any], scale: float) -> None:
         values["duration_s"] = float(max(1, round(values["duration_s"])))
 
 
-def _told(protocol: Protocol, values: Mapping[str, Any]) -> list[str]:
-    """What of a replay is no longer as published; its scale has a place of its own."""
-    told = []
+def _deviations(protocol: Protocol, values: Mapping[str, Any]) -> list[str]:
+    """How a replay differs from what was published, except for its scale."""
+    deviations = []
     if values["generator"] != protocol.generator:
-        told.append(f"{values['generator']} in place of {protocol.generator}")
+        deviations.append(f"{values['generator']} instead of {protocol.generator}")
     elif protocol.request_cap is not None and values["request_cap"] is None:
-        told.append(f"without the cap of {protocol.request_cap:,} requests")
+        deviations.append(f"without the cap of {protocol.request_cap:,} requests")
     for name, noun in (("connections", "connections"), ("threads", "load threads")):
-        if (now := values[name]) != (then := getattr(protocol, name)):
-            told.append(f"{_plain(now)} {noun} in place of {_plain(then)}")
+        if (value := values[name]) != (published := getattr(protocol, name)):
+            deviations.append(f"{_plain(value)} {noun} instead of {_plain(published)}")
     if values["keep_alive"] != protocol.keep_alive:
-        told.append("a connection per request")
+        deviations.append("a connection per request")
     scaled = values["duration_scale"] != protocol.duration_scale
     if not scaled and values["duration_s"] != protocol.duration_s:
-        told.append(f"{values['duration_s']:g} s in place of {protocol.duration_s:g} s")
+        deviations.append(f"{values['duration_s']:g} s instead of {protocol.duration_s:g} s")
     if values["stopping"]["repetitions"] != protocol.stopping.repetitions:
-        told.append(f"published with {protocol.stopping.repetitions} repetitions")
-    return told
+        deviations.append(f"published with {protocol.stopping.repetitions} repetitions")
+    return deviations
 
 
 def _plain(value: object) -> str:

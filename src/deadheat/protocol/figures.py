@@ -1,4 +1,4 @@
-"""`published/*.csv`: the figures of published comparisons, each with source and precision."""
+"""Figures of published comparisons, with sources and precision: `published/*.csv`."""
 
 import csv
 import math
@@ -28,11 +28,12 @@ OPTIONAL = (
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One printed rate. `precision` is what its last printed digit is worth, in requests/s.
+    """One published rate. `precision` is the value of its last printed digit, in requests/s.
 
-    `rate_per_s` is None where the table has the row and no figure. `bytes_read` is as wrk prints
-    it, rounded; `repetition` is given where a single one is published, from 1. `requests_failed`,
-    `exceptions`, `body_bytes` (of one) and `bodies_bytes` (of all) are as ab prints them.
+    `rate_per_s` is None if the row of the table has no figure. `bytes_read` is rounded, as wrk
+    prints it. `repetition` counts from 1, if repetitions are published one by one.
+    `requests_failed`, `exceptions`, `body_bytes` (of one) and `bodies_bytes` (of all) are as ab
+    prints them.
     """
 
     row: str
@@ -81,28 +82,28 @@ class Figures:
 
     def at(self, connections: int) -> dict[str, Figure]:
         """The rows of one level."""
-        return {one.row: one for one in self.figures if one.connections == connections}
+        return {figure.row: figure for figure in self.figures if figure.connections == connections}
 
 
 def shipped_figures(root: Path, name: str) -> Figures:
     """`published/NAME.csv` of a catalog. Raises `DeadheatError`."""
     path = root / "published" / f"{name}.csv"
     if not path.is_file():
-        there = ", ".join(sorted(one.stem for one in (root / "published").glob("*.csv")))
+        available = ", ".join(sorted(file.stem for file in (root / "published").glob("*.csv")))
         raise DeadheatError(
             f"no published figures {path}",
-            f"there is {there or 'none'}; --import FILE.csv takes a table of your own",
+            f"available: {available or 'none'}; --import FILE.csv reads your own table",
         )
     return read_figures(path)
 
 
 def read_figures(path: Path) -> Figures:
-    """A table of published figures. Raises `DeadheatError` naming file, line and column."""
+    """Read a table of published figures. Raises `DeadheatError` with file, line and column."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "expected UTF-8"
-        raise DeadheatError(f"{path}: cannot be read: {reason}", "name another file") from error
+        raise DeadheatError(f"{path}: cannot be read: {reason}", "check the path") from error
     reader = csv.DictReader(text.splitlines(), restkey="", strict=True)
     try:
         _check_header(path, reader.fieldnames or ())
@@ -110,36 +111,36 @@ def read_figures(path: Path) -> Figures:
     except csv.Error as error:
         raise DeadheatError(f"{path}:{reader.line_num}: {error}") from error
     if not figures:
-        raise DeadheatError(f"{path}:2: expected a figure, found the end")
+        raise DeadheatError(f"{path}:2: expected a figure, but the file ends")
     return Figures(path.stem, figures)
 
 
 def _check_header(path: Path, names: object) -> None:
-    given = list(names) if isinstance(names, list | tuple) else []
-    missing = [name for name in REQUIRED if name not in given]
-    unknown = [name for name in given if name not in (*REQUIRED, *OPTIONAL)]
+    columns = list(names) if isinstance(names, list | tuple) else []
+    missing = [name for name in REQUIRED if name not in columns]
+    unknown = [name for name in columns if name not in (*REQUIRED, *OPTIONAL)]
     if missing or unknown:
-        told = [f"missing column {name}" for name in missing]
-        told += [f"unknown column {name!r}" for name in unknown]
+        faults = [f"missing column {name}" for name in missing]
+        faults += [f"unknown column {name!r}" for name in unknown]
         raise DeadheatError(
-            f"{path}:1: {', '.join(told)}",
-            f"the columns are {', '.join(REQUIRED)}; besides, where known, {', '.join(OPTIONAL)}",
+            f"{path}:1: {', '.join(faults)}",
+            f"the columns are {', '.join(REQUIRED)}; optional: {', '.join(OPTIONAL)}",
         )
 
 
 def _figures(path: Path, reader: "csv.DictReader[str]") -> Iterator[Figure]:
-    seen: dict[tuple[str, int, int | None], int] = {}
+    lines: dict[tuple[str, int, int | None], int] = {}
     for values in reader:
         place = f"{path}:{reader.line_num}"
         if "" in values or None in values.values():
             raise DeadheatError(f"{place}: expected {len(reader.fieldnames or ())} columns")
         figure = _figure(place, values)
         key = (figure.row, figure.connections, figure.repetition)
-        if key in seen:
+        if key in lines:
             raise DeadheatError(
-                f"{place}: {figure.row!r} at {figure.connections} stands in line {seen[key]} too"
+                f"{place}: {figure.row!r} at {figure.connections} is in line {lines[key]} too"
             )
-        seen[key] = reader.line_num
+        lines[key] = reader.line_num
         yield figure
 
 
@@ -149,22 +150,22 @@ def _figure(place: str, values: Mapping[str, str]) -> Figure:
         if text in ("", "nan"):
             return None
         try:
-            found = float(text)
+            value = float(text)
         except ValueError:
-            found = math.nan
-        if not (math.isfinite(found) and found >= least):
-            raise DeadheatError(f"{place}: {name}: expected a number from {least:g}, got {text!r}")
-        return found
+            value = math.nan
+        if not (math.isfinite(value) and value >= least):
+            raise DeadheatError(f"{place}: {name}: expected a number >= {least:g}, got {text!r}")
+        return value
 
     def whole(name: str, least: int) -> int | None:
-        found = number(name, least)
-        if found is not None and found != int(found):
-            raise DeadheatError(f"{place}: {name}: expected a whole number, got {found:g}")
-        return None if found is None else int(found)
+        value = number(name, least)
+        if value is not None and value != int(value):
+            raise DeadheatError(f"{place}: {name}: expected a whole number, got {value:g}")
+        return None if value is None else int(value)
 
     connections, precision = whole("connections", 1), number("precision", 1e-9)
-    for name, found in (("connections", connections), ("precision", precision)):
-        if found is None:
+    for name, value in (("connections", connections), ("precision", precision)):
+        if value is None:
             raise DeadheatError(f"{place}: {name}: expected a number")
     for name in ("row", "source"):
         if not values[name].strip():

@@ -35,6 +35,24 @@ class Stopping(Strict):
     budget_s: float = Field(default=300, gt=0)  # settle: start to end, builds apart
 
 
+class Slices(Strict):
+    """How a race is cut into short loads, close together. The protocol has their duration."""
+
+    discard_s: float = Field(default=0.01, ge=0.005, le=1)  # and until each connection answered
+    rounds: int = Field(default=8, ge=1, le=100)  # in a block
+    control_every: int = Field(default=4, ge=1)  # the round of a block in which controls run
+    renew: bool = True  # open new connections once per block
+    renew_discard_s: float = Field(default=0.1, ge=0, le=5)  # after new connections
+    group: int = Field(default=10, ge=2, le=100)  # contenders in a round: keep-alive timeouts
+    starts_share: float = Field(default=0.25, gt=0, lt=1)  # of the budget, for fresh instances
+
+    @model_validator(mode="after")
+    def _has_rounds_with_controls(self) -> Self:
+        if self.control_every > self.rounds:
+            raise ValueError("slices.control_every has to be at most slices.rounds")
+        return self
+
+
 class Entry(Strict):
     """A contender that the protocol names."""
 
@@ -54,7 +72,7 @@ class Protocol(Strict):
     threads: int = Field(default=1, ge=1)  # of the generator
     connections: Annotated[tuple[Level, ...], Field(min_length=1, strict=False)]
     keep_alive: bool = True
-    duration_s: float = Field(gt=0)  # of one trial, as counted
+    duration_s: float = Field(gt=0)  # of one trial, or of one slice, as counted
     discard_s: float = Field(default=0, ge=0)  # of each trial's beginning, not counted
     timeout_s: float = Field(default=5, gt=0)  # of one request
     request_cap: int | None = Field(default=None, ge=1)  # of ab alone
@@ -64,9 +82,10 @@ class Protocol(Strict):
     restart: Restart = "never"  # alone only: which trials of a server share a process
     restarts: dict[Text, Restart] = Field(default={})  # published row -> its own policy
     aggregate: Literal["median", "mean", "best"] = "median"
-    canary: bool = True  # the null server, and with it the client's ceiling, in every block
+    controls: bool = True  # the null server, and with it the client's ceiling, in every block
     warmup: Warmup
     stopping: Stopping
+    slices: Slices | None = None  # None: a trial is one load, with new connections
     contenders: Annotated[tuple[Entry, ...], Field(strict=False)] = ()
     notes: Texts = ()
     origin: Origin | None = None  # of a replay
@@ -98,6 +117,15 @@ class Protocol(Strict):
             raise ValueError(
                 "stopping.invocations needs residency = 'frozen': restart says when a server "
                 "that runs alone is started anew"
+            )
+        if self.slices is not None and not (
+            self.stopping.kind == "settle" and self.generator == "engine"
+        ):
+            raise ValueError("slices need stopping.kind = 'settle' and generator = 'engine'")
+        if self.slices is not None and self.duration_s <= self.slices.discard_s:
+            raise ValueError(
+                f"duration_s = {self.duration_s:g} has to be more than slices.discard_s = "
+                f"{self.slices.discard_s:g}: a slice has to outlast its start"
             )
         if self.recovery is not None and (self.restart != "never" or len(self.connections) > 1):
             raise ValueError("recovery needs restart = 'never' and a single connection level")

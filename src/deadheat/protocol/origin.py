@@ -1,4 +1,4 @@
-"""What a replay repeats: the published comparison behind a protocol, and its machines."""
+"""The origin of a replay: the published comparison and its machines."""
 
 from typing import Literal
 
@@ -8,15 +8,15 @@ from deadheat.catalog.manifest import Name, Strict, Text, Texts
 
 
 class Origin(Strict):
-    """`[origin]`: what was published, and what of it is a fact rather than a setting."""
+    """`[origin]`: facts about the published comparison that are not settings."""
 
-    figures: Name  # published/FIGURES.csv; the manifests' published rows bear the same name
+    figures: Name  # published/FIGURES.csv; manifests name it in [[published]]
     command: Text  # of the load generator, as published
-    body: Text  # of the published response; ours is the same for all
+    body: Text  # of the published response; all our servers send the same one
     client_host: Literal["same", "another"]
     server: Text  # the published machine under test
-    client: Text | None = None  # the published load host, where it is another
-    aggregate_stated: bool = True  # whether the page says which of its repetitions it shows
-    sysctl: dict[str, str] = Field(default={})  # as the published machines were set
+    client: Text | None = None  # the published load host, if it was another machine
+    aggregate_stated: bool = True  # the page says which repetition it shows
+    sysctl: dict[str, str] = Field(default={})  # settings of the published machines
     open_files: int | None = Field(default=None, ge=1)
-    sources: Texts  # where each of these facts is to be read
+    sources: Texts  # of these facts

@@ -1,4 +1,4 @@
-"""What a decay study waits for after each trial."""
+"""The recovery that a decay study waits for after each trial."""
 
 from pydantic import Field
 
@@ -6,10 +6,10 @@ from deadheat.catalog.manifest import Strict
 
 
 class Recovery(Strict):
-    """`[recovery]`: watch the loaded server until it idles, then probe until it is fast again."""
+    """`[recovery]`: watch the server until it is idle, then probe until it is fast again."""
 
-    idle_cpus: float = Field(default=0.05, gt=0)  # CPUs in use; at or below it a server idles
-    watch_s: float = Field(default=60, gt=0)  # the longest watch after one trial
-    probe_s: float = Field(default=1, gt=0)  # of one probing load
-    rate_share: float = Field(default=0.9, gt=0, le=1)  # of the first trial's rate: recovered
-    limit_s: float = Field(default=120, gt=0)  # since the trial; past it the series ends
+    idle_cpus: float = Field(default=0.05, gt=0)  # CPUs in use; a server that uses no more is idle
+    watch_s: float = Field(default=60, gt=0)  # longest watch after one trial
+    probe_s: float = Field(default=1, gt=0)  # duration of one probe
+    rate_share: float = Field(default=0.9, gt=0, le=1)  # of the first trial's rate
+    limit_s: float = Field(default=120, gt=0)  # longest recovery; the series ends after it

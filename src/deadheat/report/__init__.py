@@ -1,20 +1,20 @@
-"""Reports of a stored run: one file a format."""
+"""Reports of a stored run, in several formats."""
 
 from collections.abc import Callable, Mapping
 
 from rich.console import Console
 
-from deadheat.report import csv_table, json_document, markdown, page, terminal
-from deadheat.report.analysis import Analysis, analyse
-from deadheat.report.encoding import fit
-from deadheat.report.load import load_view
-from deadheat.report.view import RunView
+from deadheat.report.findings.analysis import Analysis, analyze
+from deadheat.report.formats import csv_table, json_document, markdown, page, terminal
+from deadheat.report.formats.encoding import fit
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
 
 __all__ = ["FORMATS", "WHOLE", "RunView", "load_view", "write"]
 
 
 def _terminal(view: RunView, analysis: Analysis) -> str:
-    """For standard output as it is: its width, its signs, and colours only on a terminal."""
+    """The report at standard output's width and encoding, with colors only on a terminal."""
     console = Console()
     with console.capture() as capture:
         terminal.show(console, view, analysis)
@@ -30,9 +30,9 @@ _WRITERS: Mapping[str, Callable[[RunView, Analysis], str]] = {
     "html": page.write,
 }
 FORMATS = tuple(_WRITERS)
-WHOLE = ("json", "html")  # show what `load_view` reads of a whole view alone
+WHOLE = ("json", "html")  # these need a view that `load_view` read as a whole
 
 
 def write(view: RunView, format: str) -> str:
-    """The report of a run in one of `FORMATS`; ends with a newline."""
-    return _WRITERS[format](view, analyse(view))
+    """The report of a run in one of `FORMATS`, ending with a newline."""
+    return _WRITERS[format](view, analyze(view))

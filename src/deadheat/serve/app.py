@@ -1,4 +1,4 @@
-"""The web application: all runs, one run, what changes in it, and a server's timeline."""
+"""The web application: pages for all runs, one run with its live events, and one server."""
 
 import gzip
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from deadheat.errors import DeadheatError
-from deadheat.report.runs import find_run
+from deadheat.report.model.runs import find_run
 from deadheat.serve import listing, live, timeline
 from deadheat.serve.markup import message
 from deadheat.store import Store
@@ -29,9 +29,10 @@ Made = TypeVar("Made")
 
 
 def make_app(store_path: Path, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
-    """The application over one store; `hosts` are the names it answers to, `*` for any.
+    """The application over one store. It responds only to requests for the names in `hosts`.
 
-    A page elsewhere that has its name lead to this machine still asks by that name, and is refused.
+    `*` allows any name. The check rejects DNS rebinding: a foreign page whose name resolves to this
+    machine still sends that name.
     """
     site = _Site(store_path)
     return Starlette(
@@ -47,50 +48,50 @@ def make_app(store_path: Path, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
             Middleware(GZipMiddleware, minimum_size=2000, compresslevel=live.PACKING),
         ],
-        exception_handlers={DeadheatError: _told},
+        exception_handlers={DeadheatError: _error_page},
     )
 
 
 class _Site:
-    """The pages. Each request opens the store anew, and closes it: no writer waits for one."""
+    """The pages. Each request opens and closes the store, so that no writer has to wait."""
 
     def __init__(self, store_path: Path) -> None:
         self._store_path = store_path
         self._documents = live.Documents()
 
     async def index(self, request: Request) -> Response:
-        wanted = request.query_params.get("q", "")
-        return HTMLResponse(await self._read(partial(listing.page, wanted=wanted)))
+        query = request.query_params.get("q", "")
+        return HTMLResponse(await self._read(partial(listing.page, wanted=query)))
 
     async def run(self, request: Request) -> Response:
         return HTMLResponse(await self._of_run(request, live.page))
 
     async def document(self, request: Request) -> Response:
-        packed = await self._of_run(request, self._documents.of)
+        compressed = await self._of_run(request, self._documents.of)
         if "gzip" not in request.headers.get("accept-encoding", ""):
-            return Response(gzip.decompress(packed), media_type="application/json")
-        told = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-        return Response(packed, media_type="application/json", headers=told)
+            return Response(gzip.decompress(compressed), media_type="application/json")
+        headers = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        return Response(compressed, media_type="application/json", headers=headers)
 
     async def events(self, request: Request) -> Response:
         run_id = await self._of_run(request, lambda _, run_id: run_id)
-        told = live.events(self._store_path, run_id, self._documents)
-        return StreamingResponse(told, media_type="text/event-stream")
+        events = live.events(self._store_path, run_id, self._documents)
+        return StreamingResponse(events, media_type="text/event-stream")
 
     async def server(self, request: Request) -> Response:
         name = request.path_params["name"]
         return HTMLResponse(await self._read(partial(timeline.page, name=name)))
 
     async def _of_run(self, request: Request, make: Callable[[Store, str], Made]) -> Made:
-        wanted = request.path_params["run"]
-        return await self._read(lambda store: make(store, find_run(store, wanted)))
+        prefix = request.path_params["run"]
+        return await self._read(lambda store: make(store, find_run(store, prefix)))
 
     async def _read(self, make: Callable[[Store], Made]) -> Made:
-        def opened() -> Made:
+        def make_from_store() -> Made:
             with Store(self._store_path, read_only=True) as store:
                 return make(store)
 
-        return await run_in_threadpool(opened)
+        return await run_in_threadpool(make_from_store)
 
 
 async def _asset(request: Request) -> Response:
@@ -101,6 +102,6 @@ async def _asset(request: Request) -> Response:
     return Response(text, media_type=ASSETS[name])
 
 
-def _told(_: Request, error: Exception) -> Response:
+def _error_page(_: Request, error: Exception) -> Response:
     hint = error.hint if isinstance(error, DeadheatError) else None
     return HTMLResponse(message(str(error), hint), 404)

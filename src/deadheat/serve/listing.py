@@ -1,54 +1,51 @@
 """The first page: every stored run, and a search over them."""
 
+from collections.abc import Sequence
 from urllib.parse import quote
 
-from deadheat.report import words
-from deadheat.report.runs import LISTED, StoredRun, list_runs
+from deadheat.report import format
+from deadheat.report.model.runs import LISTED, list_runs
 from deadheat.serve.markup import Html, Number, link, table, text
 from deadheat.serve.markup import page as html_page
 from deadheat.store import Store
+from deadheat.store.listing import RunSummary, contender_names
 
 HEADER = ("run", "started", "state", "protocol", "contenders", Number("trials"))
-RIVALS = """
-    SELECT run_id, name, server FROM contender WHERE role = 'rival' ORDER BY run_id, position
-"""
-SHOWN = 6
+NAMES_MAX = 6
 
 
 def page(store: Store, wanted: str) -> str:
-    """Runs whose id, protocol, state, date or contenders hold every word of `wanted`."""
-    names: dict[str, list[str]] = {}
-    for row in store.rows(RIVALS):
-        names.setdefault(row["run_id"], []).append(row["name"])
-    runs = [run for run in list_runs(store) if _holds(run, names.get(run.run_id, []), wanted)]
+    """Runs whose id, protocol, state, date or contenders contain every word of `wanted`."""
+    names = contender_names(store)
+    runs = [run for run in list_runs(store) if _matches(run, names.get(run.run_id, []), wanted)]
     rows = [
         (
             link(f"/runs/{run.run_id}", run.run_id),
-            words.moment(run.started_at),
+            format.moment(run.started_at),
             LISTED.get(run.state, run.state),
-            words.plain(run.protocol, 40),
-            _names(names.get(run.run_id, [])),
+            format.plain(run.protocol, 40),
+            _links(names.get(run.run_id, [])),
             Number(f"{run.trials:,}"),
         )
         for run in runs
     ]
-    found = words.count(len(runs), "run")
+    count = format.count(len(runs), "run")
     return html_page(
         "Runs",
         _search(wanted),
-        table(f"{found} that match" if wanted else f"{found}, the newest first", HEADER, rows),
+        table(f"{count} that match" if wanted else f"{count}, the newest first", HEADER, rows),
     )
 
 
-def _holds(run: StoredRun, names: list[str], wanted: str) -> bool:
-    held = " ".join([run.run_id, run.protocol, run.state, words.moment(run.started_at), *names])
-    return all(word in held.lower() for word in wanted.lower().split())
+def _matches(run: RunSummary, names: Sequence[str], wanted: str) -> bool:
+    words = " ".join([run.run_id, run.protocol, run.state, format.moment(run.started_at), *names])
+    return all(word in words.lower() for word in wanted.lower().split())
 
 
-def _names(names: list[str]) -> Html:
-    shown = [link(f"/servers/{quote(name)}", words.plain(name, 40)) for name in names[:SHOWN]]
-    more = [text(f"and {len(names) - SHOWN} more")] if len(names) > SHOWN else []
-    return Html(", ".join([*shown, *more]))
+def _links(names: Sequence[str]) -> Html:
+    links = [link(f"/servers/{quote(name)}", format.plain(name, 40)) for name in names[:NAMES_MAX]]
+    more = [text(f"and {len(names) - NAMES_MAX} more")] if len(names) > NAMES_MAX else []
+    return Html(", ".join([*links, *more]))
 
 
 def _search(wanted: str) -> Html:

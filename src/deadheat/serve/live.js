@@ -1,9 +1,8 @@
-// Fetches a run's document; of a run that is under way again and again, as trials end.
-"use strict";
+// Shows a run's document, and refreshes it while the run is under way.
 
 const REFRESH_MS = 10000;
 const here = location.pathname.replace(/\/$/, "");
-const status = document.getElementById("live");
+const statusLine = /** @type {HTMLElement} */ (document.getElementById("live"));
 
 let shown = false;
 let waiting = false;
@@ -12,35 +11,36 @@ async function refresh() {
   waiting = false;
   const answer = await fetch(`${here}/document`);
   if (!answer.ok) {
-    status.textContent = "The run cannot be read.";
+    statusLine.textContent = "The run cannot be loaded.";
     return;
   }
   window.deadheat.show(await answer.json());
   shown = true;
 }
 
+/** @param {{ trials: number, document_cpu_ms: number | null }} event */
 function underWay({ trials, document_cpu_ms: cpuMs }) {
   const cost = cpuMs
-    ? ` Making this page takes ${Math.round(cpuMs)} ms of CPU each time, on the machine that serves`
-      + " it: if that is the one being measured, close it."
+    ? ` Each refresh takes ${Math.round(cpuMs)} ms of CPU on the machine that runs deadheat serve.` +
+      " If this machine is measured, close the page."
     : "";
-  return `Under way: ${trials} trials. Shown again every ${REFRESH_MS / 1000} s.${cost}`;
+  return `Under way: ${trials} trials. Refreshed every ${REFRESH_MS / 1000} s.${cost}`;
 }
 
 const events = new EventSource(`${here}/events`);
 events.onmessage = async ({ data }) => {
-  const told = JSON.parse(data);
-  if (told.state !== "running") {
+  const event = JSON.parse(data);
+  if (event.state !== "running") {
     events.close();
-    status.textContent = shown ? "The run has ended." : "";
+    statusLine.textContent = shown ? "The run has ended." : "";
     await refresh();
     return;
   }
-  status.textContent = underWay(told);
+  statusLine.textContent = underWay(event);
   if (waiting) return;
   waiting = true;
   setTimeout(refresh, shown ? REFRESH_MS : 0);
 };
 events.onerror = () => {
-  status.textContent = "deadheat serve does not answer; it is asked again and again.";
+  statusLine.textContent = "deadheat serve does not answer. Trying again.";
 };

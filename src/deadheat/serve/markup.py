@@ -1,4 +1,4 @@
-"""HTML of our own pages: foreign text is escaped here and nowhere else."""
+"""HTML of the served pages. Only this module escapes foreign text."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -28,13 +28,13 @@ img-src data:; base-uri 'none'; form-action 'self'">
 
 
 class Html(str):
-    """Text that is markup already."""
+    """Text that is already markup."""
 
     __slots__ = ()
 
 
 def text(value: object) -> Html:
-    """Anything as HTML: what is no markup yet is escaped."""
+    """Any value as HTML. Text that is not `Html` is escaped."""
     return value if isinstance(value, Html) else Html(html.escape(str(value)))
 
 
@@ -44,7 +44,7 @@ def link(path: str, words: object) -> Html:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A cell that stands to the right; the words of its column too."""
+    """A right-aligned cell of a table or its header."""
 
     words: str
 
@@ -63,7 +63,7 @@ def table(caption: str, header: Sequence[object], rows: Iterable[Sequence[object
 
 
 def wide(label: str, content: Html) -> Html:
-    """What scrolls where it does not fit, by keyboard too."""
+    """A region that scrolls if it does not fit, also by keyboard."""
     start = f'<div class="wide" tabindex="0" role="region" aria-label="{text(label)}">'
     return Html(f"{start}{content}</div>")
 
@@ -80,7 +80,7 @@ def page(title: str, *parts: Html) -> str:
     return SHELL.format(title=text(title), body="\n".join(parts))
 
 
-def message(told: str, way_out: str | None) -> str:
+def message(error: str, hint: str | None) -> str:
     """An error as a page."""
-    hint = Html(f"<p>{text(way_out)}</p>") if way_out else Html("")
-    return page("There is nothing here", Html(f"<p>{text(told)}</p>"), hint)
+    hint_html = Html(f"<p>hint: {text(hint)}</p>") if hint else Html("")
+    return page("Not found", Html(f"<p>{text(error)}</p>"), hint_html)

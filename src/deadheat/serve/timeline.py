@@ -1,18 +1,18 @@
-"""A server over time: its rate in every stored run, beside the reference that never changes."""
+"""A server over time: its rate in every stored run, next to that of the reference."""
 
 import datetime
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
-from deadheat.campaign.racer import REFERENCE
-from deadheat.report import words
+from deadheat.measure.contender import REFERENCE
+from deadheat.report import format
 from deadheat.serve.chart import Mark, chart
 from deadheat.serve.markup import Html, Number, link, table
 from deadheat.serve.markup import page as html_page
 from deadheat.store import Store, StoreError
+from deadheat.store.listing import ValidRate, valid_rates
 
 HEADER = (
     "run",
@@ -20,15 +20,6 @@ HEADER = (
     "version",
     *map(Number, ("connections", "req/s", "slowest – fastest", "valid trials", "of the reference")),
 )
-# In this order: SQLite, left to choose, reads every trial of the store.
-RATES = """
-    SELECT run.id, run.started_at, contender.version, trial.connections, trial.rate_per_s
-    FROM contender CROSS JOIN run ON run.id = contender.run_id
-    CROSS JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
-    WHERE contender.name = ? AND trial.kind = 'measure' AND trial.state = 'ok'
-          AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.trial_id = trial.id AND NOT gate.passed)
-    ORDER BY run.started_at, run.rowid, trial.connections
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,74 +38,80 @@ class Point:
 
 
 def page(store: Store, name: str) -> str:
-    """Raises `StoreError` where no run holds a valid trial of such a contender."""
-    found = points(store, name)
-    if not found:
-        raise StoreError(f"no stored run holds a valid trial of {name!r}")
+    """The page of one contender. Raises `StoreError` if no run has a valid trial of it."""
+    timeline = points(store, name)
+    if not timeline:
+        raise StoreError(f"no stored run has a valid trial of {name!r}")
     rows = [
         (
-            link(f"/runs/{one.run_id}", one.run_id),
-            words.moment(one.started_at),
-            words.plain(one.version or words.NONE, 40),
-            Number(f"{one.connections:,}"),
-            Number(words.rate(one.median_per_s)),
-            Number(f"{words.rate(one.slowest_per_s)} – {words.rate(one.fastest_per_s)}"),
-            Number(f"{one.trials:,}"),
-            Number(words.NONE if one.of_reference is None else words.percent(one.of_reference)),
+            link(f"/runs/{point.run_id}", point.run_id),
+            format.moment(point.started_at),
+            format.plain(point.version or format.NONE, 40),
+            Number(f"{point.connections:,}"),
+            Number(format.rate(point.median_per_s)),
+            Number(f"{format.rate(point.slowest_per_s)} – {format.rate(point.fastest_per_s)}"),
+            Number(f"{point.trials:,}"),
+            Number(
+                format.NONE if point.of_reference is None else format.percent(point.of_reference)
+            ),
         )
-        for one in reversed(found)
+        for point in reversed(timeline)
     ]
-    drawn = [_drawn(found, connections) for connections in _levels(found)]
+    charts = [_chart(timeline, connections) for connections in _levels(timeline)]
     return html_page(
-        words.plain(name, 80), *drawn, table("Every run, the newest first", HEADER, rows)
+        format.plain(name, 80), *charts, table("Every run, the newest first", HEADER, rows)
     )
 
 
 def points(store: Store, name: str) -> list[Point]:
-    """In the order of time."""
-    reference = {key: statistics.median(rates) for key, _, rates in _grouped(store, REFERENCE)}
-    return [
-        Point(
-            run_id=run_id,
-            started_at=datetime.datetime.fromisoformat(row["started_at"]),
-            version=row["version"],
-            connections=connections,
-            median_per_s=(median := statistics.median(rates)),
-            slowest_per_s=min(rates),
-            fastest_per_s=max(rates),
-            trials=len(rates),
-            of_reference=median / at if (at := reference.get((run_id, connections))) else None,
-        )
-        for (run_id, connections), row, rates in _grouped(store, name)
-    ]
+    """One point for each run and level, in the order of time."""
+    reference = {
+        key: statistics.median(trial.rate_per_s for trial in trials)
+        for key, trials in _by_run_and_level(store, REFERENCE)
+    }
+    return [_point(trials, reference.get(key)) for key, trials in _by_run_and_level(store, name)]
 
 
-def _grouped(
-    store: Store, name: str
-) -> Iterator[tuple[tuple[str, int], dict[str, Any], list[float]]]:
-    rows = store.rows(RATES, name)
-    for key, group in groupby(rows, key=lambda row: (row["id"], row["connections"])):
-        found = list(group)
-        yield key, found[0], [row["rate_per_s"] for row in found]
+def _by_run_and_level(store: Store, name: str) -> Iterator[tuple[tuple[str, int], list[ValidRate]]]:
+    rates = valid_rates(store, name)
+    for key, trials in groupby(rates, key=lambda trial: (trial.run_id, trial.connections)):
+        yield key, list(trials)
 
 
-def _levels(found: Sequence[Point]) -> list[int]:
-    return sorted({one.connections for one in found})
+def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> Point:
+    first, rates = trials[0], [trial.rate_per_s for trial in trials]
+    median_per_s = statistics.median(rates)
+    return Point(
+        run_id=first.run_id,
+        started_at=first.started_at,
+        version=first.version,
+        connections=first.connections,
+        median_per_s=median_per_s,
+        slowest_per_s=min(rates),
+        fastest_per_s=max(rates),
+        trials=len(rates),
+        of_reference=median_per_s / reference_per_s if reference_per_s else None,
+    )
 
 
-def _drawn(found: Sequence[Point], connections: int) -> Html:
-    shown = [one for one in found if one.connections == connections]
-    days = {one.started_at.date() for one in shown}
+def _levels(timeline: Sequence[Point]) -> list[int]:
+    return sorted({point.connections for point in timeline})
+
+
+def _chart(timeline: Sequence[Point], connections: int) -> Html:
+    at_level = [point for point in timeline if point.connections == connections]
+    days = {point.started_at.date() for point in at_level}
+    date_format = "%H:%M" if len(days) == 1 else "%Y-%m-%d"
     marks = [
         Mark(
-            run_id=one.run_id,
-            date=f"{one.started_at:%H:%M}" if len(days) == 1 else f"{one.started_at:%Y-%m-%d}",
-            version=words.plain(one.version or words.NONE, 14),
-            median_per_s=one.median_per_s,
-            slowest_per_s=one.slowest_per_s,
-            fastest_per_s=one.fastest_per_s,
+            run_id=point.run_id,
+            date=f"{point.started_at:{date_format}}",
+            version=format.plain(point.version or format.NONE, 14),
+            median_per_s=point.median_per_s,
+            slowest_per_s=point.slowest_per_s,
+            fastest_per_s=point.fastest_per_s,
         )
-        for one in shown
+        for point in at_level
     ]
     day = f", {days.pop()}" if len(days) == 1 else ""
-    return chart(f"req/s at {words.count(connections, 'connection')}, run by run{day}", marks)
+    return chart(f"req/s at {format.count(connections, 'connection')}, run by run{day}", marks)

@@ -1,1 +1,1 @@
-"""Statistics: pure functions on arrays. Nothing here imports another room of deadheat."""
+"""Statistics: pure functions on arrays, which import no other package of deadheat."""

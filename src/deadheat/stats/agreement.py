@@ -1,4 +1,4 @@
-"""Do two rankings of the same contenders agree?"""
+"""Agreement of two rankings of the same contenders."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.decision import Verdict
-from deadheat.stats.quantile import NORMAL, Floats
+from deadheat.stats.distributions import NORMAL, Floats
 from deadheat.stats.ranking import Ranking
 
 _FEWEST_FOR_AN_INTERVAL = 5
@@ -17,10 +17,10 @@ _FEWEST_FOR_AN_INTERVAL = 5
 
 @dataclass(frozen=True)
 class Agreement:
-    """Kendall's tau-b of two rankings, with its interval, and what they contradict.
+    """Kendall's tau-b of two rankings with its interval, and the pairs that they order differently.
 
     `inversions` are the pairs that both rankings separate, in opposite order. `tau_b_of_separated`
-    counts a pair that is not separated as a tie; NaN where either ranking separates none.
+    counts a pair that is not separated as a tie; it is NaN if either ranking separates no pair.
     """
 
     tau_b: float
@@ -32,11 +32,11 @@ class Agreement:
 
 
 def compare(first: Ranking, second: Ranking, confidence: float = 0.95) -> Agreement:
-    """Agreement over the contenders that both rank; ValueError for fewer than two."""
+    """Agreement over the contenders in both rankings. Raises ValueError for fewer than two."""
     places = [{row.name: place for place, row in enumerate(run.rows)} for run in (first, second)]
     names = sorted(places[0].keys() & places[1].keys(), key=places[0].__getitem__)
     if len(names) < 2:
-        raise ValueError(f"{len(names)} contenders in both rankings: at least 2 are needed")
+        raise ValueError(f"{len(names)} contenders in both rankings: expected at least 2")
     tau = tau_b(*([by_name[name] for name in names] for by_name in places))
     low, high = tau_interval(tau, len(names), confidence)
     return Agreement(
@@ -50,25 +50,25 @@ def compare(first: Ranking, second: Ranking, confidence: float = 0.95) -> Agreem
 
 
 def tau_b(x: Sequence[float] | npt.ArrayLike, y: Sequence[float] | npt.ArrayLike) -> float:
-    """Kendall's tau-b (Kendall 1945), corrected for ties; NaN where x or y is constant."""
+    """Kendall's tau-b (Kendall 1945), corrected for ties; NaN if x or y is constant."""
     signs = [np.sign(np.subtract.outer(values, values)) for values in map(np.asarray, (x, y))]
     if signs[0].shape != signs[1].shape:
-        raise ValueError("two rankings of different lengths")
+        raise ValueError("the two rankings differ in length")
     return _tau_b(*signs)
 
 
 def tau_interval(tau: float, contenders: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Interval of tau over contenders drawn like these; (-1, 1) for fewer than five.
+    """Interval of tau for contenders drawn like these; (-1, 1) for fewer than five.
 
     Fisher's z with variance 0.437 / (n - 4): Fieller, Hartley & Pearson 1957. Perfect
-    agreement, where z is infinite, counts as half a discordant pair away from it.
+    agreement would make z infinite, so it counts as half a discordant pair less.
     """
     if contenders < _FEWEST_FOR_AN_INTERVAL or math.isnan(tau):
         return -1.0, 1.0
     edge = 1 - 2 / (contenders * (contenders - 1))
-    centre = math.atanh(min(max(tau, -edge), edge))
+    center = math.atanh(min(max(tau, -edge), edge))
     reach = NORMAL.inv_cdf((1 + confidence) / 2) * math.sqrt(0.437 / (contenders - 4))
-    return min(math.tanh(centre - reach), tau), max(math.tanh(centre + reach), tau)
+    return min(math.tanh(center - reach), tau), max(math.tanh(center + reach), tau)
 
 
 def inversions(
@@ -80,7 +80,7 @@ def inversions(
 
 
 def _signs(ranking: Ranking, names: Sequence[str]) -> Floats:
-    """1 where a row is separated before a column, -1 where behind it, else 0."""
+    """1 where the row is separated and faster than the column, -1 where slower, else 0."""
     signs = np.zeros((len(names), len(names)))
     for a, b in combinations(range(len(names)), 2):
         pair = ranking.pair(names[a], names[b])
@@ -91,6 +91,6 @@ def _signs(ranking: Ranking, names: Sequence[str]) -> Floats:
 
 
 def _tau_b(first: Floats, second: Floats) -> float:
-    """Of two matrices of signs."""
+    """Tau-b of two matrices of signs."""
     untied = math.sqrt(float((first**2).sum()) * float((second**2).sum()))
     return float((first * second).sum()) / untied if untied else math.nan

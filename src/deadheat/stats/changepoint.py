@@ -1,36 +1,35 @@
-"""Where the level of a series changes."""
+"""Change points of the level of a series."""
 
 import math
 
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.quantile import Floats
+from deadheat.stats.distributions import Floats
 
 _MAD_TO_SIGMA = 1.4826
 _CLIP_SIGMAS = 3.0
+_LEAST_NOISE = 1e-6  # of the largest value: squares in units of less lose the noise to rounding
 
 
 def change_points(series: npt.ArrayLike, *, shortest: int = 3) -> tuple[int, ...]:
-    """Indices at which a new level begins, in order; empty for a series of one level.
+    """Indices at which a new level begins, in order; empty for a series with one level.
 
-    Minimises the squared deviations from the segment means, in units of the noise, plus
+    Minimizes the squared deviations from the segment means, in units of the noise, plus
     3 ln(n) for each change, over all segmentations with segments of at least `shortest`.
     Optimal partitioning (Jackson et al. 2005): the same minimum as PELT (Killick et al.
-    2012), whose pruning saves nothing on the few hundred windows of a load run.
+    2012), whose pruning saves nothing for the few hundred windows of a trial.
 
-    The noise is the median absolute first difference, which level changes leave alone; a
-    lone outlier is drawn in to 3 sigma of the running median, so that one stall is no level.
+    The noise is the median absolute first difference, which level changes hardly affect. A
+    lone outlier is clipped to 3 sigma from the running median, so one stall is not a level.
     """
     values = np.asarray(series, dtype=float)
     if values.ndim != 1 or not np.all(np.isfinite(values)):
-        raise ValueError("a series is one row of finite numbers")
+        raise ValueError("expected a series: one row of finite numbers")
     n = len(values)
     if n < 2 * shortest:
         return ()
-    sigma = noise(values)
-    if sigma == 0:
-        sigma = 1e-9 * max(float(np.abs(values).max()), 1.0)
+    sigma = max(noise(values), _LEAST_NOISE * (float(np.abs(values).max()) or 1.0))
     return _segment(_without_outliers(values, sigma) / sigma, 3 * math.log(n), shortest)
 
 
@@ -47,9 +46,9 @@ def _without_outliers(values: Floats, sigma: float) -> Floats:
 
 def _segment(values: Floats, penalty: float, shortest: int) -> tuple[int, ...]:
     n = len(values)
-    centred = values - values.mean()
-    sums = np.concatenate(([0.0], np.cumsum(centred)))
-    squares = np.concatenate(([0.0], np.cumsum(centred**2)))
+    centered = values - values.mean()
+    sums = np.concatenate(([0.0], np.cumsum(centered)))
+    squares = np.concatenate(([0.0], np.cumsum(centered**2)))
     best = np.full(n + 1, np.inf)
     best[0] = -penalty
     previous = np.zeros(n + 1, dtype=int)
@@ -60,9 +59,9 @@ def _segment(values: Floats, penalty: float, shortest: int) -> tuple[int, ...]:
         candidates = best[start] + cost + penalty
         previous[end] = int(np.argmin(candidates))
         best[end] = candidates[previous[end]]
-    found: list[int] = []
+    points: list[int] = []
     end = int(previous[n])
     while end > 0:
-        found.append(end)
+        points.append(end)
         end = int(previous[end])
-    return tuple(reversed(found))
+    return tuple(reversed(points))

@@ -1,4 +1,4 @@
-"""What an interval allows to be said of two contenders, and what it would take to say more."""
+"""The verdict of an interval about two contenders, and the effort to decide an undecided pair."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from deadheat.stats.ratio import Ratios
 
 
 class Verdict(StrEnum):
-    """What the data say of one pair at the stated confidence."""
+    """What the data say about one pair at the stated confidence."""
 
     SEPARATED = "separated"
     EQUIVALENT = "equivalent"
@@ -19,8 +19,8 @@ class Verdict(StrEnum):
 class Effort:
     """What an undecided pair needs at its present difference and variance.
 
-    `extra_invocations` is 0 where more blocks in the present invocations would do;
-    otherwise `extra_blocks` are spread over that many fresh ones.
+    `extra_invocations` is 0 if more blocks in the present invocations are enough; otherwise
+    `extra_blocks` are spread over that many new invocations.
     """
 
     extra_blocks: int
@@ -30,10 +30,10 @@ class Effort:
 def judge(log_ratio: float, half_width: float, separated: bool, margin: float) -> Verdict:
     """The verdict of an interval of the log-ratio; `margin` 0.03 means within 3 %.
 
-    Equivalent when the whole interval lies within the margin, even if it leaves out 1: a
-    difference known to be too small to matter is a dead heat (two one-sided tests,
-    Schuirmann 1987). Otherwise separated when it leaves out 1. No further correction is
-    needed for asking both: at most one of the two answers can be false for a given truth.
+    Equivalent if the whole interval lies within the margin, even if it excludes 1: a
+    difference that is known to be too small to matter is a dead heat (two one-sided tests,
+    Schuirmann 1987). Otherwise separated if the interval excludes 1. The two questions need
+    no further correction: for a given truth, at most one of the two answers can be false.
     """
     if math.isnan(half_width):
         return Verdict.UNDECIDED
@@ -43,12 +43,12 @@ def judge(log_ratio: float, half_width: float, separated: bool, margin: float) -
 
 
 def effort(ratios: Ratios, a: int, b: int, margin: float) -> Effort | None:
-    """Blocks until an undecided pair would be decided; None if there is no interval yet.
+    """Blocks that an undecided pair still needs; None if there is no interval yet.
 
-    The half width must fall below the difference (to separate) or below what the difference
-    leaves of the margin (to be equivalent), whichever is wider. Its variance is
-    (start_variance + slice_variance / n) / invocations with n blocks in each: more blocks
-    in place shrink only the second part, fresh invocations shrink both.
+    The half width must fall below the difference (to separate) or below the rest of the
+    margin (to be equivalent), whichever is wider. Its variance is
+    (start_variance + slice_variance / n) / invocations with n blocks in each. More blocks
+    in place shrink only the second part; new invocations shrink both.
     """
     fits, half_width = ratios.fits, float(ratios.half_width[a, b])
     if math.isnan(half_width):

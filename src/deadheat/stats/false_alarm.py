@@ -1,4 +1,4 @@
-"""How often a run calls two copies of one server different: the A/A test of the method."""
+"""False alarm rate of the method: how often a run separates two copies of one server (A/A test)."""
 
 import math
 from collections.abc import Iterable
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from deadheat.stats.distributions import NORMAL, binomial_bounds
 from deadheat.stats.pairs import PairFits
-from deadheat.stats.quantile import NORMAL, binomial_bounds
 
 FEWEST_PAIRS = 200
 
 
 @dataclass(frozen=True)
 class FalseAlarms:
-    """False differences among null pairs, at a nominal rate for each pair alone.
+    """False differences among null pairs, each pair tested alone at a nominal rate.
 
     `allowed` is the highest rate that binomial chance explains at 95 %. `low` and `high`
     are the exact 95 % interval of the true rate for independent pairs.
@@ -33,16 +33,16 @@ class FalseAlarms:
 
     @property
     def passed(self) -> bool:
-        """Enough pairs, and no more false differences than chance explains."""
+        """There are enough pairs, and no more false differences than chance explains."""
         return self.null_pairs >= FEWEST_PAIRS and self.false_difference_rate <= self.allowed
 
 
 def false_alarms(runs: Iterable[PairFits], nominal: float = 0.05) -> FalseAlarms:
-    """Count over `runs` in which all contenders are the same server.
+    """Count false differences over `runs` in which all contenders are the same server.
 
-    Every pair of a run counts, each tested alone at `nominal`. Pairs of one run share
-    contenders: several runs of few contenders say more than one run of many.
-    ValueError without a single pair.
+    Every pair of a run counts, and is tested alone at `nominal`. Pairs of one run share
+    contenders, so several runs of few contenders say more than one run of many.
+    Raises ValueError without a single pair.
     """
     pairs = differences = 0
     for fits in runs:
@@ -51,7 +51,7 @@ def false_alarms(runs: Iterable[PairFits], nominal: float = 0.05) -> FalseAlarms
         pairs += int(np.isfinite(half_width).sum())
         differences += int((np.abs(log_ratio) > half_width).sum())
     if pairs == 0:
-        raise ValueError("no pair of copies was measured")
+        raise ValueError("no pair of copies was measured: expected at least one")
     low, high = binomial_bounds(differences, pairs)
     return FalseAlarms(pairs, differences, nominal, low, high, allowed_rate(nominal, pairs))
 

@@ -1,4 +1,4 @@
-"""Latency distributions of the load engine: HdrHistogram, merged over trials."""
+"""Latency distributions of the load engine: HdrHistograms, merged over trials."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ DIGITS = 3
 class Latency:
     """A distribution of durations, 1 us to 1 h with three digits.
 
-    Immutable by use: `merge` makes a new one.
+    Do not modify the histogram: `merge` makes a new one.
     """
 
     histogram: HdrHistogram
@@ -27,15 +27,16 @@ class Latency:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many values each of HdrHistogram's buckets holds; a view, not a copy."""
+        """The number of values in each of HdrHistogram's buckets; a view, not a copy."""
         return np.ctypeslib.as_array(self.histogram.encoder.payload.counts)
 
     @property
     def mean_us(self) -> float:
-        """As HdrHistogram has it: each value counts as its bucket's middle; 0 for no values.
+        """HdrHistogram's mean: each value counts as the middle of its bucket; 0 without values.
 
-        Buckets come in halves of `sub_bucket_half_count`, each twice as wide as the half before,
-        but for the first two. HdrHistogram's own mean walks them all, one by one.
+        Buckets come in groups of `sub_bucket_half_count`. From the third group on, buckets are
+        twice as wide as in the group before. This is faster than HdrHistogram's own mean,
+        which visits the buckets one by one.
         """
         filled = np.flatnonzero(self.counts)
         half = self.histogram.sub_bucket_half_count
@@ -44,13 +45,23 @@ class Latency:
         middle_us = lowest_us + ((1 << doublings) >> 1)
         return int(np.dot(middle_us, self.counts[filled])) / max(self.count, 1)
 
-    def quantile_us(self, q: float) -> int | None:
-        """The q-quantile in microseconds; None below 100 / (1 - q) values, too few to tell.
+    @property
+    def max_us(self) -> int:
+        """The highest value, to three digits; 0 for no values."""
+        return int(self.histogram.get_max_value())
 
-        ValueError for q outside 0 <= q < 1.
+    @property
+    def encoded(self) -> str:
+        """As HdrHistogram V2, deflated, in base64: what `merge` reads."""
+        return str(self.histogram.encode().decode())
+
+    def quantile_us(self, q: float) -> int | None:
+        """The q-quantile in microseconds; None for fewer than 100 / (1 - q) values.
+
+        Raises ValueError for q outside 0 <= q < 1.
         """
         if not 0 <= q < 1:
-            raise ValueError(f"quantile {q} is not at least 0 and below 1")
+            raise ValueError(f"quantile {q}: expected at least 0 and below 1")
         if self.count < values_needed(q):
             return None
         rank = max(int(q * self.count + 0.5), 1)
@@ -60,14 +71,14 @@ class Latency:
 
 
 def values_needed(q: float) -> float:
-    """How many values a q-quantile takes: 100 beyond it."""
+    """The number of values that a q-quantile needs: 100 beyond it."""
     return (100 - 1e-6) / (1 - q)
 
 
 def merge(encoded: Iterable[str]) -> Latency:
-    """The distribution of all trials of `encoded`: HdrHistogram V2, deflated, in base64.
+    """The distribution over all trials in `encoded`: HdrHistogram V2, deflated, in base64.
 
-    ValueError for text that is not such a histogram; an empty distribution for no trials.
+    No trials give an empty distribution. Raises ValueError for text that is not such a histogram.
     """
     total = HdrHistogram(LOWEST_US, HIGHEST_US, DIGITS)
     for text in encoded:

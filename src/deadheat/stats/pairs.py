@@ -1,29 +1,30 @@
-"""Every pair of contenders compared block by block: the hierarchical fit behind each ratio.
+"""Paired comparison of all contenders, block by block: the hierarchical fit behind each ratio.
 
 The model of one log-ratio d, for invocation i and block b of a pair:
 
     d[i, b] = delta + start[i] + slice[i, b]
 
-`start` is what a fresh start of the two servers changes (address layout, compiler),
-`slice` what one short load run does. What the machine does to both at once cancels,
-since both are measured in the same block.
+`start` is the effect of a fresh start of the two servers (address layout, compiler), and
+`slice` the effect of one short load. What the machine does to both cancels, because both are
+measured in the same block.
 
 Three invocations leave 2 degrees of freedom for the start-to-start variance of one pair,
-and a t interval on them is useless (4.3 standard errors at 95 %, 40 at the level that a
+and a t interval with them is useless (4.3 standard errors at 95 %, 40 at the level that a
 table of eight needs). So the *ratio* of the between-invocation to the within-invocation
 mean square is pooled over all pairs of the run: (invocations - 1) x (contenders - 1)
-degrees of freedom. Each pair keeps a slice variance of its own, moderated by the others' where
-it has few blocks (see `moderate`); and where its own starts scatter more than the pool, its own
-mean square is taken instead.
+degrees of freedom. Each pair keeps its own slice variance, moderated by that of the others if
+it has few blocks (see `variance_shrinkage`). If its own starts scatter more than the pool, its
+own mean square is used instead.
 
 Chosen by simulation (4 or 8 contenders, 3 invocations of 4 to 20 blocks; start-to-start
 variance, t3 tails, autocorrelation 0.5, slice noise differing fivefold), errors against a
 nominal 5 %: the plain t 5 %, but four to seven times as wide at the level of a table of
 eight; one variance pooled over all contenders up to 24 %; the pooled ratio alone up to 15 %;
-the larger of pooled ratio and own up to 7 %. The assumption that remains, stated in every
-interval: the starts of a run's contenders scatter in like proportion to their slices. One
-contender whose starts alone scatter as widely as its slices, the others' not at all, is
-falsely separated in up to 15 % of such comparisons. More invocations relieve it.
+the larger of the pooled and the own ratio up to 7 %. One assumption remains, and is stated
+with every interval: the starts of all contenders scatter in the same proportion to their
+slices. If the starts of one contender scatter as widely as its slices and those of the others
+do not scatter at all, up to 15 % of its comparisons are falsely separated. More invocations
+reduce this.
 """
 
 from dataclasses import dataclass, fields
@@ -31,8 +32,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.moderate import FEWEST_CONTENDERS, contender_variances, moderate
-from deadheat.stats.quantile import Floats, t_critical, t_tail
+from deadheat.stats.distributions import Floats, t_critical, t_tail
+from deadheat.stats.rounding import without_rounding
+from deadheat.stats.variance_shrinkage import FEWEST_CONTENDERS, contender_variances, moderate
 
 _FEWEST_DEGREES_BELOW_A_RATIO = 3
 
@@ -42,9 +44,10 @@ class PairFits:
     """All pairs of one run; each field is a matrix [contender, contender].
 
     `log_ratio[a, b]` is ln(rate of a / rate of b), a geometric mean over blocks; it is
-    antisymmetric, the others are symmetric. NaN where two contenders shared no block; the
-    standard error and degrees of freedom also where they shared too few blocks or
-    invocations for an interval. `bridged` marks pairs compared over a third (see `bridge`).
+    antisymmetric, the others are symmetric. Values are NaN for two contenders that shared no
+    block; the standard error and the degrees of freedom also for those that shared too few
+    blocks or invocations for an interval. `indirect` marks pairs compared through a third
+    contender (see `stats.indirect`).
     """
 
     log_ratio: Floats
@@ -54,7 +57,7 @@ class PairFits:
     start_variance: Floats
     blocks: npt.NDArray[np.int64]
     invocations: npt.NDArray[np.int64]
-    bridged: npt.NDArray[np.bool_]
+    indirect: npt.NDArray[np.bool_]
 
     @property
     def contenders(self) -> int:
@@ -72,9 +75,9 @@ class PairFits:
     def probability_faster(self) -> Floats:
         """P(a faster than b): the t distribution of the log-ratio, above 0.
 
-        That is the confidence distribution of the ratio of the two geometric mean rates
-        (with a flat prior, its posterior), over fresh starts. It is neither the chance
-        that one slice of a beats one slice of b, nor corrected for several comparisons.
+        This is the confidence distribution of the ratio of the two geometric mean rates over
+        fresh starts (with a flat prior, its posterior). It is not the chance that one slice of
+        a beats one slice of b, and it is not corrected for multiple comparisons.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             score = self.log_ratio / self.standard_error
@@ -86,15 +89,15 @@ def fit_pairs(rates: npt.ArrayLike, fewest_invocations: int = 2) -> PairFits:
     """Fit all pairs of `rates[invocation, block, contender]`, in requests per second.
 
     NaN marks a trial that failed its gates or was not run; a pair uses the blocks in which
-    both were measured. Below `fewest_invocations` in common a pair has no interval: with 1,
-    the intervals speak of these very processes, not of the servers.
-    ValueError for another shape, or a rate that is not above 0.
+    both were measured. A pair with fewer than `fewest_invocations` in common has no interval.
+    If this is 1, intervals hold for these processes only, not for other starts of the servers.
+    Raises ValueError for another shape, or a rate that is not above 0.
     """
     rates = np.asarray(rates, dtype=float)
     if rates.ndim != 3:
-        raise ValueError(f"rates need axes [invocation, block, contender], not {rates.ndim} axes")
+        raise ValueError(f"rates have {rates.ndim} axes: expected [invocation, block, contender]")
     if np.any(rates <= 0) or np.any(np.isinf(rates)):
-        raise ValueError("a rate is a positive number, or NaN for a trial that does not count")
+        raise ValueError("expected positive rates, or NaN for a trial that does not count")
     logs = np.log(rates)
     cells = int(np.isfinite(rates).any(axis=1).sum())
     return _fit(logs[:, :, :, None] - logs[:, :, None, :], cells, fewest_invocations)
@@ -102,7 +105,7 @@ def fit_pairs(rates: npt.ArrayLike, fewest_invocations: int = 2) -> PairFits:
 
 @dataclass(frozen=True)
 class _Invocations:
-    """The differences of every pair, invocation by invocation: [invocation, a, b]."""
+    """The differences of every pair in each invocation: [invocation, a, b]."""
 
     means: Floats
     counts: Floats
@@ -113,7 +116,7 @@ class _Invocations:
 
 @dataclass(frozen=True)
 class _Pool:
-    """What the starts of all pairs say together."""
+    """The start-to-start variance, pooled over all pairs."""
 
     ratio: float
     start_share: float
@@ -128,14 +131,14 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
     Degrees of freedom of a product of two mean squares: Satterthwaite (1946).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        starts = _summarise(differences)
+        starts = _summarize(differences)
         counts, within = starts.counts, starts.within
         moderated, slice_degrees = _moderated(within, starts.degrees)
         blocks, invocations = counts.sum(axis=0), (counts > 0).sum(axis=0)
         several = invocations > 1
         size = (blocks - (counts**2).sum(axis=0) / blocks) / (invocations - 1)
-        centre = (counts * starts.means).sum(axis=0) / blocks
-        scatter = (counts * (starts.means - centre) ** 2).sum(axis=0)
+        center = (counts * starts.means).sum(axis=0) / blocks
+        scatter = (counts * without_rounding(starts.means - center) ** 2).sum(axis=0)
         between = np.where(several, scatter / (invocations - 1), np.nan)
         own_ratio = np.where((between == 0) & (within == 0), 1.0, between / moderated)
         pool = _pool(own_ratio, size, starts, slice_degrees, cells)
@@ -152,25 +155,25 @@ def _fit(differences: Floats, cells: int, fewest_invocations: int) -> PairFits:
         standard_error = np.where(exact, 0.0, 1 / np.sqrt(weights.sum(axis=0)))
         degrees_of_freedom = 1 / (1 / pool.degrees + 1 / slice_degrees)
 
-    another = ~np.eye(len(blocks), dtype=bool)
-    usable = another & (starts.degrees > 0) & (invocations >= fewest_invocations)
+    other = ~np.eye(len(blocks), dtype=bool)
+    usable = other & (starts.degrees > 0) & (invocations >= fewest_invocations)
     return PairFits(
-        log_ratio=np.where(another, log_ratio, np.nan),
+        log_ratio=np.where(other, without_rounding(log_ratio), np.nan),
         standard_error=np.where(usable, standard_error, np.nan),
         degrees_of_freedom=np.where(usable, degrees_of_freedom, np.nan),
         slice_variance=np.where(usable, slice_variance, np.nan),
         start_variance=np.where(usable, start_variance, np.nan),
         blocks=blocks.astype(np.int64),
         invocations=invocations.astype(np.int64),
-        bridged=np.zeros_like(usable),
+        indirect=np.zeros_like(usable),
     )
 
 
-def _summarise(differences: Floats) -> _Invocations:
-    seen = np.isfinite(differences)
-    counts = seen.sum(axis=1).astype(float)
-    means = np.where(seen, differences, 0.0).sum(axis=1) / np.maximum(counts, 1)
-    residuals = np.where(seen, differences - means[:, None], 0.0)
+def _summarize(differences: Floats) -> _Invocations:
+    measured = np.isfinite(differences)
+    counts = measured.sum(axis=1).astype(float)
+    means = np.where(measured, differences, 0.0).sum(axis=1) / np.maximum(counts, 1)
+    residuals = np.where(measured, without_rounding(differences - means[:, None]), 0.0)
     degrees = np.maximum(counts - 1, 0).sum(axis=0)
     squares = (residuals**2).sum(axis=(0, 1))
     return _Invocations(
@@ -185,30 +188,30 @@ def _summarise(differences: Floats) -> _Invocations:
 def _moderated(within: Floats, degrees: Floats) -> tuple[Floats, Floats]:
     """Moderated slice variances of all pairs, and their degrees of freedom.
 
-    A pair's is the sum of its contenders' own (degrees by Satterthwaite 1946); where there are too
-    few contenders to tell them apart, it is what the pair's differences show.
+    A pair's variance is the sum of those of its contenders (degrees by Satterthwaite 1946). With
+    too few contenders to estimate these, it is the variance of the pair's own differences.
     """
     contenders = len(within)
-    if (
-        contenders < FEWEST_CONTENDERS
-        or not np.isfinite(within[~np.eye(contenders, dtype=bool)]).any()
-    ):
+    others = within[~np.eye(contenders, dtype=bool)]
+    if contenders < FEWEST_CONTENDERS or not (np.isfinite(others) & (others > 0)).any():
         return within, degrees
-    each = np.nanmedian(np.where(np.eye(contenders, dtype=bool), np.nan, degrees), axis=1)
-    most = float(np.nanmedian(each)) * (contenders - 1)
-    own, prior = moderate(contender_variances(within), each, most)
-    total, known = own[:, None] + own[None, :], each + prior
-    parts = own**2 / known
+    own_degrees = np.nanmedian(np.where(np.eye(contenders, dtype=bool), np.nan, degrees), axis=1)
+    most = float(np.nanmedian(own_degrees)) * (contenders - 1)
+    own, prior = moderate(contender_variances(within), own_degrees, most)
+    total, all_degrees = own[:, None] + own[None, :], own_degrees + prior
+    parts = own**2 / all_degrees
     return total, total**2 / (parts[:, None] + parts[None, :])
 
 
 def _pool(
     own_ratio: Floats, size: Floats, starts: _Invocations, slice_degrees: Floats, cells: int
 ) -> _Pool:
-    """The mean ratio of mean squares over all pairs that can tell; without any, no degrees.
+    """The mean ratio of mean squares over all pairs with enough data.
 
-    A ratio of mean squares has mean n / (n - 2) under no start effect, n the degrees of
-    freedom below: divided out. `cells` counts the pairs (invocation, contender) with data.
+    Without a start effect, a ratio of mean squares has the mean n / (n - 2), n the degrees of
+    freedom of the denominator; this is divided out. `cells` counts the pairs (invocation,
+    contender) with data. Without a usable pair the degrees are NaN, or infinite for one
+    invocation.
     """
     upper = np.triu(np.isfinite(own_ratio), k=1)
     upper &= slice_degrees >= _FEWEST_DEGREES_BELOW_A_RATIO
@@ -216,8 +219,8 @@ def _pool(
     contenders = (starts.counts > 0).any(axis=(0, 1)).sum()
     if not upper.any():
         return _Pool(ratio=np.nan, start_share=0.0, degrees=np.inf if invocations == 1 else np.nan)
-    below = slice_degrees[upper]
-    ratio = float(np.mean(own_ratio[upper] * (below - 2) / below))
+    denominator_degrees = slice_degrees[upper]
+    ratio = float(np.mean(own_ratio[upper] * (denominator_degrees - 2) / denominator_degrees))
     return _Pool(
         ratio=ratio,
         start_share=max(ratio - 1, 0.0) / float(np.mean(size[upper])),
@@ -226,10 +229,10 @@ def _pool(
 
 
 def _serial_inflation(residuals: Floats, squares: Floats, degrees: Floats) -> float:
-    """(1 + r) / (1 - r), at least 1: what first-order autocorrelation does to a variance.
+    """(1 + r) / (1 - r), at least 1: how much first-order autocorrelation inflates a variance.
 
-    Used where only one invocation exists; with several, the scatter of their means has it.
-    r is the median over pairs, with the -1/n bias of a short series put back.
+    Used for a single invocation; with several, the scatter of their means includes it.
+    r is the median over pairs, corrected for the -1/n bias of a short series.
     """
     lagged = (residuals[:, 1:] * residuals[:, :-1]).sum(axis=(0, 1))
     usable = np.triu((squares > 0) & (degrees > 0), k=1)

@@ -1,9 +1,9 @@
-"""From rates to an order that owns up to its ties.
+"""Ranking of contenders, with rank intervals and ties.
 
 All statements of a ranking hold jointly at its confidence: every verdict, every rank interval
-and every ratio interval. Neighbours are chosen after looking at the data, so the family that
-the error is shared over is all pairs, not the neighbours alone. One family also keeps the table
-consistent: each verdict can be read off its interval, and each rank off the verdicts.
+and every ratio interval. Neighbors are chosen after looking at the data, so the error is shared
+over all pairs, not only over neighbors. One family also keeps the table consistent: each verdict
+follows from its interval, and each rank from the verdicts.
 """
 
 from collections.abc import Collection, Sequence
@@ -14,20 +14,20 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.bridge import bridge
+from deadheat.stats.alpha_spending import Level
 from deadheat.stats.decision import Effort, Verdict, effort, judge
+from deadheat.stats.distributions import Floats
 from deadheat.stats.effect import minimum_detectable_effect
+from deadheat.stats.indirect import fill_indirect
 from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.quantile import Floats
 from deadheat.stats.ratio import RatioInterval, Ratios
-from deadheat.stats.sequence import Level
 
 
 @dataclass(frozen=True)
 class Row:
-    """One contender in the order; `rank_low` is its best possible rank, 1 the fastest.
+    """One contender in the order. `rank_low` is its best possible rank; 1 is the fastest.
 
-    `group` counts from 1; no two rows of one group are separated: they are a dead heat. A group
+    `group` counts from 1. No two rows of a group are separated: they are a dead heat. A group
     begins with the first row that is separated from some row of the group above.
     """
 
@@ -48,10 +48,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two contenders, the one that looks faster first.
+    """Two contenders; `faster` is the one with the higher estimate.
 
-    `probability_faster` is P(faster > slower) as `PairFits.probability_faster` defines it;
-    `effort` is what an undecided pair needs, None for a decided one or without an interval.
+    `probability_faster` is P(faster > slower) as `PairFits.probability_faster` defines it.
+    `effort` is what an undecided pair needs; None for a decided pair or without an interval.
     """
 
     faster: str
@@ -66,8 +66,8 @@ class Pair:
 class Ranking:
     """Rows from fastest to slowest, and all pairs of them.
 
-    `unranked` names contenders without a comparable trial; `minimum_detectable_effect` is
-    the smallest difference (0.02 is 2 %) that this run finds four times in five.
+    `unranked` names contenders without a comparable trial. `minimum_detectable_effect` is the
+    difference (0.02 is 2 %) that a run like this detects with 80 % power.
     """
 
     rows: tuple[Row, ...]
@@ -78,15 +78,15 @@ class Ranking:
     minimum_detectable_effect: float
 
     @cached_property
-    def neighbours(self) -> tuple[Pair, ...]:
-        """The pairs next to each other in the order, from the top."""
+    def neighbors(self) -> tuple[Pair, ...]:
+        """The pairs of neighbors in the order, from the top."""
         names = [row.name for row in self.rows]
         return tuple(self.pair(a, b) for a, b in pairwise(names))
 
     @property
     def settled(self) -> bool:
-        """Every neighbouring pair is separated or equivalent."""
-        return all(pair.verdict is not Verdict.UNDECIDED for pair in self.neighbours)
+        """Every neighboring pair is separated or equivalent."""
+        return all(pair.verdict is not Verdict.UNDECIDED for pair in self.neighbors)
 
     @property
     def dead_heats(self) -> tuple[tuple[str, ...], ...]:
@@ -98,8 +98,8 @@ class Ranking:
 
     @property
     def effort(self) -> Effort | None:
-        """The most that any undecided neighbouring pair needs; None when settled or unknown."""
-        needs = [pair.effort for pair in self.neighbours if pair.effort is not None]
+        """The most that any undecided neighboring pair needs; None if settled or unknown."""
+        needs = [pair.effort for pair in self.neighbors if pair.effort is not None]
         if not needs:
             return None
         return Effort(
@@ -108,7 +108,7 @@ class Ranking:
         )
 
     def pair(self, a: str, b: str) -> Pair:
-        """The pair of two ranked contenders, in whichever order they are named; or KeyError."""
+        """The pair of two ranked contenders, named in any order. Raises KeyError for others."""
         return self._by_names[frozenset((a, b))]
 
     def probability_faster(self, a: str, b: str) -> float:
@@ -129,23 +129,24 @@ def rank(
     confidence: float = 0.95,
     share: float = 1.0,
     fewest_invocations: int = 2,
-    companions: Collection[str] = (),
+    controls: Collection[str] = (),
 ) -> Ranking:
     """Rank `rates[invocation, block, contender]` (requests/s, NaN for no valid trial).
 
     A race in heats stacks the invocations of all heats; contenders of different heats are
-    compared over one that ran with both.
+    compared through one that ran with both.
 
-    `share` is this look's share of the error (`sequence.Looks.share`). A pair with fewer than
-    `fewest_invocations` in common stays undecided (see `fit_pairs`). `companions` are
-    columns that ran in every block but do not compete, such as the null server: they take
-    part in the pooled variance, not in the order. ValueError for names that do not fit.
+    `share` is this look's share of the error (`alpha_spending.Looks.share`). A pair with fewer
+    than `fewest_invocations` in common stays undecided (see `fit_pairs`). `controls` names
+    columns that ran in every block but do not compete, such as the null server: they
+    contribute to the pooled variance and are not ranked. Raises ValueError for duplicate
+    names, or another number of names than columns.
     """
     rates = np.asarray(rates, dtype=float)
-    fits = bridge(fit_pairs(rates, fewest_invocations))
+    fits = fill_indirect(fit_pairs(rates, fewest_invocations))
     if len(names) != fits.contenders or len(set(names)) != len(names):
-        raise ValueError(f"{fits.contenders} columns of rates need as many distinct names")
-    competing = np.array([name not in companions for name in names], dtype=bool)
+        raise ValueError(f"names {list(names)}: expected {fits.contenders} distinct ones")
+    competing = np.array([name not in controls for name in names], dtype=bool)
     order = _order(fits, rates, competing)
     fits, names_in_order = fits.of(order), [names[k] for k in order]
     level = Level(confidence, max(len(order) * (len(order) - 1) // 2, 1), share)
@@ -163,7 +164,7 @@ def rank(
 
 
 def _order(fits: PairFits, rates: Floats, competing: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
-    """Rankable contenders, fastest first, by the mean log-ratio against the others."""
+    """Rankable contenders, fastest first, by their mean log-ratio to the others."""
     field = np.flatnonzero(competing & np.isfinite(rates).any(axis=(0, 1)))
     log_ratio = fits.log_ratio[np.ix_(field, field)]
     comparable = np.isfinite(log_ratio).any(axis=1) | (len(field) == 1)
@@ -174,7 +175,7 @@ def _order(fits: PairFits, rates: Floats, competing: npt.NDArray[np.bool_]) -> n
 
 
 def _verdicts(ratios: Ratios, margin: float) -> npt.NDArray[np.object_]:
-    """The verdict of every pair [place, place]; a contender is equivalent to itself."""
+    """The verdict of every pair [place, place]. A contender is equivalent to itself."""
     log_ratio, half_width = ratios.fits.log_ratio, ratios.half_width
     verdicts = np.full(log_ratio.shape, Verdict.EQUIVALENT, dtype=object)
     for a, b in np.argwhere(~np.eye(len(log_ratio), dtype=bool)):

@@ -1,4 +1,4 @@
-"""The ratio of two contenders' rates, with its interval and how that was made."""
+"""The ratio of the rates of two contenders, with its interval and method."""
 
 import math
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from deadheat.stats.alpha_spending import Level
+from deadheat.stats.distributions import Floats
 from deadheat.stats.pairs import PairFits
-from deadheat.stats.quantile import Floats
-from deadheat.stats.sequence import Level
 
 
 @dataclass(frozen=True)
 class RatioInterval:
     """Ratio of two geometric mean rates; `low` and `high` hold at `confidence`.
 
-    `confidence` is the joint one, as `method` says: over the pairs and looks it names.
+    `confidence` is joint over the pairs and looks that `method` names.
     """
 
     ratio: float
@@ -30,12 +30,12 @@ class RatioInterval:
 
 @dataclass(frozen=True)
 class Ratios:
-    """All fitted pairs of a run, read at one level.
+    """All fitted pairs of a run at one error level.
 
-    The level's error is shared over the pairs step by step (Holm 1979): those that are separated at
-    their share of all leave theirs to the others, again and again. The intervals go with it
-    (Strassburger & Bretz 2008): of a pair that is not separated at the share that is left in the
-    end; of one that is, at the first share, cut off at 1 where that would cross it.
+    The pairs share the error of the level step by step (Holm 1979): a pair that is separated at its
+    share leaves it to the others, and the step repeats. The intervals match (Strassburger & Bretz
+    2008): those of pairs that are not separated use the share that is left in the end; those of
+    separated pairs use the first share, and end at 1 if they would cross it.
     """
 
     fits: PairFits
@@ -43,17 +43,17 @@ class Ratios:
 
     @cached_property
     def separated(self) -> npt.NDArray[np.bool_]:
-        """Which pairs differ, [contender, contender]."""
+        """Whether each pair is separated, [contender, contender]."""
         return self._steps[0]
 
     @cached_property
     def alpha_left(self) -> float:
-        """Two-sided error of one interval of those that are not separated."""
+        """Two-sided error of one interval of a pair that is not separated."""
         return self._steps[1]
 
     @cached_property
     def half_width(self) -> Floats:
-        """Half widths of the log-ratio intervals, [contender, contender], before they are cut."""
+        """Half widths of the log-ratio intervals, [contender, contender], before the cut at 1."""
         left = self.fits.half_width(self.alpha_left)
         return np.where(self.separated, self.fits.half_width(self.level.alpha), left)
 
@@ -74,8 +74,8 @@ class Ratios:
     def interval(self, a: int, b: int) -> RatioInterval:
         """Interval of rate `a` over rate `b`.
 
-        Exactly 1 for a contender against itself; low 0 and high infinite where the two
-        shared too few blocks or invocations, and ratio NaN where they shared none.
+        Exactly 1 for a contender and itself. If the two shared too few blocks or invocations,
+        `low` is 0 and `high` infinite; if they shared none, `ratio` is NaN.
         """
         log_ratio = 0.0 if a == b else float(self.fits.log_ratio[a, b])
         half_width = 0.0 if a == b else float(self.half_width[a, b])
@@ -101,13 +101,13 @@ class Ratios:
             return "no interval: too few blocks or invocations in common"
         if int(self.fits.invocations.max()) > 1:
             starts = (
-                "start-to-start variance taken in proportion to slice variance, pooled over all "
-                "pairs, or the pair's own where that is larger"
+                "start-to-start variance in proportion to slice variance, pooled over all pairs, "
+                "or the pair's own if larger"
             )
         else:
-            starts = "one invocation, so start-to-start variance is not in it"
+            starts = "one invocation, so without start-to-start variance"
         pairing = "paired log-ratios by block"
-        if self.fits.bridged[a, b]:
-            pairing += ", over a third contender that ran with both"
+        if self.fits.indirect[a, b]:
+            pairing += ", through a third contender that ran with both"
         steps = ", step by step" if self.level.comparisons > 1 else ""
         return f"{pairing}; {starts}; t, {degrees:.1f} df; {self.level}{steps}"

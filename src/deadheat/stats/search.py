@@ -1,4 +1,4 @@
-"""The highest offered rate that holds an objective, one trial at a time."""
+"""Search for the highest offered rate at which an objective holds, one trial at a time."""
 
 import math
 from collections import Counter
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Observation:
-    """One open-loop trial: the offered rate, and whether the objective held without errors."""
+    """One open-loop trial: the offered rate, and whether the objective held."""
 
     rate: float
     held: bool
@@ -16,10 +16,10 @@ class Observation:
 
 @dataclass(frozen=True)
 class Step:
-    """What is known, and what to try next.
+    """The bounds of the capacity so far, and the next rate to try.
 
     The capacity lies between `low` (highest rate that held; 0 if none did) and `high`
-    (lowest that did not; infinite if none failed). `next_rate` is None when that is settled.
+    (lowest rate that failed; infinite if none did). `next_rate` is None once the search is over.
     """
 
     low: float
@@ -29,7 +29,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where to look: start at `first_rate`, stay within the others, end within `precision`."""
+    """Range of the search: start at `first_rate`, stay in range, end within `precision`."""
 
     first_rate: float
     lowest_rate: float
@@ -39,32 +39,32 @@ class Bounds:
 
     def __post_init__(self) -> None:
         if not 0 < self.lowest_rate <= self.first_rate <= self.highest_rate:
-            raise ValueError(f"rates are not in the order 0 < lowest <= first <= highest: {self}")
+            raise ValueError(f"{self}: expected 0 < lowest <= first <= highest")
         if self.growth <= 1 or self.precision <= 0:
-            raise ValueError(f"growth must be above 1 and precision above 0: {self}")
+            raise ValueError(f"{self}: expected growth above 1 and precision above 0")
 
 
 def next_step(observations: Sequence[Observation], bounds: Bounds) -> Step:
     """The next rate to offer, given all `observations` so far, in any order.
 
     Grow (or shrink) until one rate holds and another fails, then bisect the gap on logs. A
-    rate fails only when it failed in the majority of its trials, and a first failure is
-    always tried once more: one stall of a noisy machine is not a limit.
+    rate fails if it failed in most of its trials, and a first failure is always tried once
+    more: one stall of a noisy machine is not a limit.
     """
     held, failed = (
-        Counter(seen.rate for seen in observations if seen.held is outcome)
+        Counter(trial.rate for trial in observations if trial.held is outcome)
         for outcome in (True, False)
     )
     rates = held.keys() | failed.keys()
     high = min((rate for rate in rates if failed[rate] > held[rate]), default=math.inf)
     low = max((rate for rate in rates if held[rate] > failed[rate] and rate < high), default=0.0)
-    doubtful = [
+    unconfirmed = [
         rate
         for rate in rates
         if low < rate <= high and (held[rate], failed[rate]) in ((0, 1), (1, 1))
     ]
-    if doubtful:
-        return Step(low, high, min(doubtful))
+    if unconfirmed:
+        return Step(low, high, min(unconfirmed))
     return Step(low, high, _probe(low, high, bounds))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deadheat.stats.quantile import t_critical
+from deadheat.stats.distributions import t_critical
 
 _FEWEST = 3
 
@@ -23,9 +23,9 @@ class Trend:
 def trend(values: Sequence[float], confidence: float = 0.95) -> Trend | None:
     """Least-squares slope with Student's interval, over the first value.
 
-    Linear rather than of logarithms, so that a value of 0 has its place. None for fewer than three
-    values, or where the first is not positive. The interval takes deviations from the line for
-    independent: a series that falls off a cliff has a wide one, which is meant.
+    The fit is linear rather than on logarithms, to allow a value of 0. None for fewer than three
+    values, or if the first is not positive. The interval treats deviations from the line as
+    independent, so a sudden drop widens it, as intended.
     """
     if len(values) < _FEWEST or values[0] <= 0:
         return None

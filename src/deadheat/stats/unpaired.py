@@ -1,4 +1,4 @@
-"""The same contender in two runs: nothing is paired, and the start is the unit."""
+"""Comparison of one contender in two runs: unpaired, with the invocation as the unit."""
 
 import math
 from dataclasses import dataclass
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.quantile import Floats, t_critical
+from deadheat.stats.distributions import Floats, t_critical
+from deadheat.stats.rounding import without_rounding
 
 
 @dataclass(frozen=True)
 class Change:
-    """Ratio of the second's geometric mean to the first's; without an interval 0 and infinite."""
+    """Ratio of the second geometric mean to the first; `low` 0 and `high` infinite if unknown."""
 
     ratio: float
     low: float
@@ -19,22 +20,23 @@ class Change:
 
     @property
     def known(self) -> bool:
-        """Whether there is an interval, and 1 lies outside of it."""
+        """There is an interval, and it excludes 1."""
         return self.low > 1 or self.high < 1
 
 
 def change(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Change:
     """Welch's t-interval (1947) of the log-ratio of two samples of rates, at 1 - `alpha`.
 
-    `first` and `second` are rates[invocation, block]; NaN is no trial. The mean over each
-    invocation's blocks is one observation, since starts scatter more than their slices do. Below
-    two invocations on either side there is no interval. ValueError where a side has no rate.
+    `first` and `second` are rates[invocation, block]; NaN marks a missing trial. The mean over the
+    blocks of an invocation is one observation, because starts scatter more than slices. Fewer than
+    two invocations on either side give no interval. Raises ValueError for a side without a rate.
     """
     sides = [_means(first), _means(second)]
-    difference = float(sides[1].mean() - sides[0].mean())
+    difference = float(without_rounding(sides[1].mean() - sides[0].mean()))
     if min(len(side) for side in sides) < 2:
         return Change(math.exp(difference), 0.0, math.inf)
-    parts = [float(side.var(ddof=1)) / len(side) for side in sides]
+    spreads = [without_rounding(side - side.mean()) for side in sides]
+    parts = [float((d**2).sum()) / (len(d) - 1) / len(d) for d in spreads]
     variance = sum(parts)
     if variance == 0:
         return Change(math.exp(difference), math.exp(difference), math.exp(difference))
@@ -47,7 +49,7 @@ def change(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float) -> Change:
 
 def _means(rates: npt.ArrayLike) -> Floats:
     logs = np.log(np.asarray(rates, dtype=float))
-    seen = logs[np.isfinite(logs).any(axis=1)]
-    if not len(seen):
-        raise ValueError("no rate at all: there is nothing to compare")
-    return np.asarray(np.nanmean(seen, axis=1))
+    measured = logs[np.isfinite(logs).any(axis=1)]
+    if not len(measured):
+        raise ValueError("no rate to compare: expected at least one")
+    return np.asarray(np.nanmean(measured, axis=1))

@@ -1,20 +1,22 @@
-"""Bundles: a run with all its raw data in one file, which is a store of its own, compressed.
+"""Bundles: one run with all its raw data in one file, which is a compressed store.
 
-A bundle is read where it lies, or taken into another store. It may come from anybody, so nothing
-in it is believed before it is checked: its schema has to be ours to the letter, its pages and
-references sound, and its runs new to the store that takes them.
+A bundle can be read in place or imported into another store. It may come from anyone, so it is
+checked first: its schema must match ours exactly, its pages and references must be sound, and the
+store must not have its runs already.
 """
 
 import datetime
 import lzma
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from deadheat.store.migrations import new_schema
+from deadheat.store.listing import run_ids
+from deadheat.store.migrations import MIGRATIONS, migrate, schema_at, schema_version
 from deadheat.store.store import Store, StoreError
 
 SIZE_BYTES_MAX = 4 * 1024**3
@@ -24,7 +26,7 @@ SCHEMA = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
 
 
 def export_run(store: Store, run_id: str, path: Path) -> None:
-    """Write the run to a bundle. Raises `StoreError` where it cannot be written."""
+    """Write the run to a bundle. Raises `StoreError` if the file cannot be written."""
     try:
         with tempfile.TemporaryDirectory(dir=path.absolute().parent) as folder:
             plain, packed = Path(folder) / "run.sqlite", Path(folder) / "run.xz"
@@ -42,37 +44,33 @@ def export_run(store: Store, run_id: str, path: Path) -> None:
 
 @contextmanager
 def open_bundle(path: Path) -> Iterator[Store]:
-    """The bundle as a store to read from.
-
-    Raises `StoreError` for what is no sound bundle.
-    """
+    """The bundle as a read-only store. Raises `StoreError` if it is not a sound bundle."""
     with tempfile.TemporaryDirectory(prefix="deadheat-") as folder:
         plain = Path(folder) / "bundle.sqlite"
         try:
             with lzma.open(path) as source, plain.open("wb") as target:
                 _copy(source, target)
-            opened = Store(plain, read_only=True)
-        except (OSError, EOFError, lzma.LZMAError) as error:
-            raise _unsound(path, error.strerror if isinstance(error, OSError) else error) from error
-        except StoreError as error:
-            raise _unsound(path, error.__cause__) from error
-        with closing(opened) as store:
-            _check(store, path)
+            _check_and_migrate(plain)
+        except (OSError, EOFError, lzma.LZMAError, sqlite3.Error, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise StoreError(
+                f"{path} is not a readable bundle: {reason}", "make one: deadheat export RUN"
+            ) from error
+        with closing(Store(plain, read_only=True)) as store:
             yield store
 
 
 def import_runs(store: Store, bundle: Store, name: str) -> list[str]:
-    """Take every run of a bundle into `store`, marked as foreign; returns their ids.
+    """Copy every run of a bundle into `store`, marked as imported; returns their ids.
 
-    Raises `StoreError` where one of them is there already; then none is taken.
+    Raises `StoreError` if one of them is there already; then none is copied.
     """
-    ids = [row["id"] for row in bundle.rows("SELECT id FROM run ORDER BY started_at, rowid")]
-    for run_id in ids:
-        if store.rows("SELECT 1 FROM run WHERE id = ?", run_id):
-            raise StoreError(
-                f"the store {store.path} has a run {run_id} already",
-                "there is nothing to import, or name another store with --store FILE",
-            )
+    ids = run_ids(bundle)[::-1]
+    for run_id in sorted({*ids} & {*run_ids(store)}):
+        raise StoreError(
+            f"the store {store.path} has a run {run_id} already",
+            "there is nothing to import, or name another store with --store FILE",
+        )
     at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     for run_id in ids:
         store.take(bundle, run_id, {"imported": {"at": at, "from": name}})
@@ -88,20 +86,23 @@ def _copy(source: lzma.LZMAFile, target: BinaryIO) -> None:
         target.write(chunk)
 
 
-def _check(store: Store, path: Path) -> None:
-    """A view or trigger under a table's name would run at every read: none may be there."""
-    if {(row["type"], row["name"], row["sql"]) for row in store.rows(SCHEMA)} != new_schema():
-        raise _unsound(path, "its tables are not those of a store")
-    faults = [row["integrity_check"] for row in store.rows("PRAGMA integrity_check(1)")]
-    if faults != ["ok"]:
-        raise _unsound(path, faults[0])
-    if broken := store.rows("PRAGMA foreign_key_check"):
-        raise _unsound(path, f"a row of {broken[0]['table']} refers to none")
-    if not store.rows("SELECT 1 FROM run"):
-        raise _unsound(path, "it holds no run")
+def _check_and_migrate(plain: Path) -> None:
+    """Check a copy of a bundle, then bring its schema up to date.
 
-
-def _unsound(path: Path, reason: object) -> StoreError:
-    return StoreError(
-        f"{path} is no bundle that can be read: {reason}", "make one: deadheat export RUN"
-    )
+    A view or a trigger would run foreign SQL at each read, so only our tables and indexes may be
+    there. Raises `ValueError` or `sqlite3.Error` if the check fails.
+    """
+    with closing(sqlite3.connect(plain)) as connection:
+        version = schema_version(connection)
+        if version > len(MIGRATIONS):
+            raise ValueError(f"its schema is {version}, expected {len(MIGRATIONS)} or less")
+        if set(connection.execute(SCHEMA)) != schema_at(version):
+            raise ValueError("its tables are not those of a store")
+        (fault,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if fault != "ok":
+            raise ValueError(fault)
+        if broken := connection.execute("PRAGMA foreign_key_check").fetchone():
+            raise ValueError(f"a row of table {broken[0]} refers to a missing row")
+        if connection.execute("SELECT 1 FROM run").fetchone() is None:
+            raise ValueError("it has no run")
+        migrate(connection)

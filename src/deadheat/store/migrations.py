@@ -130,14 +130,35 @@ MIGRATIONS: tuple[str, ...] = (
         result TEXT NOT NULL              -- JSON
     ) STRICT;
     """,
+    # 2: the glossary's words: instance, behavior, contender, control, neighbor
+    """
+    ALTER TABLE start RENAME TO instance;
+    ALTER TABLE instance RENAME COLUMN card TO behavior;
+    ALTER TABLE trial RENAME COLUMN start_id TO instance_id;
+    UPDATE contender SET role = 'contender' WHERE role = 'rival';
+    UPDATE contender SET role = 'control' WHERE role = 'canary';
+    UPDATE gate SET code = 'neighbor' WHERE code = 'neighbour';
+    UPDATE instance SET behavior = replace(behavior, '"close_honoured"', '"close_honored"');
+    UPDATE run SET protocol = replace(protocol, '"canary"', '"controls"');
+    """,
+    # 3: indexes for reading one run, and one contender over all runs, of a large store
+    """
+    CREATE INDEX instance_by_contender ON instance (contender_id);
+    CREATE INDEX contender_by_name ON contender (name);
+    CREATE INDEX gate_failed ON gate (trial_id, code) WHERE NOT passed;
+    """,
+    # 4: one name per gate in the campaign and the engine
+    """
+    UPDATE gate SET code = 'client_resources' WHERE code = 'client_limits';
+    """,
 )
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a store up to date: each missing step in a transaction with its number.
+    """Bring a store up to date. Each missing step runs in a transaction that also sets its number.
 
-    Raises `sqlite3.DatabaseError` for what is no database, `ValueError` for another program's and
-    for a store from a newer deadheat.
+    Raises `sqlite3.DatabaseError` if the file is not a database, and `ValueError` if it is that of
+    another program or of a newer deadheat.
     """
     version = schema_version(connection)
     if version > len(MIGRATIONS):
@@ -147,7 +168,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """Which step a store is at. Raises `ValueError` for a database that is no store."""
+    """The number of a store's last step. Raises `ValueError` for another program's database."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     if (tables or version) and "trial" not in tables:
@@ -155,10 +176,11 @@ def schema_version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def new_schema() -> set[tuple[str, str, str]]:
-    """Type, name and SQL of all that a new store holds."""
+def schema_at(version: int) -> set[tuple[str, str, str]]:
+    """Type, name and SQL of everything in an empty store at a schema version."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        migrate(connection)
+        for script in MIGRATIONS[:version]:
+            connection.executescript(script)
         return set(
             connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
         )

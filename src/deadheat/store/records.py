@@ -3,24 +3,28 @@
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Self
+
+from deadheat.store.rows import StoredTrial
 
 Unit = Literal["share", "count", "us", "per_10k"]  # a share is of 1; per 10,000 requests
+PARTS = ("histograms", "series", "errors", "gates")  # each has its own table
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One check of a trial's validity: its reading against its threshold, and what to do."""
+    """One check of a trial's validity: its reading, its threshold, and advice."""
 
     code: str
     passed: bool
     reading: float | None
     threshold: float | None
-    unit: Unit | None  # of both; None where there is neither
+    unit: Unit | None  # of both; None if there is neither
     advice: str
 
     def columns(self) -> dict[str, Any]:
+        """The columns of table `gate`."""
         return {
             "code": self.code,
             "passed": int(self.passed),
@@ -32,20 +36,26 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialRecord:
-    """One trial as it is kept: what was asked, what came of it, and everything it printed."""
+class TrialPlace:
+    """Where a trial stands in a run. `at_s` counts from the start of the run."""
 
     run_id: str
     contender_id: int
-    start_id: int | None
+    instance_id: int | None
     kind: str
     invocation: int
     block: int
-    connections: int
+    heat: int
     at_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRecord(TrialPlace):
+    """One trial as stored: what was asked, what came of it, and everything it printed."""
+
+    connections: int
     command: Sequence[str]
     state: str
-    heat: int = 1
     reason: str | None = None
     offered_rate_per_s: float | None = None
     rate_per_s: float | None = None
@@ -63,12 +73,19 @@ class TrialRecord:
     errors: Mapping[str, int] = field(default_factory=dict)
     gates: Sequence[Gate] = ()
 
+    @classmethod
+    def at(cls, place: TrialPlace | StoredTrial, **values: Any) -> Self:
+        """A record of the trial at `place`; `values` are the other fields."""
+        return cls(
+            **{each.name: getattr(place, each.name) for each in fields(TrialPlace)}, **values
+        )
+
     def columns(self) -> dict[str, Any]:
         """The columns of table `trial`."""
-        apart = {"histograms", "series", "errors", "gates"}
-        values = {name: getattr(self, name) for name in self.__slots__ if name not in apart}
-        values["command"] = json.dumps(list(self.command))
-        values["result"] = json.dumps(self.result)
-        values["stdout"] = zlib.compress(self.stdout.encode())
-        values["stderr"] = zlib.compress(self.stderr.encode())
-        return values
+        names = [each.name for each in fields(self) if each.name not in PARTS]
+        return {name: getattr(self, name) for name in names} | {
+            "command": json.dumps(list(self.command)),
+            "result": json.dumps(self.result),
+            "stdout": zlib.compress(self.stdout.encode()),
+            "stderr": zlib.compress(self.stderr.encode()),
+        }

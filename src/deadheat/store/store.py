@@ -1,4 +1,4 @@
-"""One SQLite file that keeps every run whole. Each trial is committed when it ends."""
+"""`Store`: one SQLite file with every run. Each trial is committed when it ends."""
 
 import datetime
 import fcntl
@@ -26,7 +26,7 @@ class StoreError(DeadheatError):
 
 
 def home() -> Path:
-    """Where deadheat keeps runs, builds and logs: DEADHEAT_HOME, else the XDG data folder."""
+    """The folder of runs, builds and logs: DEADHEAT_HOME, or the XDG data folder."""
     if place := os.environ.get("DEADHEAT_HOME"):
         return Path(place).resolve()
     data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
@@ -34,7 +34,7 @@ def home() -> Path:
 
 
 class Store:
-    """Reads and writes the store. A reader may work while a run writes."""
+    """Writes runs, and runs the queries of this package. Readers can work while a run writes."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
@@ -67,9 +67,9 @@ class Store:
         generator_version: str,
         conclusion: Mapping[str, Any] | None = None,
     ) -> str:
-        """A new run, in state `running`; returns its id.
+        """Add a run in state `running`; returns its id.
 
-        `conclusion` is what is known of it already, and stays if its process is killed.
+        `conclusion` is what is known from the start. It stays if the process is killed.
         """
         now = datetime.datetime.now(datetime.UTC)
         row = {
@@ -84,18 +84,19 @@ class Store:
             "conclusion": json.dumps(conclusion) if conclusion else None,
         }
         with self._commit() as connection:
-            connection.execute("BEGIN IMMEDIATE")  # an id seen free stays free until it is used
+            connection.execute("BEGIN IMMEDIATE")  # no other process can take the free id
             run_id = _free_run_id(connection, now)
             _insert(connection, "run", {"id": run_id} | row)
         return run_id
 
     def reopen_run(self, run_id: str, writer: str, conclusion: Mapping[str, Any]) -> None:
-        """Take over a run that `writer`, its column's text, has left; it is `running` again.
+        """Make this process the writer of a run, in state `running`.
 
-        Raises `StoreError` where another process has taken it meanwhile.
+        `writer` is the column's text as it was read. Raises `StoreError` if it has changed:
+        another process took the run over.
         """
         with self._commit() as connection:
-            taken = connection.execute(
+            updated = connection.execute(
                 "UPDATE run SET state = 'running', ended_at = NULL, writer = ?, conclusion = ?"
                 " WHERE id = ? AND writer = ?",
                 (
@@ -105,8 +106,8 @@ class Store:
                     writer,
                 ),
             )
-        if taken.rowcount != 1:
-            raise StoreError(f"run {run_id} has just been taken over by another process")
+        if updated.rowcount != 1:
+            raise StoreError(f"run {run_id} has just been resumed by another process")
 
     def end_run(self, run_id: str, state: str, conclusion: Mapping[str, Any]) -> None:
         """Close a run as `complete`, `interrupted` or `failed`."""
@@ -129,11 +130,11 @@ class Store:
         )
 
     def add_build(self, **values: Any) -> int:
-        """Keep a build's account; one that is already kept is found again."""
-        found = self._connection.execute(
+        """Add a build, or find it if it is stored already; returns its id."""
+        row = self._connection.execute(
             "SELECT id FROM build WHERE server = ? AND key = ?", (values["server"], values["key"])
         ).fetchone()
-        return found["id"] if found else self._insert("build", **_texts(values))
+        return row["id"] if row else self._insert("build", **_texts(values))
 
     def add_contender(self, **values: Any) -> int:
         return self._insert("contender", **_texts(values))
@@ -141,14 +142,14 @@ class Store:
     def update_contender(self, contender_id: int, **values: Any) -> None:
         self._update("contender", contender_id, values)
 
-    def add_start(self, **values: Any) -> int:
-        return self._insert("start", **_texts(values))
+    def add_instance(self, **values: Any) -> int:
+        return self._insert("instance", **_texts(values))
 
-    def update_start(self, start_id: int, **values: Any) -> None:
-        self._update("start", start_id, values)
+    def update_instance(self, instance_id: int, **values: Any) -> None:
+        self._update("instance", instance_id, values)
 
     def add_trial(self, record: TrialRecord) -> int:
-        """Keep a trial with its series, histograms, errors and gates, in one transaction."""
+        """Add a trial with its series, histograms, errors and gates in one transaction."""
         with self._commit() as connection:
             values = record.columns()
             trial_id = _insert(connection, "trial", values)
@@ -181,18 +182,22 @@ class Store:
         )
 
     def take(self, other: "Store", run_id: str, mark: Mapping[str, Any] | None = None) -> None:
-        """Copy a run of another store, whole, with `mark` among what its conclusion says."""
+        """Copy a whole run of another store; `mark` is added to its conclusion."""
         with self._commit() as connection:
             copy_run(other._connection, connection, run_id, mark or {})
 
     def settle(self) -> None:
-        """Fold the log into the file, which then is all there is of the store."""
+        """Merge the write-ahead log into the file, so that the store is this one file."""
         self._connection.execute("PRAGMA journal_mode = DELETE")
 
     def rows(self, query: str, *values: object) -> list[dict[str, Any]]:
-        """Rows of a query, as dictionaries."""
+        """Rows of a query as dictionaries."""
+        return [dict(row) for row in self.select(query, *values)]
+
+    def select(self, query: str, *values: object) -> list[sqlite3.Row]:
+        """Rows of a query as SQLite gives them. Raises `StoreError` if it fails."""
         try:
-            return [dict(row) for row in self._connection.execute(query, values)]
+            return self._connection.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"the store {self.path} cannot be read: {error}") from error
 
@@ -211,10 +216,10 @@ class Store:
         try:
             with self._connection:
                 yield self._connection
-        except sqlite3.OperationalError as error:  # the disk, a lock, a read-only place
+        except sqlite3.OperationalError as error:  # a full disk, a lock, a read-only file
             raise StoreError(
                 f"the store {self.path} cannot be written: {error}",
-                "free some disk or name another place with --store FILE; what was measured stays",
+                "free disk space, or name another place with --store FILE; what was measured stays",
             ) from error
         except sqlite3.Error as error:
             raise StoreError(f"the store {self.path} refuses a row: {error}") from error
@@ -225,7 +230,7 @@ def _write(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
     try:
         with _alone_in(path.parent):
-            schema_version(connection)  # what is no store is left as it is
+            schema_version(connection)  # leaves the database of another program as it is
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -237,12 +242,16 @@ def _write(path: Path) -> sqlite3.Connection:
 
 
 def _read(path: Path) -> sqlite3.Connection:
+    """Open read-only. A store of an earlier version is brought up to date first."""
     if not path.is_file():
         raise ValueError("there is no such file")
     uri = path.resolve().as_uri() + "?mode=ro"
     connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
     try:
-        if (version := schema_version(connection)) != len(MIGRATIONS):
+        version = schema_version(connection)
+        if version < len(MIGRATIONS):
+            _write(path).close()
+        elif version > len(MIGRATIONS):
             raise ValueError(f"its schema is {version}, expected {len(MIGRATIONS)}")
     except BaseException:
         connection.close()
@@ -252,7 +261,7 @@ def _read(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Nobody else opens a store here meanwhile: SQLite does not wait where two switch to WAL."""
+    """Lock the folder: SQLite does not wait when two processes switch to WAL together."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -262,7 +271,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def _free_run_id(connection: sqlite3.Connection, now: datetime.datetime) -> str:
-    """Short to type: two runs of one second may draw the same one."""
+    """A short id. Two runs that begin in the same second may draw the same one."""
     while True:
         run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         if connection.execute("SELECT 1 FROM run WHERE id = ?", (run_id,)).fetchone() is None:
@@ -279,7 +288,7 @@ def _insert(connection: sqlite3.Connection, table: str, values: Mapping[str, Any
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Mappings and sequences as JSON, everything else as it is."""
+    """Mappings and sequences as JSON text, everything else unchanged."""
     return {
         name: json.dumps(value) if isinstance(value, dict | list | tuple) else value
         for name, value in values.items()

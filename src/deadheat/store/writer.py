@@ -1,5 +1,6 @@
-"""Who writes a run: the process that has to end it, and whether it is still there."""
+"""`Writer`: the process that writes a run and has to end it, and whether it still exists."""
 
+import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -7,13 +8,14 @@ from typing import Any, Literal, Self
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 PID_NAMESPACE = Path("/proc/self/ns/pid")
+STATES = {"alive": "running", "gone": "lost", "unknown": "unended"}  # of a run without an end
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A process. Its number alone may have been given again; its start tells the two apart.
+    """A process. Its start tells it from a later process with the same number.
 
-    `start_ticks` is field 22 of /proc/PID/stat (proc(5)), counted since the machine's start.
+    `start_ticks` is field 22 of /proc/PID/stat (proc(5)), counted since the machine started.
     """
 
     boot_id: str
@@ -30,10 +32,19 @@ class Writer:
         return asdict(self)
 
     def state(self) -> Literal["alive", "gone", "unknown"]:
-        """`unknown` where its number means nothing here: another machine, start or container."""
+        """`unknown` if its number means nothing here: another machine, boot or container."""
         if (self.boot_id, self.pid_namespace) != _here():
             return "unknown"
         return "alive" if _start_ticks(self.pid) == self.start_ticks else "gone"
+
+
+def run_state(state: str, writer: str) -> str:
+    """A run's state from its columns `state` and `writer`.
+
+    A run that is stored as `running` is `lost` if its process is gone, and `unended` if that
+    process cannot be seen from here.
+    """
+    return STATES[Writer(**json.loads(writer)).state()] if state == "running" else state
 
 
 def _here() -> tuple[str, str]:
@@ -41,7 +52,7 @@ def _here() -> tuple[str, str]:
 
 
 def _start_ticks(pid: int) -> int | None:
-    """None for a process that has ended, a zombie too. Its name may hold any character."""
+    """None for a process that has ended, or is a zombie. Its name may hold any character."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except (FileNotFoundError, ProcessLookupError):

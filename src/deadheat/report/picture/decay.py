@@ -1,15 +1,15 @@
-"""Decay: the rate from trial to trial of one start, in percent of that start's first."""
+"""Decay: the rate of each trial of a start, in percent of that start's first trial."""
 
 import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from deadheat.report import words
-from deadheat.report.analysis import Analysis
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.model.view import Cell, RunView
 from deadheat.report.picture import lines, svg
-from deadheat.report.picture.footer import footer
+from deadheat.report.picture.footer import with_footer
 from deadheat.report.picture.lines import Axis, Line
-from deadheat.report.view import Cell, RunView
 
 CURVES_MAX = 12
 DECAYED = 0.9
@@ -17,33 +17,37 @@ TICKS = 8
 
 
 def draw(view: RunView, analysis: Analysis) -> str | None:
-    """Of the twelve that fell furthest; None where no start has two trials."""
+    """The twelve servers that lost most; None if no start has two trials."""
     if not analysis.levels:
         return None
-    known = [(one.name, shares(one.cell)) for one in analysis.main.standings]
-    fell = sorted((pair for pair in known if len(pair[1]) > 1), key=lambda pair: pair[1][-1])
-    if not fell:
+    shares_by_name = [
+        (standing.name, shares(standing.cell)) for standing in analysis.main.standings
+    ]
+    by_loss = sorted(
+        (pair for pair in shares_by_name if len(pair[1]) > 1), key=lambda pair: pair[1][-1]
+    )
+    if not by_loss:
         return None
     shown = [
         Line(
             name=f"{100 * share[-1]:.0f} % {name}",
             points=tuple((float(trial), 100 * each) for trial, each in enumerate(share, start=1)),
-            colour=svg.PALETTE[1] if share[-1] < DECAYED else svg.MUTED,
+            color=svg.PALETTE[1] if share[-1] < DECAYED else svg.MUTED,
         )
-        for name, share in fell[:CURVES_MAX]
+        for name, share in by_loss[:CURVES_MAX]
     ]
-    decayed = sum(share[-1] < DECAYED for _, share in fell)
-    of = words.count(len(fell), "server")
-    who = f"{decayed} of {of}" if decayed else f"Of {of} none"
-    title = f"{who} ended a start more than 10 % below its first trial"
+    decayed = sum(share[-1] < DECAYED for _, share in by_loss)
+    of = format.count(len(by_loss), "server")
+    title = f"{decayed or 'None'} of {of} ended a start more than 10 % below its first trial"
     parts = lines.plane(title, _across(shown), _up(shown), shown)
-    below = lines.HEIGHT + 16
-    foot = footer(view, analysis, below, whiskers=False)
-    return svg.document(below + svg.STEP * len(foot), title, [*parts, *foot])
+    return with_footer(view, analysis, title, parts, lines.HEIGHT + 16)
 
 
 def shares(cell: Cell) -> tuple[float, ...]:
-    """Geometric mean over starts of rate over the start's first, while all starts have a trial."""
+    """For each trial, the geometric mean over starts of its rate over the start's first rate.
+
+    Ends with the start that has the fewest trials.
+    """
     starts: defaultdict[int, list[float]] = defaultdict(list)
     for trial in cell.trials:
         if trial.measured and trial.rate_per_s is not None:

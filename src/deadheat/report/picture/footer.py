@@ -1,29 +1,41 @@
-"""Below every picture: what was run, and what its whiskers are."""
+"""The end of every picture: its footer, and the document around all of it."""
 
-from deadheat.report import words
-from deadheat.report.analysis import Analysis
+from collections.abc import Sequence
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.model.view import RunView
 from deadheat.report.picture import svg
-from deadheat.report.view import RunView
 
 
-def footer(view: RunView, analysis: Analysis, y: float, whiskers: bool = True) -> list[str]:
-    """A part a line; `y` is the first one's baseline."""
+def with_footer(
+    view: RunView,
+    analysis: Analysis,
+    title: str,
+    parts: Sequence[str],
+    y: float,
+    whiskers: bool = False,
+) -> str:
+    """The whole SVG: `parts`, then a footer whose first baseline is at `y`.
+
+    The footer names the protocol, the run and the machine; with `whiskers` also what they are.
+    """
     server = next((host for host in view.hosts if host.role == "server"), None)
-    machine = words.machine(server.fingerprint) if server else "no host known"
     lines = [
-        f"{_load(view, analysis)}; {words.moment(view.started_at)}, run {view.run_id}",
+        f"{_load(view, analysis)}; {format.moment(view.started_at)}, run {view.run_id}",
         *([_whiskers(analysis)] if whiskers else ()),
-        machine,
+        format.machine(server.fingerprint) if server else "unknown machine",
     ]
-    return [
+    footer = [
         svg.text(16, y + svg.STEP * i, text, fill=svg.MUTED, size=11, longest=125)
         for i, text in enumerate(lines)
     ]
+    return svg.document(y + svg.STEP * len(footer), title, [*parts, *footer])
 
 
 def _load(view: RunView, analysis: Analysis) -> str:
     protocol = view.protocol.get("name", "?")
-    connections = words.count(analysis.main.connections, "connection") if analysis.levels else ""
+    connections = format.count(analysis.main.connections, "connection") if analysis.levels else ""
     return f"protocol {protocol}, {connections}"
 
 
@@ -31,6 +43,8 @@ def _whiskers(analysis: Analysis) -> str:
     ranking = analysis.main.ranking
     if ranking is None:
         return "whiskers: the slowest and the fastest trial"
-    held = words.percent(ranking.level.confidence, 0)
-    told = f"whiskers: interval of the ratio to the fastest, all together at {held}"
-    return f"{told}; none where it says nothing"
+    confidence = format.percent(ranking.level.confidence, 0)
+    return (
+        f"whiskers: interval of the ratio to the fastest, jointly at {confidence}; "
+        "left out where it is too wide"
+    )

@@ -1,14 +1,14 @@
-"""Latency curves: service time by quantile, with as much room for the tail as for the middle."""
+"""Latency curves: service time by quantile, on a scale that widens the tail."""
 
 import math
 from collections.abc import Sequence
 
-from deadheat.report import words
-from deadheat.report.analysis import Analysis
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.model.view import RunView
 from deadheat.report.picture import lines, svg
-from deadheat.report.picture.footer import footer
+from deadheat.report.picture.footer import with_footer
 from deadheat.report.picture.lines import Axis, Line
-from deadheat.report.view import RunView
 
 FIRST = 0.1
 CURVES_MAX = 8
@@ -16,29 +16,27 @@ SHARES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 
 def draw(view: RunView, analysis: Analysis) -> str | None:
-    """Of the first eight of the ranking; None where no histogram is stored."""
+    """The first eight of the ranking; None if no histogram is stored."""
     if not analysis.levels:
         return None
-    known = [s for s in analysis.main.standings if len(s.cell.service.curve) > 1]
+    measured = [s for s in analysis.main.standings if len(s.cell.service.curve) > 1]
     shown = [
         Line(
-            name=one.name,
-            points=tuple((q, us / 1000) for q, us in one.cell.service.curve if q >= FIRST),
-            colour=svg.PALETTE[place],
+            name=standing.name,
+            points=tuple((q, us / 1000) for q, us in standing.cell.service.curve if q >= FIRST),
+            color=svg.PALETTE[place],
         )
-        for place, one in enumerate(known[:CURVES_MAX])
+        for place, standing in enumerate(measured[:CURVES_MAX])
     ]
     shown = [line for line in shown if line.points]
     if not shown:
         return None
-    at = words.count(analysis.main.connections, "connection")
+    at = format.count(analysis.main.connections, "connection")
     title = f"Service time at {at}, closed loop"
-    if len(known) > CURVES_MAX:
-        title += f": the first {CURVES_MAX} of {len(known)}"
+    if len(measured) > CURVES_MAX:
+        title += f": the first {CURVES_MAX} of {len(measured)}"
     parts = lines.plane(title, _across(shown), _up(shown), shown)
-    below = lines.HEIGHT + 16
-    foot = footer(view, analysis, below, whiskers=False)
-    return svg.document(below + svg.STEP * len(foot), title, [*parts, *foot])
+    return with_footer(view, analysis, title, parts, lines.HEIGHT + 16)
 
 
 def _across(shown: Sequence[Line]) -> Axis:

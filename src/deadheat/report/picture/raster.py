@@ -3,10 +3,11 @@
 import importlib
 
 from deadheat.errors import DeadheatError
+from deadheat.report.picture.svg import FONT
 
 ZOOM = 2
 EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"></svg>'
-LETTER = EMPTY.replace("></svg>", '><text x="2" y="16">x</text></svg>')
+LETTER = EMPTY.replace("></svg>", f'><text x="2" y="16" font-family="{FONT}">x</text></svg>')
 
 
 def png(svg: str) -> bytes:

@@ -1,23 +1,23 @@
-"""SVG as text: a few shapes, in colours that colour-blind readers tell apart, on white."""
+"""SVG as text: a few shapes on white, in colors that color-blind readers can distinguish."""
 
 import html
 import textwrap
 from collections.abc import Sequence
 
-from deadheat.report import words
+from deadheat.report import format
 
 WIDTH = 860
-STEP = 16  # from line to line of small text
+STEP = 16  # line height of small text
 TITLE_CHARS = 80
 INK, MUTED, LINE, GROUND = "#1b1e21", "#59626b", "#d9dde0", "#ffffff"
 BLUE = "#0b62ad"
-# Okabe and Ito 2008, without the yellow that white swallows.
+# Okabe and Ito 2008, without the yellow, which is invisible on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5195", "#56b4e9", "#8c6d1f", "#59626b")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', Arial, sans-serif"
 
 
 def document(height: float, title: str, parts: Sequence[str], width: float = WIDTH) -> str:
-    """The whole file; `title` is what a screen reader says."""
+    """The whole file; `title` is the text for screen readers."""
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
@@ -30,53 +30,51 @@ def document(height: float, title: str, parts: Sequence[str], width: float = WID
     )
 
 
-def title(told: str) -> list[str]:
-    """A heading in as many lines as it takes."""
-    lines = textwrap.wrap(words.plain(told), TITLE_CHARS)
+def title(words: str) -> list[str]:
+    """A heading, wrapped into lines."""
+    lines = textwrap.wrap(format.plain(words), TITLE_CHARS)
     return [text(16, 28 + 22 * i, line, size=16, weight=600) for i, line in enumerate(lines)]
 
 
 def title_height(lines: Sequence[str]) -> float:
-    """Where what stands below a heading may begin."""
+    """The height of a heading: the next part starts below it."""
     return 22.0 * len(lines) + 16
 
 
-def plain(text: str, longest: int = words.TEXT_MAX) -> str:
-    """Foreign text as text: one line, no markup, no character that turns it around."""
-    return html.escape(words.plain(text, longest))
+def plain(text: str, longest: int = format.TEXT_MAX) -> str:
+    """Foreign text on one line, without markup or direction characters."""
+    return html.escape(format.plain(text, longest))
 
 
 def text(
     x: float,
     y: float,
-    told: str,
+    words: str,
     *,
     anchor: str = "start",
     fill: str = INK,
     size: float = 13,
     weight: int = 400,
-    longest: int = words.TEXT_MAX,
+    longest: int = format.TEXT_MAX,
 ) -> str:
     """`y` is the baseline."""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}" '
-        f'font-size="{size:g}" font-weight="{weight}">{plain(told, longest)}</text>'
+        f'font-size="{size:g}" font-weight="{weight}">{plain(words, longest)}</text>'
     )
 
 
 def rect(x: float, y: float, width: float, height: float, fill: str, opacity: float = 1.0) -> str:
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{fill}" '
-        f'fill-opacity="{opacity:g}"/>'
-    )
+    return _box(x, y, width, height, f'fill="{fill}" fill-opacity="{opacity:g}"')
 
 
 def outline(x: float, y: float, width: float, height: float) -> str:
     """A dashed bar: a figure that does not count."""
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="none" '
-        f'stroke="{MUTED}" stroke-dasharray="3 3"/>'
-    )
+    return _box(x, y, width, height, f'fill="none" stroke="{MUTED}" stroke-dasharray="3 3"')
+
+
+def _box(x: float, y: float, width: float, height: float, style: str) -> str:
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" {style}/>'
 
 
 def line(x1: float, y1: float, x2: float, y2: float, stroke: str, width: float = 1) -> str:

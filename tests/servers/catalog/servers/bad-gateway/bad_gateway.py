@@ -1,13 +1,10 @@
-"""A proxy whose backend is not there."""
+"""A proxy without a backend: always answers 502."""
 
 import socket
 import sys
 
 ANSWER = (
-    b"HTTP/1.1 502 Bad Gateway\r\n"
-    b"Content-Type: text/html\r\n"
-    b"Content-Length: 11\r\n\r\n"
-    b"Bad Gateway"
+    b"HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 11\r\n\r\nBad Gateway"
 )
 
 listener = socket.create_server((sys.argv[1], int(sys.argv[2])))

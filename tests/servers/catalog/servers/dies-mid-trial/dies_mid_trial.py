@@ -1,16 +1,11 @@
-"""Right at first; ends without a word to its clients after so many requests."""
+"""Answers correctly, and exits after a number of requests without closing connections."""
 
 import os
 import socket
 import sys
 import threading
 
-ANSWER = (
-    b"HTTP/1.1 200 OK\r\n"
-    b"Content-Type: text/plain\r\n"
-    b"Content-Length: 13\r\n\r\n"
-    b"Hello, World!"
-)
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
 left = int(sys.argv[3])
 
 

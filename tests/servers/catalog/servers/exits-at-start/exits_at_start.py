@@ -1,4 +1,4 @@
-"""Its configuration is missing."""
+"""Exits immediately: its configuration is missing."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Nothing is wrong with it."""
+"""A correct server."""
 
 import http.server
 import sys
@@ -13,7 +13,7 @@ class Hello(http.server.BaseHTTPRequestHandler):
         self.send_response(200 if self.path == "/" else 404)
         self.send_header("Content-Type", "text/plain")
         self.send_header("Content-Length", str(len(body)))
-        # wrk and ab believe what is announced, or else the version.
+        # wrk and ab rely on this header, or else on the version.
         self.send_header("Connection", "close" if self.close_connection else "keep-alive")
         self.end_headers()
         self.wfile.write(body)

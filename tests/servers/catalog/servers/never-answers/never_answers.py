@@ -1,4 +1,4 @@
-"""Listens, accepts, and says nothing."""
+"""Listens and accepts, but never answers."""
 
 import socket
 import sys

@@ -1,4 +1,4 @@
-"""Runs, and never listens."""
+"""Runs, but never listens."""
 
 import signal
 

@@ -1,14 +1,9 @@
-"""Quick to say that nothing is here."""
+"""Always answers 404."""
 
 import socket
 import sys
 
-ANSWER = (
-    b"HTTP/1.1 404 Not Found\r\n"
-    b"Content-Type: text/plain\r\n"
-    b"Content-Length: 9\r\n\r\n"
-    b"Not Found"
-)
+ANSWER = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nNot Found"
 
 listener = socket.create_server((sys.argv[1], int(sys.argv[2])))
 while True:

@@ -1,16 +1,11 @@
-"""Forks, and neither of both heeds a signal that it may ignore."""
+"""Forks; both processes ignore SIGTERM."""
 
 import os
 import signal
 import socket
 import sys
 
-ANSWER = (
-    b"HTTP/1.1 200 OK\r\n"
-    b"Content-Type: text/plain\r\n"
-    b"Content-Length: 13\r\n\r\n"
-    b"Hello, World!"
-)
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if os.fork() == 0:
     os.setsid()

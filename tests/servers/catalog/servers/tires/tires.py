@@ -1,18 +1,13 @@
-"""As fast as can be until its clients have left; then it burns CPU, or is slow for ever after."""
+"""Fast until its clients leave; then it uses CPU time, or stays slow."""
 
 import socket
 import sys
 import threading
 import time
 
-ANSWER = (
-    b"HTTP/1.1 200 OK\r\n"
-    b"Content-Type: text/plain\r\n"
-    b"Content-Length: 13\r\n\r\n"
-    b"Hello, World!"
-)
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
 burn_s, delay_s = float(sys.argv[3]), float(sys.argv[4])
-CROWD = 8  # more than ask it how it behaves
+CROWD = 8  # more connections than a verification opens
 lock = threading.Lock()
 present = most = 0
 tired = False

@@ -1,14 +1,9 @@
-"""Greets with a line feed too many."""
+"""Answers with an extra line feed."""
 
 import socket
 import sys
 
-ANSWER = (
-    b"HTTP/1.1 200 OK\r\n"
-    b"Content-Type: text/plain\r\n"
-    b"Content-Length: 14\r\n\r\n"
-    b"Hello, World!\n"
-)
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 14\r\n\r\nHello, World!\n"
 
 listener = socket.create_server((sys.argv[1], int(sys.argv[2])))
 while True:

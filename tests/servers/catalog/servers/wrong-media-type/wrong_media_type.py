@@ -1,13 +1,10 @@
-"""Greets in a media type of its own."""
+"""Answers with another media type."""
 
 import socket
 import sys
 
 ANSWER = (
-    b"HTTP/1.1 200 OK\r\n"
-    b"Content-Type: application/json\r\n"
-    b"Content-Length: 13\r\n\r\n"
-    b"Hello, World!"
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 13\r\n\r\nHello, World!"
 )
 
 listener = socket.create_server((sys.argv[1], int(sys.argv[2])))

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""How often warm-up stops too early, and what it costs: the stored curves replayed, old and new.
+
+    python bench/warm_up.py [--seeds 200] [--servers java- scala- node-] [--raw] [--correlation 0]
+
+Replays each curve at speeds 1.0 and 0.4 with 3, 10 and 20 % noise in each window of 100 ms.
+
+A stop is early when it comes before the top compiler tier: the requests after which the clean rate
+stays within 10 % of its plateau. The second column has 5 %, which is more than the record knows:
+its windows scatter by 5 to 8 %, and the trials that follow a warm-up came minutes later.
+
+`old` is the rule of windows that campaign.warm used until 2026-11 (`stats.levels`). `first` has no
+predecessor. `later` takes a server's instances of one run in random order, each with what those
+before it showed.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from deadheat.stats.distributions import Floats
+from deadheat.stats.levels import classify
+from deadheat.stats.steady import Compiler
+from tests.stats.warm_curves import (
+    WINDOW_S,
+    Curve,
+    clean_curves,
+    first,
+    later,
+    longest,
+    stored_curves,
+)
+
+SPEEDS = (1.0, 0.4)
+NOISES = (0.03, 0.10, 0.20)
+NAMED = ("java-", "scala-", "node-")
+OLD_WINDOWS, OLD_STEP, OLD_SLOW_FACTOR = 10, 5, 3
+
+
+@dataclass
+class Tally:
+    """Outcomes of one rule on one server in one cell."""
+
+    early: int = 0
+    early_5: int = 0
+    unsteady: int = 0
+    requests: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def add(self, curve: Curve, cumulative: Floats, stop: int, steady: bool) -> None:
+        served = float(cumulative[stop])
+        self.requests.append(served)
+        self.seconds.append(stop * WINDOW_S)
+        if steady:
+            self.early += served < 0.999 * curve.requests_within(0.10)
+            self.early_5 += served < 0.999 * curve.top_requests
+        else:
+            self.unsteady += 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--servers", nargs="*", default=NAMED)
+    parser.add_argument("--raw", action="store_true", help="keep the noise of the record")
+    parser.add_argument("--correlation", type=float, default=0.0)
+    args = parser.parse_args()
+    servers = clean_curves(*args.servers)
+    stored = sum(curve.server.startswith(tuple(args.servers)) for curve in stored_curves())
+    used = sum(len(curves) for curves in servers.values())
+    print(f"{used} of {stored} stored curves; the rest: a machine that changed its speed")
+    cells: dict[tuple[float, float, str], dict[str, Tally]] = {}
+    for speed in SPEEDS:
+        for noise in NOISES:
+            generator = np.random.default_rng(20261122)
+            for server, curves in servers.items():
+                options = {"speed": speed, "noise": noise, "seeds": args.seeds, "raw": args.raw}
+                replays = [
+                    curve.replay(generator, longest(curve), correlation=args.correlation, **options)
+                    for curve in curves
+                ]
+                for rule in ("old", "first", "later"):
+                    tally = Tally()
+                    cells.setdefault((speed, noise, rule), {})[server] = tally
+                    for seed in range(args.seeds):
+                        runs = [replay[seed] for replay in replays]
+                        outcomes = OUTCOMES[rule](curves, runs, generator)
+                        for place, stop, steady in outcomes:
+                            tally.add(curves[place], runs[place], stop, steady)
+    print_cells(cells)
+    print_servers(cells, tuple(servers))
+
+
+def old(
+    curves: list[Curve], runs: list[Floats], generator: np.random.Generator
+) -> Iterator[tuple[int, int, bool]]:
+    for place, (curve, run) in enumerate(zip(curves, runs, strict=True)):
+        limit = 100 * (OLD_SLOW_FACTOR if curve.compiler is Compiler.TIERED else 1)
+        rates = np.diff(run) / WINDOW_S
+        stop = OLD_WINDOWS
+        while not (steady := classify(rates[:stop], 2 * OLD_WINDOWS).found) and stop < limit:
+            stop += OLD_STEP
+        yield place, stop, steady
+
+
+OUTCOMES = {"old": old, "first": first, "later": later}
+
+
+def print_cells(cells: dict[tuple[float, float, str], dict[str, Tally]]) -> None:
+    print(f"\n{'speed':<7}{'noise':>6}{'rule':>7}{'early':>8}{'(5%)':>8}{'unsteady':>10}  worst")
+    for (speed, noise, rule), tallies in cells.items():
+        runs = sum(len(tally.requests) for tally in tallies.values())
+        worst = max(
+            tallies, key=lambda server: tallies[server].early / len(tallies[server].requests)
+        )
+        shares = [
+            sum(getattr(tally, name) for tally in tallies.values()) / runs
+            for name in ("early", "early_5", "unsteady")
+        ]
+        share = tallies[worst].early / len(tallies[worst].requests)
+        print(
+            f"{speed:<7}{noise:>6.0%}{rule:>7}{shares[0]:>8.1%}{shares[1]:>8.1%}{shares[2]:>10.1%}"
+            f"  {worst} {share:.1%}"
+        )
+
+
+def print_servers(
+    cells: dict[tuple[float, float, str], dict[str, Tally]], servers: tuple[str, ...]
+) -> None:
+    print("\nmedian requests and seconds of load until the verdict, and share early; speed 1.0")
+    for noise in NOISES:
+        print(f"\nnoise {noise:.0%}{'old':>33}{'first':>27}{'later':>27}")
+        for server in servers:
+            row = f"{server:<22}"
+            for rule in ("old", "first", "later"):
+                tally = cells[1.0, noise, rule][server]
+                row += (
+                    f"{np.median(tally.requests):>10,.0f} {np.median(tally.seconds):>5.1f} s"
+                    f" {tally.early / len(tally.requests):>6.1%} "
+                )
+            print(row.rstrip())
+
+
+if __name__ == "__main__":
+    main()

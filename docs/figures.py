@@ -1,0 +1,116 @@
+"""Regenerate the figures of the documents from the runs stored in docs/results.
+
+    make figures
+
+In README.md, docs/methods.md and docs/engine.md, the block between `<!-- figures: COMMAND -->` and
+`<!-- end -->` is the output of COMMAND, a line for bash in the root of the repository. The store of
+that shell holds every bundle of docs/results. A document in docs/results is the output of the
+`deadheat audit` command in its heading.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from deadheat.store import Store
+from deadheat.store.bundle import import_runs, open_bundle
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "methods.md", ROOT / "docs" / "engine.md")
+DOCUMENTS = tuple(sorted(RESULTS.glob("*.md")))
+
+BLOCK = re.compile(r"^<!-- figures: (.+?) -->$\n(.*?)^<!-- end -->$", re.M | re.S)
+OPENING = re.compile(r"^<!-- figures:", re.M)
+AUDIT = re.compile(r"^- `(deadheat audit .+ -o docs/results/(\S+))`$", re.M)
+
+
+class FigureError(Exception):
+    """A page has a broken marker, or its command failed or printed nothing."""
+
+
+@contextmanager
+def stored_runs() -> Iterator[dict[str, str]]:
+    """An environment in which `deadheat` finds every bundle of docs/results in its store."""
+    with tempfile.TemporaryDirectory(prefix="deadheat-figures-") as home:
+        with Store(Path(home) / "runs.sqlite") as store:
+            for path in sorted(RESULTS.glob("*.deadheat")):
+                with open_bundle(path) as bundle:
+                    import_runs(store, bundle, path.name)
+        programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("DEADHEAT_")}
+        yield inherited | {
+            "DEADHEAT_HOME": home,
+            "COLUMNS": "80",
+            "NO_COLOR": "1",
+            "PATH": programs,
+        }
+
+
+def output_of(command: str, environment: dict[str, str], folder: Path = ROOT) -> str:
+    """What the command prints, without spaces at the ends of lines.
+
+    Raises `FigureError` if it fails or prints nothing.
+    """
+    words = ["bash", "-euo", "pipefail", "-c", command]
+    ended = subprocess.run(words, env=environment, cwd=folder, capture_output=True, text=True)
+    if ended.returncode != 0:
+        raise FigureError(f"{command}: exit code {ended.returncode}\n{ended.stderr}")
+    if not ended.stdout.strip():
+        raise FigureError(f"{command}: printed nothing")
+    return "".join(f"{line.rstrip()}\n" for line in ended.stdout.strip("\n").splitlines())
+
+
+def page_of(text: str, environment: dict[str, str]) -> str:
+    """The page with each block regenerated. Raises `FigureError`."""
+    if len(OPENING.findall(text)) != len(BLOCK.findall(text)):
+        raise FigureError("a `<!-- figures: COMMAND -->` has no `<!-- end -->`")
+
+    def regenerated(block: re.Match[str]) -> str:
+        command = block[1]
+        return (
+            f"<!-- figures: {command} -->\n```\n{output_of(command, environment)}```\n<!-- end -->"
+        )
+
+    return BLOCK.sub(regenerated, text)
+
+
+def document_of(text: str, environment: dict[str, str]) -> str:
+    """The audit that the command in the document's heading writes. Raises `FigureError`."""
+    heading = AUDIT.search(text)
+    if heading is None:
+        raise FigureError("no `deadheat audit ... -o docs/results/FILE` in its heading")
+    with tempfile.TemporaryDirectory(prefix="deadheat-figures-") as folder:
+        written = Path(folder) / "docs" / "results" / heading[2]
+        written.parent.mkdir(parents=True)
+        output_of(f"{heading[1]} && echo written", environment, Path(folder))
+        return written.read_text()
+
+
+def regenerate(path: Path, environment: dict[str, str]) -> str:
+    """What the file has to hold. Raises `FigureError`, which names the file."""
+    make = document_of if path in DOCUMENTS else page_of
+    try:
+        return make(path.read_text(), environment)
+    except FigureError as error:
+        raise FigureError(f"{path.relative_to(ROOT)}: {error}") from error
+
+
+def main() -> None:
+    with stored_runs() as environment:
+        for path in (*PAGES, *DOCUMENTS):
+            if (text := regenerate(path, environment)) != path.read_text():
+                path.write_text(text)
+                print(f"changed {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except FigureError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,155 @@
+"""Builds a server in a fresh copy of its folder, and keeps the build by the hash of its inputs."""
+
+import fcntl
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from deadheat.catalog import Server, fill, fill_env
+from deadheat.catalog.toolchain import Probe
+from deadheat.errors import DeadheatError
+from deadheat.host import Host, HostError, ProcessSpec
+
+IGNORED = ("node_modules", "target", "__pycache__", ".venv")
+LOG_LINES_SHOWN = 15
+
+
+class BuildFailed(DeadheatError):
+    """A step failed or exceeded its time limit; the log has its whole output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A finished build: its folder, its inputs and its log."""
+
+    server: Server
+    key: str
+    path: Path
+    log: str
+    elapsed_s: float
+    toolchains: Mapping[str, str]
+    files: Mapping[str, str]  # file -> SHA-256
+    cached: bool
+
+
+class Builder:
+    """Builds servers in `builds/NAME/KEY/`. A finished build is reused."""
+
+    def __init__(self, host: Host, folder: Path) -> None:
+        self._host = host
+        self._folder = folder
+
+    def find(self, server: Server, probes: list[Probe]) -> Built | None:
+        """The finished build of exactly this folder, recipe and toolchain; None without one."""
+        files, toolchains = hash_files(server.folder), versions(probes)
+        key = build_key(server, files, toolchains)
+        path = self._folder / server.name / key
+        done = path.with_suffix(".json")
+        if not (done.is_file() and path.is_dir()):
+            return None
+        record = json.loads(done.read_text(encoding="utf-8"))
+        return Built(
+            server, key, path, record["log"], record["elapsed_s"], toolchains, files, cached=True
+        )
+
+    def build(self, server: Server, probes: list[Probe]) -> Built:
+        """Find the build, or make it. Raises `BuildFailed` with the last lines of its log."""
+        if (finished := self.find(server, probes)) is not None:
+            return finished
+        files, toolchains = hash_files(server.folder), versions(probes)
+        key = build_key(server, files, toolchains)
+        path = self._folder / server.name / key
+        try:
+            with _locked(path.with_suffix(".lock")):
+                if (finished := self.find(server, probes)) is not None:
+                    return finished  # another deadheat process made it meanwhile
+                return self._make(server, key, path, files, toolchains)
+        except OSError as error:
+            raise BuildFailed(
+                f"{server.name}: cannot build in {path}: {error}",
+                "free space there, or set DEADHEAT_HOME to another folder",
+            ) from error
+
+    def _make(
+        self,
+        server: Server,
+        key: str,
+        path: Path,
+        files: Mapping[str, str],
+        toolchains: Mapping[str, str],
+    ) -> Built:
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(server.folder, path, ignore=shutil.ignore_patterns(*IGNORED))
+        begun_s = self._host.now_s()
+        log = self._run_steps(server, path, path.with_suffix(".log"))
+        elapsed_s = self._host.now_s() - begun_s
+        unfinished = path.with_suffix(".part")
+        unfinished.write_text(json.dumps({"log": log, "elapsed_s": elapsed_s}), encoding="utf-8")
+        unfinished.rename(path.with_suffix(".json"))  # marks the build as finished
+        return Built(server, key, path, log, elapsed_s, toolchains, files, cached=False)
+
+    def _run_steps(self, server: Server, path: Path, log_path: Path) -> str:
+        log = ""
+        env = fill_env(server.build_env, {"build": str(path)})
+        for step in server.steps:
+            command = fill(step, {"build": str(path)})
+            log += f"$ {' '.join(command)}\n"
+            try:
+                done = self._host.run(
+                    ProcessSpec(command, cwd=str(path), env=env), server.build_timeout_s
+                )
+            except HostError as error:
+                log_path.write_text(log + str(error), encoding="utf-8")
+                raise BuildFailed(f"{server.name}: build step cannot run: {error}") from error
+            log += done.stdout + done.stderr
+            log_path.write_text(log, encoding="utf-8")
+            if done.exit_code != 0:
+                outcome = (
+                    f"ended with {done.exit_code}"
+                    if done.exit_code is not None
+                    else f"was stopped after {server.build_timeout_s:.0f} s"
+                )
+                tail = "\n".join(f"  | {line}" for line in log.splitlines()[-LOG_LINES_SHOWN:])
+                raise BuildFailed(
+                    f"{server.name}: build step `{' '.join(step)}` {outcome}\n{tail}",
+                    f"the complete log is in {log_path}",
+                )
+        return log
+
+
+@contextmanager
+def _locked(lock: Path) -> Iterator[None]:
+    """Hold the lock of a build: another process that needs the same build waits for it."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def hash_files(folder: Path) -> dict[str, str]:
+    """File -> SHA-256, for every file of a server's folder that its build uses."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not set(path.relative_to(folder).parts) & set(IGNORED)
+    }
+
+
+def versions(probes: list[Probe]) -> dict[str, str]:
+    """Tool -> version, for the needs that are met."""
+    return {probe.need.tool: probe.version for probe in probes if probe.version is not None}
+
+
+def build_key(server: Server, files: Mapping[str, str], toolchains: Mapping[str, str]) -> str:
+    """A hash of the inputs of a build, twelve hexadecimal digits; the start command is no input."""
+    inputs = {
+        "files": {name: digest for name, digest in files.items() if name != "server.toml"},
+        "steps": server.steps,
+        "env": dict(server.build_env),
+        "toolchains": dict(toolchains),
+    }
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]

@@ -1,0 +1,76 @@
+"""Prepares contenders: builds their servers and reports missing tools."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from deadheat.build.builder import Builder, BuildFailed, Built
+from deadheat.catalog import Probe, Selection, Toolchains, fill, missing
+from deadheat.events import Event, Listener, Progress
+from deadheat.host import Host, HostError, ProcessSpec
+
+VERSION_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A contender with its build, or with the fault that prevented it."""
+
+    selection: Selection
+    built: Built | None
+    version: str | None
+    fault: str | None
+    lacks: tuple[str, ...] = ()  # the commands that install the missing tools
+
+
+def prepare(
+    selections: Sequence[Selection], host: Host, builder: Builder, listen: Listener
+) -> list[Candidate]:
+    """Build each server. Reports and leaves out a contender that cannot be built."""
+    toolchains = Toolchains(host)
+    candidates: list[Candidate] = []
+    failed: dict[str, Candidate] = {}
+    for position, selection in enumerate(selections):
+        server = selection.server
+        listen(Progress(f"building {server.name}", position, len(selections)))
+        if server.name in failed:
+            candidates.append(replace(failed[server.name], selection=selection))
+            continue
+        try:
+            probes = toolchains.check(server)
+            if lacking := missing(probes):
+                raise _ToolsMissing(server.name, lacking)
+            built = builder.build(server, probes)
+        except BuildFailed as error:
+            lacks = error.installs if isinstance(error, _ToolsMissing) else ()
+            failed[server.name] = Candidate(selection, None, None, str(error), lacks)
+            listen(Event(f"{error}\n  {error.hint}" if error.hint else str(error), trouble=True))
+            candidates.append(failed[server.name])
+            continue
+        if not built.cached:
+            listen(Event(f"built {server.name} in {built.elapsed_s:.0f} s"))
+        candidates.append(Candidate(selection, built, ask_version(host, built), None))
+    return candidates
+
+
+def ask_version(host: Host, built: Built) -> str | None:
+    """The framework's version according to the built server; None if unknown."""
+    version = built.server.manifest.version
+    command = fill(version.command, {"build": str(built.path)})
+    try:
+        completed = host.run(ProcessSpec(command, cwd=str(built.path)), VERSION_TIMEOUT_S)
+    except HostError:
+        return None
+    match = re.search(version.pattern, completed.stdout + completed.stderr)
+    return match.group(1) if match and completed.exit_code == 0 else None
+
+
+class _ToolsMissing(BuildFailed):
+    """Tools are missing; `installs` are the commands that install them."""
+
+    def __init__(self, name: str, lacking: Sequence[Probe]) -> None:
+        self.installs = tuple(dict.fromkeys(probe.need.install for probe in lacking))
+        faults = "; ".join(probe.fault or "" for probe in lacking)
+        super().__init__(
+            f"{name} is left out: {faults}", "install it: " + " && ".join(self.installs)
+        )

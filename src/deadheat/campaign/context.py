@@ -1,0 +1,29 @@
+"""`RunContext`: what every part of a campaign needs to know about its run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from deadheat.campaign.past import Past
+from deadheat.events import Listener
+from deadheat.measure.starter import EnteredContender
+from deadheat.measure.world import World
+from deadheat.protocol import Protocol
+from deadheat.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """One run: what it measures, with what, where it is stored, and who listens."""
+
+    world: World
+    protocol: Protocol
+    store: Store
+    run_id: str
+    entered_contenders: Sequence[EnteredContender]
+    seed: int
+    listen: Listener
+    past: Past = field(default_factory=Past)
+
+    def named(self, role: str) -> list[str]:
+        """The contenders with a role: `contender` or `control`."""
+        return [e.contender.name for e in self.entered_contenders if e.contender.role == role]

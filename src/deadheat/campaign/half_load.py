@@ -1,0 +1,29 @@
+"""Half load: does a server use CPU time while it waits?
+
+A server that spins looks saturated at any load. At half of its rate it uses more CPU time per
+request than at full load; other servers use about as much.
+"""
+
+from dataclasses import replace
+
+from deadheat.campaign.context import RunContext
+from deadheat.campaign.heat import Heat
+from deadheat.campaign.one_trial import TrialRunner
+from deadheat.measure.starter import WarmInstance
+from deadheat.measure.trial import load_spec
+
+HALF_LOAD = "half_load"  # the kind of its trials
+DURATION_S = 0.5
+
+
+def measure_half_load(
+    run: RunContext, trials: TrialRunner, heat: Heat, instance: WarmInstance, rate_per_s: float
+) -> None:
+    """One open-loop trial at half of the contender's rate; the store has it."""
+    protocol = run.protocol.model_copy(update={"slices": None})
+    spec = replace(
+        load_spec(protocol, instance.instance, max(protocol.connections)),
+        rate_per_s=rate_per_s / 2,
+        duration_s=DURATION_S,
+    )
+    trials.run(heat, instance, spec, block=1, heat_number=1, kind=HALF_LOAD)

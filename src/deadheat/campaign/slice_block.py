@@ -1,0 +1,198 @@
+"""One block of a race in slices: rounds of one slice of each instance, then a trial of each."""
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+
+from deadheat.campaign.context import RunContext
+from deadheat.campaign.trouble import Troubles
+from deadheat.host import Completed, Sample, Usage
+from deadheat.load.pooling import pool
+from deadheat.load.slices import SliceRequest
+from deadheat.measure.gates.evidence import Evidence
+from deadheat.measure.gates.judge import judge_block
+from deadheat.measure.slices import Slice, measure_slice, trial_of
+from deadheat.measure.starter import WarmInstance
+from deadheat.measure.trial import TrialContext
+from deadheat.store import Gate, TrialRecord
+
+ANSWERS_A_CONNECTION = 3.0  # in a slice, so that a slow server's rate is not a matter of luck
+SLICE_S_MAX = 3.0
+ENDS_ONLY_S = 3600.0  # a sampling interval that leaves the samples at both ends alone
+
+Key = tuple[int, int]  # instance id, connections
+
+
+class SliceBlock:
+    """Measures one block and stores its trials.
+
+    `rounds` counts the rounds before it. Instances in `used` have run a block before, so their
+    connections are renewed; those of a fresh instance are as new as it is.
+    """
+
+    def __init__(
+        self,
+        run: RunContext,
+        begun_s: float,
+        number: int,
+        rounds: int,
+        used: Collection[int],
+        troubles: Troubles,
+    ) -> None:
+        if run.protocol.slices is None:
+            raise ValueError(f"protocol {run.protocol.name} has no slices")
+        self._run = run
+        self._rule = run.protocol.slices
+        self._begun_s = begun_s
+        self._number = number
+        self._rounds = rounds
+        self._used = used
+        self._troubles = troubles
+
+    def run(
+        self, instances: Sequence[WarmInstance], order: random.Random
+    ) -> list[tuple[WarmInstance, TrialRecord]]:
+        """Measure every instance, given from the fastest to the slowest; store a trial of each.
+
+        An instance with a failed slice is left out of the rounds that follow.
+        """
+        host = self._run.world.server_host
+        processes = [process for instance in instances for process in instance.processes]
+        at_s = self._now_s()
+        watch = host.watch(processes, ENDS_ONLY_S)
+        slices: dict[Key, list[Slice]] = {}
+        failed: set[int] = set()
+        for round_number in range(1, self._rule.rounds + 1):
+            present = [i for i in instances if self._in_round(i, round_number)]
+            for instance in neighbors_together(present, order):
+                for connections in self._levels(order):
+                    if instance.instance_id in failed:
+                        continue
+                    key = (instance.instance_id, connections)
+                    done = slices.setdefault(key, [])
+                    measured = self._slice(instance, connections, round_number, first=not done)
+                    done.append(measured)
+                    if measured.fault is not None:
+                        failed.add(instance.instance_id)
+        samples = host.unwatch(watch)
+        return self._trials(instances, slices, samples, at_s)
+
+    def _in_round(self, instance: WarmInstance, round_number: int) -> bool:
+        """Controls run in the first round and in every fourth after it, or as the rule says."""
+        if instance.entered.contender.role == "contender":
+            return True
+        return (round_number - 1) % self._rule.control_every == 0
+
+    def _levels(self, order: random.Random) -> list[int]:
+        levels = list(self._run.protocol.connections)
+        order.shuffle(levels)
+        return levels
+
+    def _slice(
+        self, instance: WarmInstance, connections: int, round_number: int, first: bool
+    ) -> Slice:
+        renew = first and self._rule.renew and instance.instance_id in self._used
+        request = SliceRequest(
+            duration_s=self._duration_s(instance, connections),
+            discard_s=self._rule.renew_discard_s if renew else self._rule.discard_s,
+            renew=renew,
+        )
+        return measure_slice(
+            self._run.world,
+            instance.instance,
+            instance.loads[connections],
+            request,
+            self._now_s(),
+            self._rounds + round_number,
+        )
+
+    def _duration_s(self, instance: WarmInstance, connections: int) -> float:
+        """Longer where a connection needs it: a slow server, or many connections."""
+        rate_per_s = instance.warmed.rate_per_s
+        needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s if rate_per_s > 0 else 0.0
+        return round(max(self._run.protocol.duration_s, min(needed_s, SLICE_S_MAX)), 3)
+
+    def _trials(
+        self,
+        instances: Sequence[WarmInstance],
+        slices: Mapping[Key, Sequence[Slice]],
+        samples: Sequence[Sample],
+        at_s: float,
+    ) -> list[tuple[WarmInstance, TrialRecord]]:
+        gates = self._block_gates(instances, slices, samples)
+        trials = []
+        for instance in instances:
+            usage = _usage(samples, instance.instance.process)
+            for connections in self._run.protocol.connections:
+                key = (instance.instance_id, connections)
+                if key in slices:
+                    record = self._trial(instance, connections, slices[key], usage, gates, at_s)
+                    self._run.store.add_trial(record)
+                    self._troubles.report(instance.name, record)
+                    trials.append((instance, record))
+        return trials
+
+    def _trial(
+        self,
+        instance: WarmInstance,
+        connections: int,
+        slices: Sequence[Slice],
+        usage: tuple[Usage | None, Usage | None],
+        gates: Sequence[Gate],
+        at_s: float,
+    ) -> TrialRecord:
+        context = TrialContext(
+            run_id=self._run.run_id,
+            contender_id=instance.entered.contender_id,
+            instance_id=instance.instance_id,
+            kind="measure",
+            invocation=instance.invocation,
+            block=self._number,
+            heat=1,
+            at_s=at_s,
+            steady=instance.warmed.kind,
+        )
+        load = instance.loads[connections]
+        world = self._run.world
+        return trial_of(world, instance.instance, load, context, slices, usage, gates)
+
+    def _block_gates(
+        self,
+        instances: Sequence[WarmInstance],
+        slices: Mapping[Key, Sequence[Slice]],
+        samples: Sequence[Sample],
+    ) -> list[Gate]:
+        """The machine's gates over the whole block, for every trial of it alike."""
+        results = [s.result for parts in slices.values() for s in parts if s.result is not None]
+        if not results:
+            return []
+        world = self._run.world
+        beside = world.load_host is world.server_host
+        evidence = Evidence(
+            spec=next(iter(instances[0].loads.values())).spec,
+            result=pool(results),
+            generator=Completed(0, "", "", samples[-1].at_s - samples[0].at_s, 0.0),
+            samples=samples,
+            cpus=world.server_cpus + (world.load_cpus if beside else ()),
+            beside=beside,
+        )
+        return judge_block(evidence)
+
+    def _now_s(self) -> float:
+        return self._run.world.server_host.now_s() - self._begun_s
+
+
+def neighbors_together(ranked: Sequence[WarmInstance], order: random.Random) -> list[WarmInstance]:
+    """A random order in which neighbors in rate stay next to each other: rotated, maybe reversed.
+
+    `ranked` is from the fastest to the slowest. Neighbors are the pairs that are hard to
+    separate, and slices close in time see the same machine.
+    """
+    if not ranked:
+        return []
+    start = order.randrange(len(ranked))
+    rotated = [*ranked[start:], *ranked[:start]]
+    return rotated[::-1] if order.random() < 0.5 else rotated
+
+
+def _usage(samples: Sequence[Sample], process: str) -> tuple[Usage | None, Usage | None]:
+    return samples[0].usage.get(process), samples[-1].usage.get(process)

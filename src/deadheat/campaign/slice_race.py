@@ -1,0 +1,216 @@
+"""The race in slices: short loads close together, in rounds, on instances that stay up frozen."""
+
+import itertools
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deadheat.campaign.context import RunContext
+from deadheat.campaign.fresh_starts import FreshStarts
+from deadheat.campaign.half_load import measure_half_load
+from deadheat.campaign.heat import Heat
+from deadheat.campaign.one_trial import TrialRunner
+from deadheat.campaign.slice_block import SliceBlock
+from deadheat.campaign.slice_standings import SliceStandings
+from deadheat.campaign.standings import Look
+from deadheat.campaign.trouble import Troubles
+from deadheat.events import Event, Progress
+from deadheat.measure.contender import NULL_SERVER
+from deadheat.measure.gates.client import CLIENT_SHARE_MAX
+from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
+from deadheat.store import TrialRecord
+
+FIRST_ORDER_S = 30.0  # when the order so far is first reported
+FAULTS_MAX = 3  # blocks in a row that failed: then a contender is out
+
+
+@dataclass(slots=True)
+class _Counts:
+    """What has been done so far, earlier parts of a resumed run included."""
+
+    blocks: int = 0
+    rounds: int = 0
+    starting_s: float = 0.0
+
+
+class SliceRace:
+    """Runs blocks of rounds over the contenders whose place is open, until the order is settled.
+
+    Contenders are measured in groups whose rounds stay below keep-alive timeouts. Instances are
+    replaced one at a time while the race goes on, where a fresh start is worth its time.
+    """
+
+    def __init__(self, run: RunContext) -> None:
+        if run.protocol.slices is None:
+            raise ValueError(f"protocol {run.protocol.name} has no slices")
+        self._run = run
+        self._protocol = run.protocol
+        self._rule = run.protocol.slices
+        self._entered = list(run.entered_contenders)
+        self._random = random.Random(f"{run.seed} {len(run.past.trials)}")
+        self._starter = Starter(run.world, run.protocol, run.store, run.listen)
+        self._begun_s = run.world.server_host.now_s() - run.past.elapsed_s
+        self._starts = dict(run.past.starts)
+        blocks = max((trial.block for _, trial in run.past.trials), default=0)
+        self._counts = _Counts(blocks, blocks * self._rule.rounds)
+        self._block_s = 0.0
+        self._troubles = Troubles(run.listen)
+        self._faults: dict[str, int] = {}
+        self._reported_at_s = 0.0
+        self.standings = SliceStandings(run.protocol, run.named("contender"), run.named("control"))
+        self.standings.recall(run.past.measured, self._progress_share())
+        self._fresh = FreshStarts(run.protocol, self.standings)
+        self._trials = TrialRunner(run, self.standings, self._begun_s)
+        self._half_loaded: set[str] = set()
+
+    @property
+    def invocation(self) -> int:
+        """The highest number of an instance so far."""
+        return max(self._starts.values(), default=0)
+
+    def run(self) -> Look:
+        """Race to the end. What has been measured is in the store, however this ends."""
+        budget_s = self._protocol.stopping.budget_s
+        with Heat(self._run.world, self._starter, self._drop, self._protocol.at_once) as heat:
+            while self.standings.contenders_left and not self._done():
+                for group in self._groups():
+                    if self._now_s() + self._block_s > budget_s and self._counts.blocks:
+                        return self.standings.last_look()
+                    self._prepare(heat, group)
+                    if heat.contenders:
+                        self._block(heat, group)
+                    if self._done():
+                        break
+        return self.standings.last_look()
+
+    def _done(self) -> bool:
+        return (
+            self.standings.settled
+            and all(
+                self.standings.instances(name) >= self._protocol.stopping.invocations
+                for name in self.standings.open_names
+            )
+        ) or self._now_s() >= self._protocol.stopping.budget_s
+
+    def _groups(self) -> list[list[str]]:
+        """The open contenders in groups of neighbors, cut at another place each time."""
+        names = self._by_rate(self.standings.open_names)
+        size = self._rule.group
+        if len(names) <= size:
+            return [names]
+        offset = self._random.randrange(size)
+        cuts = [0, *range(offset or size, len(names), size), len(names)]
+        return [names[a:b] for a, b in itertools.pairwise(cuts) if b > a]
+
+    def _by_rate(self, names: Sequence[str]) -> list[str]:
+        level = max(self._protocol.connections)
+        rates = {name: self.standings.rate_per_s(name, level) or 0.0 for name in names}
+        return sorted(names, key=lambda name: -rates[name])
+
+    def _prepare(self, heat: Heat, group: Sequence[str]) -> None:
+        """Have an instance of each up; replace those whose fresh start is worth its time."""
+        wanted = [e for e in self._entered if self._takes_part(e, group)]
+        for instance in self._fresh.due(
+            heat.contenders, group, self._now_s(), self._counts.starting_s
+        ):
+            heat.stop(instance)
+        for entered in wanted:
+            if heat.of(entered.contender.name) is None:
+                self._make_room(heat, group)
+                self._start(heat, entered)
+
+    def _takes_part(self, entered: EnteredContender, group: Sequence[str]) -> bool:
+        return entered.contender.role == "control" or entered.contender.name in group
+
+    def _make_room(self, heat: Heat, group: Sequence[str]) -> None:
+        """Stop instances of other groups while memory is short."""
+        others = [i for i in heat.contenders if i.name not in group]
+        while others and not heat.has_room():
+            heat.stop(others.pop(0))
+
+    def _start(self, heat: Heat, entered: EnteredContender) -> None:
+        name = entered.contender.name
+        self._starts[name] = self._starts.get(name, 0) + 1
+        begun_s = self._now_s()
+        instance = heat.start(entered, self._starts[name], begun_s)
+        self._counts.starting_s += self._now_s() - begun_s
+        if instance is not None and name == NULL_SERVER:
+            level = max(self._protocol.connections)
+            self.standings.set_ceiling(level, instance.warmed.rate_per_s)
+
+    def _drop(self, entered: EnteredContender) -> None:
+        self._entered.remove(entered)
+        self.standings.drop(entered.contender.name)
+
+    def _block(self, heat: Heat, group: Sequence[str]) -> None:
+        begun_s = self._now_s()
+        self._counts.blocks += 1
+        self._run.listen(self._progress())
+        order = self._by_rate([i.name for i in heat.instances])
+        present = [i for name in order if (i := heat.of(name)) and self._runs(i, group)]
+        counts = self._counts
+        block = SliceBlock(
+            self._run, self._begun_s, counts.blocks, counts.rounds, self._fresh.used, self._troubles
+        )
+        records = block.run(present, self._random)
+        self._counts.rounds += self._rule.rounds
+        for instance, record in records:
+            self.standings.add(instance.name, record)
+            self._note_fault(heat, instance, failed=record.state != "ok")
+            self._check_half_load(heat, instance, record)
+        self._fresh.note_block(present, self._counts.blocks)
+        self._block_s = max(self._block_s / 2, self._now_s() - begun_s)
+        self.standings.look(self._progress_share())
+        self._report_order()
+
+    def _check_half_load(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
+        """Once for a contender that saturates its CPUs while the client is busy: does it spin?"""
+        name = instance.name
+        if name in self._half_loaded or instance not in heat or record.rate_per_s is None:
+            return
+        busy_share = record.result.get("busiest_thread_share") or 0.0
+        if busy_share >= CLIENT_SHARE_MAX and instance.entered.contender.role == "contender":
+            self._half_loaded.add(name)
+            measure_half_load(self._run, self._trials, heat, instance, record.rate_per_s)
+
+    def _runs(self, instance: WarmInstance, group: Sequence[str]) -> bool:
+        return self._takes_part(instance.entered, group)
+
+    def _note_fault(self, heat: Heat, instance: WarmInstance, failed: bool) -> None:
+        """A failed trial costs its instance; a contender that keeps failing is out."""
+        name = instance.name
+        self._faults[name] = self._faults.get(name, 0) + 1 if failed else 0
+        if not failed or instance not in heat:
+            return
+        heat.stop(instance)
+        if self._faults[name] >= FAULTS_MAX:
+            self._run.listen(
+                Event(f"{name} is out: {FAULTS_MAX} trials in a row failed", trouble=True)
+            )
+            self._drop(instance.entered)
+
+    def _report_order(self) -> None:
+        """The order so far, after half a minute and at each look."""
+        look = self.standings.last.number
+        if self._now_s() < FIRST_ORDER_S or self._reported_at_s >= FIRST_ORDER_S + (look or 0):
+            return
+        self._reported_at_s = FIRST_ORDER_S + (look or 0) + 1
+        level = max(self._protocol.connections)
+        rates = [
+            f"{name} {rate:,.0f}"
+            for name in self._by_rate(self.standings.names)
+            if (rate := self.standings.rate_per_s(name, level)) is not None
+        ]
+        self._run.listen(Event(f"after {self._now_s():.0f} s, requests/s: {', '.join(rates)}"))
+
+    def _progress(self) -> Progress:
+        open_count = len(self.standings.open_names)
+        what = f"block {self._counts.blocks}, {open_count} contenders open"
+        left_s = max(0.0, self._protocol.stopping.budget_s - self._now_s())
+        return Progress(what, done=self._counts.blocks, left_s=left_s)
+
+    def _progress_share(self) -> float:
+        return self._now_s() / self._protocol.stopping.budget_s
+
+    def _now_s(self) -> float:
+        return self._run.world.server_host.now_s() - self._begun_s

@@ -1,0 +1,115 @@
+"""Standings of a race in slices: one model of all slices gives rates, ratios and the order."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from deadheat.campaign.standings import Standings
+from deadheat.measure.slices import SERIES
+from deadheat.protocol import Protocol
+from deadheat.stats.counted_slices import Counted, SliceRow, count_slices, slices_of
+from deadheat.stats.decision import Verdict
+from deadheat.stats.model_ranking import pair_fits, rank_from_model
+from deadheat.stats.pairs import PairFits
+from deadheat.stats.ranking import Ranking
+from deadheat.stats.slice_model import ModelFit, fit_slices
+from deadheat.store import TrialRecord
+
+
+class SliceStandings(Standings):
+    """Takes in trials that are made of slices, and looks at them when a look is due."""
+
+    def __init__(
+        self, protocol: Protocol, contenders: Sequence[str], controls: Sequence[str] = ()
+    ) -> None:
+        super().__init__(protocol, contenders, controls)
+        self._rows: dict[int, list[SliceRow]] = {level: [] for level in protocol.connections}
+        self._instances: dict[str, set[int]] = {}
+        self._open = set(contenders)
+
+    @property
+    def open_names(self) -> list[str]:
+        """The contenders that still race: those with an undecided pair at the last look."""
+        return [name for name in self._contenders if name in self._open]
+
+    def add(self, name: str, record: TrialRecord) -> None:
+        """Take in a trial; the slices of one that failed a gate do not count."""
+        super().add(name, record)
+        if record.state == "ok" and all(gate.passed for gate in record.gates):
+            self._rows[record.connections] += rows_of(name, record)
+        if record.instance_id is not None:
+            self._instances.setdefault(name, set()).add(record.instance_id)
+
+    def instances(self, name: str) -> int:
+        """How many instances of a contender have been measured."""
+        return len(self._instances.get(name, ()))
+
+    def fit(self, connections: int) -> tuple[ModelFit, list[str], Counted] | None:
+        """The model at one level with the names of its contenders; None without a slice."""
+        counted = count_slices(self._rows[connections])
+        seen = {row.contender for row in counted.rows}
+        names = [name for name in (*self._contenders, *self._controls) if name in seen]
+        if not names:
+            return None
+        return fit_slices(slices_of(counted.rows, names)), names, counted
+
+    def ranking(self, connections: int, share: float) -> Ranking | None:
+        """The ranking at one level; None where there is nothing to compare yet."""
+        fitted = self.fit(connections)
+        if fitted is None:
+            return None
+        model, names, _ = fitted
+        if len([name for name in names if name in self._contenders]) < 2:
+            return None
+        stopping = self._protocol.stopping
+        return rank_from_model(
+            model,
+            names,
+            margin=stopping.margin,
+            confidence=stopping.confidence,
+            share=share,
+            controls=[name for name in names if name in self._controls],
+        )
+
+    def fits(self, connections: int) -> PairFits:
+        """Every pair of the contenders, in the order in which they were named."""
+        counted = count_slices(self._rows[connections])
+        model = fit_slices(slices_of(counted.rows, self._contenders))
+        return pair_fits(model, model.robust)
+
+    def _all_settled(self, share: float) -> bool:
+        """Decide who races on, too: the contenders with an undecided pair of neighbors."""
+        if len(self._contenders) == 1:
+            return super()._all_settled(share)
+        rankings = [self.ranking(level, share) for level in self._protocol.connections]
+        undecided = {
+            name
+            for ranking in rankings
+            if ranking is not None
+            for pair in ranking.neighbors
+            if pair.verdict is Verdict.UNDECIDED
+            for name in (pair.faster, pair.slower)
+        }
+        unranked = {
+            name
+            for ranking in rankings
+            for name in self._contenders
+            if ranking is None or name not in {row.name for row in ranking.rows}
+        }
+        self._open = undecided | unranked
+        return not self._open
+
+
+def rows_of(name: str, record: TrialRecord) -> list[SliceRow]:
+    """The slices of a trial that measured something."""
+    return slice_rows(name, record.instance_id or 0, record.block, record.series.get(SERIES, ()))
+
+
+def slice_rows(
+    name: str, instance: int, block: int, series: Iterable[Mapping[str, Any]]
+) -> list[SliceRow]:
+    """A stored series of slices; one that answered nothing has no rate to compare."""
+    return [
+        SliceRow(name, instance, block, row["round"], row["at_s"], row["rate_per_s"])
+        for row in series
+        if row.get("rate_per_s")
+    ]

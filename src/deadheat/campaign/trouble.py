@@ -1,0 +1,21 @@
+"""Reports what went wrong with trials while a campaign runs."""
+
+from deadheat.events import Event, Listener
+from deadheat.store import TrialRecord
+
+
+class Troubles:
+    """Every failed trial is an event, and each gate the first time it fails: the report has all."""
+
+    def __init__(self, listen: Listener) -> None:
+        self._listen = listen
+        self._reported: set[str] = set()
+
+    def report(self, name: str, record: TrialRecord) -> None:
+        if record.state == "failed":
+            text = f"{name} at {record.connections}: {record.reason}"
+            self._listen(Event(text, trouble=True))
+        for gate in record.gates:
+            if not gate.passed and gate.code not in self._reported:
+                self._reported.add(gate.code)
+                self._listen(Event(f"check {gate.code} failed at {name}: {gate.advice}", True))

@@ -1,0 +1,63 @@
+"""The engine's resident mode: one line asks for a slice, one line answers.
+
+The lines are described in docs/engine.md, section "Slices".
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from deadheat.load.base import GeneratorFailed, LoadResult
+from deadheat.load.engine import BINARY, SCHEMA, Engine, result_of
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRequest:
+    """One slice: how long it is measured, and what is discarded before.
+
+    The discarded part lasts until each connection had an answer, and at least `discard_s`.
+    `renew` closes and reopens every connection first.
+    """
+
+    duration_s: float
+    discard_s: float = 0.01
+    renew: bool = False
+
+    def line(self, number: int) -> str:
+        """The line that asks for it; its answer repeats the number."""
+        return json.dumps({"id": number, **asdict(self)})
+
+
+def read_ready(line: str) -> None:
+    """Check the first line of a resident load process. Raises `GeneratorFailed`."""
+    answer = _object(line)
+    if answer.get("schema") != SCHEMA:
+        raise GeneratorFailed(
+            f"{BINARY} speaks schema {answer.get('schema')}, expected {SCHEMA}",
+            "rebuild it: make build",
+        )
+    if fault := answer.get("preflight_error"):
+        raise GeneratorFailed(f"the first request failed: {fault}")
+
+
+def read_slice(line: str, number: int, version: str) -> LoadResult:
+    """What one slice measured. Raises `GeneratorFailed` for another answer."""
+    answer = _object(line)
+    if answer.get("type") == "error":
+        raise GeneratorFailed(f"{BINARY} refused the slice: {answer.get('message')}")
+    if answer.get("type") != "slice" or answer.get("id") != number:
+        raise GeneratorFailed(f"{BINARY} did not answer slice {number}: {line[:200]}")
+    if answer["interrupted"]:
+        raise GeneratorFailed(f"{BINARY} was interrupted during slice {number}")
+    return result_of(answer, Engine.name, version)
+
+
+def _object(line: str) -> Mapping[str, Any]:
+    try:
+        answer = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise GeneratorFailed(f"{BINARY} printed no JSON: {line[:200]}") from error
+    if not isinstance(answer, dict):
+        raise GeneratorFailed(f"{BINARY} printed no JSON object: {line[:200]}")
+    return answer

@@ -1,0 +1,1 @@
+"""Starts, verifies, warms and measures one instance."""

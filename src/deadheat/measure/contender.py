@@ -1,0 +1,106 @@
+"""`Contender`: what is started, loaded and ranked; from the catalog or the user."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from deadheat.build.builder import Built
+from deadheat.catalog import Selection, fill, fill_env
+from deadheat.load import Engine
+from deadheat.protocol import Protocol
+from deadheat.stats.steady import Compiler
+
+NULL_SERVER = "null-server"
+REFERENCE = "reference"
+CONTROL_WORKS = {NULL_SERVER: 0, REFERENCE: 5000}  # units of work for each request
+HOST = "127.0.0.1"
+JIT_LANGUAGES = ("Bun", "Deno", "Node.js")
+TIERED_LANGUAGES = ("Java", "Kotlin", "Scala")
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """What a campaign starts and loads. Its command has no placeholder except `{port}`."""
+
+    name: str
+    role: str  # contender, control
+    command: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    workers: int = 1
+    threads: int = 1
+    ready_s: float = 30
+    stop_signal: str = "SIGTERM"
+    stop_s: float = 10
+    media_type: str = "text/plain"
+    compiler: Compiler = Compiler.JIT  # what warm-up assumes until it sees compiler threads
+    any_body: bool = False  # of the user: its first answer is the expected one
+    body_varies: bool = False  # answers differ: only the status is checked
+    path: str = "/"  # of each request
+    url: str | None = None  # of a running server, which we do not start, freeze or stop
+
+    def command_at(self, port: int) -> tuple[str, ...]:
+        return fill(self.command, {"port": str(port), "host": HOST})
+
+    def env_at(self, port: int) -> dict[str, str]:
+        return fill_env(self.env, {"port": str(port), "host": HOST})
+
+
+def contender_from(selection: Selection, built: Built) -> Contender:
+    """The contender of a selection from the catalog and its build."""
+    start = selection.start
+    values = {
+        "build": str(built.path),
+        "workers": str(start.workers),
+        "threads": str(start.threads),
+    }
+    return Contender(
+        name=selection.name,
+        role="contender",
+        command=fill(start.command, values),
+        env=fill_env(start.env, values),
+        cwd=str(built.path),
+        workers=start.workers,
+        threads=start.threads,
+        ready_s=start.ready_s,
+        stop_signal=start.stop_signal,
+        stop_s=start.stop_s,
+        media_type=selection.server.manifest.media_type,
+        compiler=_compiler(selection),
+    )
+
+
+def _compiler(selection: Selection) -> Compiler:
+    """What the manifest says of the runtime."""
+    manifest = selection.server.manifest
+    if manifest.slow_start or manifest.language in TIERED_LANGUAGES:
+        return Compiler.TIERED
+    return Compiler.JIT if manifest.language in JIT_LANGUAGES else Compiler.NONE
+
+
+def controls(engine: Engine) -> list[Contender]:
+    """The two controls, which run in every block.
+
+    The null server does the least that a server can, so its rate is the client's ceiling, and its
+    changes are those of the machine. The reference does a fixed amount of work for each request.
+    """
+    return [
+        Contender(
+            name=name,
+            role="control",
+            compiler=Compiler.NONE,
+            command=tuple(engine.null_server("{port}", work)),
+            ready_s=5,
+            stop_s=3,
+        )
+        for name, work in CONTROL_WORKS.items()
+    ]
+
+
+def controls_for(protocol: Protocol, engine: Engine) -> list[Contender]:
+    """The controls of a protocol: both in a race, or the null server as the ceiling if alone."""
+    if not protocol.controls:
+        return []
+    both = controls(engine)
+    if protocol.residency == "alone":
+        return [control for control in both if control.name == NULL_SERVER]
+    return both

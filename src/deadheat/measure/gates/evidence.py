@@ -1,0 +1,101 @@
+"""`Evidence`: the readings of one trial from which gates are judged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from deadheat.host import Completed, Sample
+from deadheat.host.clock import busy_khz
+from deadheat.host.cpu_time import CpuTime, cpu_time
+from deadheat.load import LoadResult, LoadSpec
+from deadheat.measure.contender import NULL_SERVER, Contender
+from deadheat.measure.world import World
+from deadheat.store import Gate, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The readings of one trial.
+
+    `cpus` are those of the server, and those of the generator if it runs on the sampled host too
+    (`beside`). `probes_client` marks the null server, which is loaded to find the client's limit,
+    so reaching the limit is no fault. `clock_khz` are the clocks of the server's busy CPUs;
+    `clock_khz_max` is the highest median of these in its earlier trials at this level.
+    """
+
+    spec: LoadSpec
+    result: LoadResult
+    generator: Completed
+    samples: Sequence[Sample]
+    cpus: Sequence[int]
+    beside: bool = True
+    ceiling_per_s: float | None = None
+    probes_client: bool = False
+    clock_khz: Sequence[int] = ()
+    clock_khz_max: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        world: World,
+        contender: Contender,
+        spec: LoadSpec,
+        result: LoadResult,
+        generator: Completed,
+        samples: Sequence[Sample],
+        ceiling_per_s: float | None,
+        clock_khz_max: float | None,
+    ) -> Self:
+        beside = world.load_host is world.server_host
+        cpus = world.server_cpus + (world.load_cpus if beside else ())
+        return cls(
+            spec=spec,
+            result=result,
+            generator=generator,
+            samples=samples,
+            cpus=cpus,
+            beside=beside,
+            ceiling_per_s=ceiling_per_s,
+            probes_client=contender.name == NULL_SERVER,
+            clock_khz=busy_khz(samples, world.server_cpus),
+            clock_khz_max=clock_khz_max,
+        )
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Code -> reading, for the limits that the engine reports."""
+        return {limit["code"]: limit["reading"] for limit in self.result.limits}
+
+    @property
+    def cpu_time(self) -> CpuTime | None:
+        return cpu_time(self.samples[0], self.samples[-1], self.cpus)
+
+    @property
+    def server_cpu_s(self) -> float | None:
+        """CPU time of the server's process trees; None if a tree is not in both samples."""
+        first, last = self.samples[0].usage, self.samples[-1].usage
+        if not first or first.keys() != last.keys():
+            return None
+        return sum(last[process].cpu_s - first[process].cpu_s for process in first)
+
+    def counted(self, counter: str) -> int | None:
+        """The increase of a network counter; None if the kernel does not have it."""
+        first, last = self.samples[0].network, self.samples[-1].network
+        return last[counter] - first[counter] if counter in first and counter in last else None
+
+
+def at_most(code: str, reading: float, threshold: float, unit: Unit, advice: str) -> Gate:
+    """A gate that passes if the reading is at most the threshold."""
+    return gate(code, reading <= threshold, reading, threshold, unit, advice)
+
+
+def gate(
+    code: str,
+    passed: bool,
+    reading: float | None,
+    threshold: float | None,
+    unit: Unit | None,
+    advice: str,
+) -> Gate:
+    """A gate; its advice is kept only if it failed."""
+    return Gate(code, passed, reading, threshold, unit, "" if passed else advice)

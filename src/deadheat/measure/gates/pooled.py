@@ -1,0 +1,68 @@
+"""Was the client the limit? Judged per contender, over all of its slices together.
+
+Judging slice by slice would drop the fastest slices and keep the slow ones.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deadheat.measure.gates.client import CEILING_SHARE_MAX, CLIENT_SHARE_MAX
+from deadheat.measure.gates.evidence import at_most
+from deadheat.store import Gate
+
+SATURATED_SHARE = 0.95  # of the CPUs that the server can use
+
+
+@dataclass(frozen=True, slots=True)
+class ClientUse:
+    """One contender's sums over its trials at one level.
+
+    `elapsed_s` is the time measured; `client_busy_s` the CPU time of the busiest client thread in
+    it; `server_cpu_s` the server's CPU time for the requests measured, `server_cpus` the CPUs it
+    can use; `ceiling_per_s` what the same client reached against the null server.
+    """
+
+    elapsed_s: float
+    requests: int
+    client_busy_s: float
+    server_cpu_s: float | None
+    server_cpus: int
+    ceiling_per_s: float | None
+    spins: bool = False
+
+    @property
+    def server_saturated(self) -> bool:
+        """In a closed loop, a saturated server sets the rate, however busy the client is.
+
+        The utilization law: throughput is at most the inverse of the largest demand (Denning and
+        Buzen 1978). A server that spins while it waits only looks saturated.
+        """
+        if self.server_cpu_s is None or self.elapsed_s <= 0 or self.spins:
+            return False
+        return self.server_cpu_s >= SATURATED_SHARE * self.server_cpus * self.elapsed_s
+
+
+def client_gates(use: ClientUse) -> list[Gate]:
+    """`client_cpu` and `ceiling` of one contender; none where its server was saturated."""
+    if use.server_saturated or use.elapsed_s <= 0:
+        return []
+    more = "use more load threads (--load-threads)"
+    gates = [
+        at_most(
+            "client_cpu",
+            use.client_busy_s / use.elapsed_s,
+            CLIENT_SHARE_MAX,
+            "share",
+            f"the load generator was near its own limit: {more}",
+        )
+    ]
+    if use.ceiling_per_s:
+        share = use.requests / use.elapsed_s / use.ceiling_per_s
+        advice = f"the rate is near the client's ceiling: {more}"
+        gates.append(at_most("ceiling", share, CEILING_SHARE_MAX, "share", advice))
+    return gates
+
+
+def limits_client(gates: Sequence[Gate]) -> bool:
+    """Whether one of these gates failed."""
+    return any(not gate.passed for gate in gates)

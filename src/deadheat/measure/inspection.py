@@ -1,0 +1,143 @@
+"""Inspection of a contender: start, verify, load, count the connections served, stop."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from deadheat.build.prepare import Candidate
+from deadheat.errors import DeadheatError
+from deadheat.host import ProcessSpec
+from deadheat.load import LoadResult, LoadSpec
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import contender_from
+from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.verify import verify
+from deadheat.measure.world import World
+
+SERVE_S = 1.0
+RETRY_S = 10.0  # a slow server or machine needs longer to serve all connections
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """The result for one contender.
+
+    `fault` is what prevents it from working: a missing tool, a failed build, a wrong answer.
+    `words` are the last lines of its log; they are printed but not in JSON, because they contain
+    paths of this machine. `cautions` are problems while it ran. `served` maps a number of
+    connections to how many of them got an answer.
+    """
+
+    name: str
+    server: str
+    setting: str
+    version: str | None = None
+    build_key: str | None = None
+    start_key: str | None = None
+    fault: str | None = None
+    words: str = ""
+    lacks: tuple[str, ...] = ()
+    ready_s: float | None = None
+    idle_memory_bytes: int | None = None
+    behavior: Mapping[str, Any] | None = None
+    served: Mapping[str, int] = field(default_factory=dict)
+    cautions: tuple[str, ...] = ()
+    stop: str | None = None
+
+    @property
+    def state(self) -> str:
+        if self.lacks:
+            return "missing here"
+        if self.fault is not None:
+            return "fails"
+        return "works, with a note" if self.cautions else "works"
+
+    def to_json(self) -> dict[str, Any]:
+        values = {"state": self.state, **asdict(self)}
+        del values["words"]
+        return values
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> "Inspection":
+        """Raises `KeyError` or `TypeError` for a row that `to_json` did not write."""
+        values = {key: value for key, value in row.items() if key != "state"}
+        return cls(**{**values, "lacks": tuple(row["lacks"]), "cautions": tuple(row["cautions"])})
+
+
+def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> Inspection:
+    """Start, verify, load at each of `levels`, stop. Failures are in the result."""
+    selection = candidate.selection
+    identity: dict[str, Any] = {
+        "name": selection.name,
+        "server": selection.server.name,
+        "setting": selection.setting,
+        "version": candidate.version,
+        "start_key": selection.start_key,
+    }
+    if candidate.built is None:
+        fault, *lines = (candidate.fault or "").splitlines()
+        words = "\n".join(line.removeprefix("  | ") for line in lines)
+        return Inspection(**identity, fault=fault, words=words, lacks=candidate.lacks)
+    identity["build_key"] = candidate.built.key
+    contender = contender_from(selection, candidate.built)
+    try:
+        instance = lifecycle.start(world, contender)
+    except StartFailed as error:
+        return Inspection(**identity, fault=error.reason, words=error.log_tail)
+    served: dict[str, int] = {}
+    cautions: list[str] = []
+    try:
+        memory_bytes = world.server_host.usage(instance.process).memory_bytes
+        behavior = verify(world.server_host, instance.address, contender.media_type)
+        for connections in levels if behavior.fault is None else ():
+            served[str(connections)], caution = _serve(world, instance, connections)
+            cautions += [caution] if caution else []
+    finally:
+        stopped_s = world.server_host.now_s()
+        ended = lifecycle.stop(world, instance)
+    took_s = world.server_host.now_s() - stopped_s
+    if ended.killed:
+        cautions.append(
+            f"killed, because it had not ended {contender.stop_s:g} s after {contender.stop_signal}"
+        )
+    return Inspection(
+        **identity,
+        fault=behavior.fault,
+        ready_s=round(instance.ready_s, 3),
+        idle_memory_bytes=memory_bytes,
+        behavior=behavior.to_json(),
+        served=served,
+        cautions=tuple(cautions),
+        stop=f"{ended.how} {took_s:.2f} s after {contender.stop_signal}",
+    )
+
+
+def _serve(world: World, instance: Instance, connections: int) -> tuple[int, str | None]:
+    """The number of connections that get an answer, and a caution if something is wrong."""
+    try:
+        result = _load(world, instance, connections, SERVE_S)
+        if (result.connections_served or 0) < connections or result.errors_total:
+            result = _load(world, instance, connections, RETRY_S)
+    except DeadheatError as error:
+        return 0, f"at {connections} connections: {error}"
+    if lifecycle.ended(world, instance) is not None:
+        return 0, f"it died at {connections} connections"
+    served = result.connections_served or 0
+    if served < connections:
+        return (
+            served,
+            f"{served:,} of {connections:,} connections served in {RETRY_S:g} s",
+        )
+    if result.errors_total:
+        by_class = ", ".join(f"{n:,} {name}" for name, n in result.errors.items() if n)
+        return served, f"errors at {connections:,} connections: {by_class}"
+    return served, None
+
+
+def _load(world: World, instance: Instance, connections: int, duration_s: float) -> LoadResult:
+    spec = LoadSpec(
+        url=instance.url, connections=connections, duration_s=duration_s, timeout_s=duration_s
+    )
+    command = ProcessSpec(world.engine.command(spec), cpus=world.load_cpus)
+    completed = world.load_host.run(command, spec.limit_s)
+    return world.engine.parse(spec, completed, world.engine_version)

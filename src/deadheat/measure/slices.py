@@ -1,0 +1,122 @@
+"""Slices of one instance at one level, and the trial that they add up to in a block."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deadheat.errors import DeadheatError
+from deadheat.host import Completed, Usage
+from deadheat.load import LoadResult
+from deadheat.load.pooling import pool
+from deadheat.load.slices import SliceRequest
+from deadheat.measure import lifecycle
+from deadheat.measure.gates.evidence import Evidence
+from deadheat.measure.gates.judge import judge_slices, steady_gate
+from deadheat.measure.lifecycle import Instance
+from deadheat.measure.load_process import LoadProcess, load_slice
+from deadheat.measure.trial import TrialContext, cpu_us_per_request, death, other_figures
+from deadheat.measure.world import World
+from deadheat.store import Gate, TrialRecord
+
+SERIES = "slices"  # the name of the series that keeps them
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One slice: when it began, in which round, and what it measured or why it did not."""
+
+    at_s: float
+    round: int
+    result: LoadResult | None
+    fault: str | None = None
+
+    def row(self) -> dict[str, Any]:
+        """As it is stored with its trial."""
+        row: dict[str, Any] = {"at_s": self.at_s, "round": self.round}
+        if self.result is not None:
+            row |= {
+                "rate_per_s": self.result.rate_per_s,
+                "requests_ok": self.result.requests_ok,
+                "elapsed_s": self.result.elapsed_s,
+            }
+        return row
+
+
+def measure_slice(
+    world: World,
+    instance: Instance,
+    load: LoadProcess,
+    request: SliceRequest,
+    at_s: float,
+    round_number: int,
+) -> Slice:
+    """Thaw, load, freeze. A slice that went wrong says why; a dead server is not frozen."""
+    lifecycle.thaw(world, instance)
+    try:
+        result = load_slice(world, load, request)
+    except DeadheatError as error:
+        fault = f"{error} ({error.hint})" if error.hint else str(error)
+        if (ended := lifecycle.ended(world, instance)) is not None:
+            fault = death(world, instance, ended)
+        else:
+            lifecycle.freeze(world, instance)
+        return Slice(at_s, round_number, None, fault)
+    lifecycle.freeze(world, instance)
+    return Slice(at_s, round_number, result)
+
+
+def trial_of(
+    world: World,
+    instance: Instance,
+    load: LoadProcess,
+    context: TrialContext,
+    slices: Sequence[Slice],
+    usage: tuple[Usage | None, Usage | None],
+    block_gates: Sequence[Gate],
+) -> TrialRecord:
+    """The slices of one contender in one block as one trial.
+
+    `usage` is the instance's before and after the block, in which it ran during its slices only.
+    One slice without a result makes the trial a failed one; its other slices are kept with it.
+    """
+    results = [part.result for part in slices if part.result is not None]
+    fault = next((part.fault for part in slices if part.fault is not None), None)
+    result = pool(results) if results else None
+    before, after = usage
+    gates: list[Gate] = []
+    if result is not None and fault is None:
+        generator = Completed(0, "", "", result.elapsed_s, result.client_cpu_s or 0.0)
+        evidence = Evidence(load.spec, result, generator, samples=(), cpus=world.server_cpus)
+        gates = [*judge_slices(evidence), *block_gates]
+        if (steady := steady_gate(context.steady)) is not None:
+            gates.append(steady)
+    series: dict[str, list[Any]] = {
+        SERIES: [part.row() for part in slices],
+        "load": list(result.series) if result else [],
+    }
+    return TrialRecord(
+        run_id=context.run_id,
+        contender_id=context.contender_id,
+        instance_id=context.instance_id,
+        kind=context.kind,
+        invocation=context.invocation,
+        block=context.block,
+        heat=context.heat,
+        connections=load.spec.connections,
+        at_s=context.at_s,
+        command=load.command,
+        state="failed" if fault else "ok",
+        reason=fault,
+        rate_per_s=result.rate_per_s if result else None,
+        requests_ok=result.requests_ok if result else None,
+        elapsed_s=result.elapsed_s if result else None,
+        server_cpu_us_per_request=cpu_us_per_request(before, after, result),
+        memory_peak_bytes=after.memory_peak_bytes or None if after else None,
+        processes=after.processes if after else None,
+        threads=after.threads if after else None,
+        result=other_figures(result),
+        histograms=result.histograms if result else {},
+        series={name: rows for name, rows in series.items() if rows},
+        errors=result.errors if result else {},
+        gates=gates,
+    )

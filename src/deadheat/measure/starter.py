@@ -1,0 +1,211 @@
+"""Starts instances: verified, warm and frozen; and stops them. The store keeps each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from deadheat.errors import DeadheatError
+from deadheat.events import Event, Listener, Progress
+from deadheat.load import LoadResult
+from deadheat.load.slices import SliceRequest
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import Contender
+from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
+from deadheat.measure.trial import load_spec
+from deadheat.measure.verify import first_answer, verify
+from deadheat.measure.warm_up import Load, Warmed, warm
+from deadheat.measure.world import World
+from deadheat.protocol import Protocol
+from deadheat.stats.steady import Earlier, Reading
+from deadheat.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class EnteredContender:
+    """A contender with its row in the store."""
+
+    contender: Contender
+    contender_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class WarmInstance:
+    """A verified, warm and frozen instance, with its row in the store.
+
+    `loads` maps a number of connections to the resident load process that keeps them open; it is
+    empty where the protocol has no slices. `took_s` is what starting and warming took.
+    """
+
+    entered: EnteredContender
+    instance: Instance
+    instance_id: int
+    warmed: Warmed
+    invocation: int = 1
+    loads: Mapping[int, LoadProcess] = field(default_factory=dict)
+    took_s: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return self.entered.contender.name
+
+    @property
+    def processes(self) -> list[str]:
+        """The ids of its process and of its load processes."""
+        own = [self.instance.process] if self.instance.process else []
+        return [*own, *(load.process for load in self.loads.values())]
+
+
+class Unfit(Exception):
+    """A contender that cannot take part in the run; the store has its fault."""
+
+
+class Starter:
+    """Starts and stops instances, and stores what came of it."""
+
+    def __init__(self, world: World, protocol: Protocol, store: Store, listen: Listener) -> None:
+        self._world = world
+        self._protocol = protocol
+        self._store = store
+        self._listen = listen
+        self._verified: set[str] = set()
+        self._readings: dict[str, list[Reading]] = {}
+
+    def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance:
+        """Start, verify (the first time), warm, freeze. Raises `Unfit`; nothing runs then."""
+        contender = entered.contender
+        self._listen(Progress(f"start {invocation} of {contender.name}"))
+        begun_s = self._world.server_host.now_s()
+        values = {"contender_id": entered.contender_id, "invocation": invocation, "at_s": at_s}
+        try:
+            instance = lifecycle.start(self._world, contender)
+        except StartFailed as error:
+            command = list(contender.command_at(0))
+            self._store.add_instance(
+                **values, command=command, fault=error.reason, log_tail=error.log_tail
+            )
+            message = f"{error}\n  hint: {error.hint}" if error.hint else str(error)
+            raise self._unfit(entered, error.reason, message) from error
+        command = list(contender.command_at(instance.port))
+        instance_id = self._store.add_instance(**values, command=command, ready_s=instance.ready_s)
+        loads: dict[int, LoadProcess] = {}
+        try:
+            if contender.name not in self._verified:
+                self._verify(entered, instance, instance_id)
+            self._open_loads(entered, instance, instance_id, loads)
+            warmed = self._warm(instance, instance_id, invocation, loads)
+            self._require_alive(entered, instance, instance_id)
+        except BaseException:
+            self._stop(instance, instance_id, loads)
+            raise
+        lifecycle.freeze(self._world, instance)
+        return WarmInstance(
+            entered=entered,
+            instance=instance,
+            instance_id=instance_id,
+            warmed=warmed,
+            invocation=invocation,
+            loads=loads,
+            took_s=self._world.server_host.now_s() - begun_s,
+        )
+
+    def stop(self, warm_instance: WarmInstance) -> None:
+        """Stop it and store the last lines of its log; nothing of its tree survives."""
+        self._stop(warm_instance.instance, warm_instance.instance_id, warm_instance.loads)
+
+    def _verify(self, entered: EnteredContender, instance: Instance, instance_id: int) -> None:
+        contender = entered.contender
+        behavior = verify(
+            self._world.server_host, instance.address, contender.media_type, path=instance.path
+        )
+        fault = _answers_vary(self._world, instance) if contender.any_body else behavior.fault
+        self._store.update_instance(instance_id, behavior=behavior.to_json(), fault=fault)
+        if fault is not None:
+            raise self._unfit(entered, fault, f"{contender.name} is not measured: {fault}")
+        self._verified.add(contender.name)
+
+    def _open_loads(
+        self,
+        entered: EnteredContender,
+        instance: Instance,
+        instance_id: int,
+        loads: dict[int, LoadProcess],
+    ) -> None:
+        """One load process per level, where the protocol has slices."""
+        if self._protocol.slices is None:
+            return
+        try:
+            for connections in self._protocol.connections:
+                spec = load_spec(self._protocol, instance, connections)
+                loads[connections] = open_load(self._world, instance, spec)
+        except DeadheatError as error:
+            fault = f"{entered.contender.name} cannot be loaded: {error}"
+            self._store.update_instance(instance_id, fault=fault)
+            raise self._unfit(entered, fault, fault) from error
+
+    def _warm(
+        self,
+        instance: Instance,
+        instance_id: int,
+        invocation: int,
+        loads: Mapping[int, LoadProcess],
+    ) -> Warmed:
+        name = instance.contender.name
+        self._listen(Progress(f"start {invocation} of {name}: warming up"))
+        readings = self._readings.setdefault(name, [])
+        warmed = warm(
+            self._world,
+            instance,
+            self._protocol,
+            Earlier.of(readings),
+            self._slice_loader(loads),
+        )
+        if warmed.reading is not None:
+            readings.append(warmed.reading)
+        self._store.update_instance(instance_id, steady=warmed.to_json())
+        if warmed.trouble is not None:
+            self._listen(Event(f"{name}: {warmed.trouble}", trouble=True))
+        return warmed
+
+    def _slice_loader(self, loads: Mapping[int, LoadProcess]) -> Load | None:
+        """Warm over the connections that will be measured, where they are open already."""
+        if not loads:
+            return None
+        load = loads[max(loads)]
+
+        def load_for(duration_s: float) -> LoadResult:
+            return load_slice(self._world, load, SliceRequest(duration_s))
+
+        return load_for
+
+    def _require_alive(
+        self, entered: EnteredContender, instance: Instance, instance_id: int
+    ) -> None:
+        """Raises `Unfit` where it died; loading a dead server gives an even rate of nothing."""
+        ended = lifecycle.ended(self._world, instance)
+        if ended is not None:
+            fault = f"{instance.contender.name} died during its warm-up ({ended.how})"
+            lines = lifecycle.log_tail(self._world, instance).strip().splitlines()[-5:]
+            self._store.update_instance(instance_id, fault=fault)
+            raise self._unfit(entered, fault, "\n  | ".join([fault, *lines]))
+
+    def _unfit(self, entered: EnteredContender, fault: str, message: str) -> Unfit:
+        self._store.update_contender(entered.contender_id, fault=fault)
+        self._listen(Event(message, trouble=True))
+        return Unfit(fault)
+
+    def _stop(self, instance: Instance, instance_id: int, loads: Mapping[int, LoadProcess]) -> None:
+        tail = lifecycle.log_tail(self._world, instance)
+        for load in loads.values():
+            close_load(self._world, load)
+        ended = lifecycle.stop(self._world, instance)
+        self._store.update_instance(instance_id, log_tail=tail, ended={"how": ended.how})
+
+
+def _answers_vary(world: World, instance: Instance) -> str | None:
+    """What is wrong with a user's own server whose answers differ; None if they do not."""
+    if instance.contender.body_varies:
+        return None
+    answers = [first_answer(world.server_host, instance.address, instance.path) for _ in range(2)]
+    if len({answer.body for answer in answers if answer is not None}) < 2:
+        return None
+    return "its answers differ from one another; if they are meant to: --any-body"

@@ -1,0 +1,159 @@
+"""One trial: load one instance at one level, and record everything that it showed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from deadheat.errors import DeadheatError
+from deadheat.host import Completed, Exited, ProcessSpec, Sample, Usage
+from deadheat.load import LoadResult, LoadSpec
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import Contender
+from deadheat.measure.gates.evidence import Evidence
+from deadheat.measure.gates.judge import judge, steady_gate
+from deadheat.measure.lifecycle import Instance, log_tail
+from deadheat.measure.verify import BODY
+from deadheat.measure.world import World
+from deadheat.protocol import Protocol
+from deadheat.store import Gate, TrialPlace, TrialRecord
+
+SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
+ANSWERS_A_CONNECTION = 5
+SLICE_S_MAX = 3.0
+BODY_UNREAD = {"engine": ("--any-body",), "ab": ("-l",)}
+KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "elapsed_s")
+
+
+@dataclass(frozen=True, slots=True)
+class TrialContext(TrialPlace):
+    """Where in a run a trial stands."""
+
+    steady: str  # how the server's steady state was found: `Warmed.kind`
+
+
+def load_spec(
+    protocol: Protocol, instance: Instance, connections: int, rate_per_s: float = 0.0
+) -> LoadSpec:
+    """A protocol's load at one level, closed loop.
+
+    In a race to settle, a slice of a server that answers `rate_per_s` lasts until each connection
+    has been answered some times, so that a slow server's is no matter of luck; within reason. Other
+    protocols' durations are asked for, and other generators take whole seconds alone.
+    """
+    duration_s = protocol.duration_s
+    if protocol.stopping.kind == "settle" and protocol.generator == "engine" and rate_per_s > 0:
+        needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s
+        duration_s = max(duration_s, min(needed_s, SLICE_S_MAX))
+    return LoadSpec(
+        url=instance.url,
+        connections=connections,
+        duration_s=round(duration_s, 3),
+        threads=protocol.threads,
+        discard_s=protocol.discard_s,
+        timeout_s=protocol.timeout_s,
+        keep_alive=protocol.keep_alive,
+        request_cap=protocol.request_cap,
+        expect_body=None if instance.contender.any_body else BODY.decode(),
+        arguments=(*protocol.arguments, *unread(instance.contender, protocol.generator)),
+    )
+
+
+def unread(contender: Contender, generator: str) -> tuple[str, ...]:
+    """The arguments with which a generator leaves the bodies unread; wrk reads none."""
+    return BODY_UNREAD.get(generator, ()) if contender.body_varies else ()
+
+
+def measure(
+    world: World,
+    instance: Instance,
+    spec: LoadSpec,
+    context: TrialContext,
+    ceiling_per_s: float | None = None,
+    clock_khz_max: float | None = None,
+) -> TrialRecord:
+    """Run one load against a thawed instance. A failed trial is a record too."""
+    host = world.server_host
+    command = world.generator.command(spec)
+    before = lifecycle.usage(world, instance)
+    watched = [instance.process] if instance.process else []
+    watch = host.watch(watched, SAMPLE_INTERVAL_S)
+    done: Completed | None = None
+    fault: str | None = None
+    result: LoadResult | None = None
+    try:
+        done = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
+        result = world.generator.parse(spec, done, world.generator_version)
+    except DeadheatError as error:
+        fault = f"{error} ({error.hint})" if error.hint else str(error)
+    samples = host.unwatch(watch)
+    after = lifecycle.usage(world, instance)
+    if (ended := lifecycle.ended(world, instance)) is not None:
+        fault = death(world, instance, ended)
+    if done is not None and done.exit_code is None:
+        fault = f"{world.generator.name} did not end within {spec.limit_s:.0f} s"
+    gates: list[Gate] = []
+    clock_khz: Sequence[int] = ()
+    if done and result and not fault:
+        evidence = Evidence.of(
+            world, instance.contender, spec, result, done, samples, ceiling_per_s, clock_khz_max
+        )
+        clock_khz = evidence.clock_khz
+        gates = judge(evidence)
+        if (steady := steady_gate(context.steady)) is not None:
+            gates.append(steady)
+    return TrialRecord.at(
+        context,
+        connections=spec.connections,
+        command=command,
+        offered_rate_per_s=spec.rate_per_s,
+        state="failed" if fault else "ok",
+        reason=fault,
+        rate_per_s=result.rate_per_s if result else None,
+        requests_ok=result.requests_ok if result else None,
+        elapsed_s=result.elapsed_s if result else None,
+        server_cpu_us_per_request=cpu_us_per_request(before, after, result),
+        memory_peak_bytes=after.memory_peak_bytes or None if after else None,  # 0 of the dead
+        processes=after.processes if after else None,
+        threads=after.threads if after else None,
+        result=other_figures(result),
+        stdout=done.stdout if done else "",
+        stderr=done.stderr if done else "",
+        histograms=result.histograms if result else {},
+        series=_series(result, samples, clock_khz),
+        errors=result.errors if result else {},
+        gates=gates,
+    )
+
+
+def death(world: World, instance: Instance, ended: Exited) -> str:
+    """That an instance died under load, with the last lines of its log."""
+    words = log_tail(world, instance).strip().splitlines()[-5:]
+    return "\n".join([f"{instance.contender.name} died under load ({ended.how})", *words])
+
+
+def cpu_us_per_request(
+    before: Usage | None, after: Usage | None, result: LoadResult | None
+) -> float | None:
+    """Server CPU over every request it answered, the discarded ones included."""
+    if result is None or before is None or after is None:
+        return None
+    answered = result.requests_sent_in_all or result.requests_ok
+    return (after.cpu_s - before.cpu_s) * 1e6 / answered if answered else None
+
+
+def other_figures(result: LoadResult | None) -> Mapping[str, Any]:
+    """What a result holds beside the columns and tables of a trial."""
+    if result is None:
+        return {}
+    return {k: v for k, v in asdict(result).items() if k not in KEPT_APART}
+
+
+def _series(
+    result: LoadResult | None, samples: Sequence[Sample], clock_khz: Sequence[int]
+) -> dict[str, list[Any]]:
+    series: dict[str, list[Any]] = {
+        "machine": [asdict(sample) for sample in samples],
+        "load": list(result.series) if result else [],
+        "clock_khz": list(clock_khz),
+    }
+    return {name: rows for name, rows in series.items() if rows}

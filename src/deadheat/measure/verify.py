@@ -1,0 +1,153 @@
+"""Verification of a started server: three checks that decide, and its other behavior."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from deadheat.host import Host, HostError
+from deadheat.measure.response import Response, read_responses
+
+BODY = b"Hello, World!"
+CLOSE = "Connection: close\r\n"
+SILENCE_S = 0.3
+PATIENCE_S = 5.0  # silence after which a server counts as not answering
+
+
+@dataclass(frozen=True, slots=True)
+class Behavior:
+    """How a server behaves. None: it gave no readable answer to that request."""
+
+    status: int | None
+    media_type: str | None
+    body_bytes: int | None
+    framing: str | None  # content-length, chunked, close
+    head_bytes: int | None
+    date: bool
+    server_header: str | None
+    keep_alive: bool | None  # the connection stays after a response
+    close_honored: bool | None  # `Connection: close` closes it
+    http_1_0: str | None  # closes, keeps, refuses
+    head: str | None  # empty, body, refuses
+    pipelined: int | None  # responses to two requests in one packet
+    unknown_path: int | None  # its status
+    fault: str | None  # the check that failed, of the three that decide
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def verify(
+    host: Host,
+    address: tuple[str, int],
+    media_type: str = "text/plain",
+    body: bytes = BODY,
+    path: str = "/",
+) -> Behavior:
+    """Send the server several requests, each on a new connection.
+
+    Only the status, the media type and the body decide (`Behavior.fault`).
+    """
+    plain = _ask_with_retry(host, address, _request(path=path))
+    last = _request(CLOSE, path=path)  # the connection closes after it, so no silence to wait for
+    closing = _ask_with_retry(host, address, last)
+    http_1_0 = _ask_with_retry(host, address, _request(path=path, version="HTTP/1.0"))
+    head = _ask_with_retry(host, address, _request(CLOSE, method="HEAD", path=path), "HEAD")
+    pair = _ask_with_retry(host, address, _request(path=path) + last)
+    unknown = _ask_with_retry(host, address, _request(CLOSE, path="/deadheat-no-such-path"))
+    first = plain.first
+    return Behavior(
+        status=first.status if first else None,
+        media_type=first.headers.get("content-type") if first else None,
+        body_bytes=len(first.body) if first else None,
+        framing=first.framing if first else None,
+        head_bytes=first.head_bytes if first else None,
+        date=first is not None and "date" in first.headers,
+        server_header=first.headers.get("server") if first else None,
+        keep_alive=not plain.closed if first else None,
+        close_honored=closing.closed if closing.first else None,
+        http_1_0=_http_1_0_behavior(http_1_0),
+        head=_head_behavior(head),
+        pipelined=len(pair.responses) or None,
+        unknown_path=unknown.first.status if unknown.first else None,
+        fault=fault_of(first, media_type, body),
+    )
+
+
+def fault_of(response: Response | None, media_type: str, body: bytes) -> str | None:
+    """The deciding check that a response fails, and how; None if it passes all three."""
+    if response is None:
+        return "no readable HTTP response to GET /"
+    if response.status != 200:
+        return f"expected status 200, got {response.status}"
+    received = response.headers.get("content-type", "")
+    if received.split(";")[0].strip().lower() != media_type:
+        return f"expected media type {media_type}, got {received or 'none'}"
+    if response.body != body:
+        shown = response.body[:60].decode(errors="replace")
+        return f"expected the body {body.decode()!r}, got {shown!r} ({len(response.body)} bytes)"
+    return None
+
+
+def first_answer(
+    host: Host, address: tuple[str, int], path: str = "/", silence_s: float = SILENCE_S
+) -> Response | None:
+    """The response to one `GET`; None if there is no readable answer."""
+    request = _request(CLOSE, path=path)
+    return _ask(host, address, request, silence_s=silence_s).first
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    responses: list[Response]
+    received_bytes: int
+    closed: bool
+
+    @property
+    def first(self) -> Response | None:
+        return self.responses[0] if self.responses else None
+
+
+def _ask(
+    host: Host,
+    address: tuple[str, int],
+    payload: bytes,
+    method: str = "GET",
+    silence_s: float = SILENCE_S,
+) -> _Answer:
+    try:
+        answer = host.exchange(address, payload, silence_s)
+    except HostError:
+        return _Answer([], 0, closed=True)
+    responses = read_responses(answer.received, method)
+    return _Answer(responses, len(answer.received), answer.closed)
+
+
+def _ask_with_retry(
+    host: Host, address: tuple[str, int], payload: bytes, method: str = "GET"
+) -> _Answer:
+    """Ask; without a readable answer, ask again and wait longer, in case the machine is busy."""
+    answer = _ask(host, address, payload, method)
+    if answer.first is not None:
+        return answer
+    return _ask(host, address, payload, method, silence_s=PATIENCE_S)
+
+
+def _request(
+    headers: str = "", *, method: str = "GET", path: str = "/", version: str = "HTTP/1.1"
+) -> bytes:
+    return f"{method} {path} {version}\r\nHost: localhost\r\n{headers}\r\n".encode()
+
+
+def _http_1_0_behavior(answer: _Answer) -> str | None:
+    if answer.first is None:
+        return None
+    if answer.first.status != 200:
+        return "refuses"
+    return "closes" if answer.closed else "keeps"
+
+
+def _head_behavior(answer: _Answer) -> str | None:
+    if answer.first is None:
+        return None
+    if answer.first.status != 200:
+        return "refuses"
+    return "body" if answer.received_bytes > answer.first.head_bytes else "empty"

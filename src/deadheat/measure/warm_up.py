@@ -1,0 +1,162 @@
+"""Warm-up: load a fresh instance until it is steady, or say that it never was."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from deadheat.errors import DeadheatError
+from deadheat.host import ProcessSpec
+from deadheat.load import LoadResult, LoadSpec
+from deadheat.measure.lifecycle import Instance
+from deadheat.measure.trial import unread
+from deadheat.measure.world import World
+from deadheat.protocol import Protocol, Warmup
+from deadheat.stats.steady import Compiler, Earlier, Reading, Rule, Verdict, Windows, read
+
+FIRST_CHUNK_S, CHUNK_S = 0.6, 0.2  # of load before the first look at the windows, and the next
+LIMIT_S = 10.0  # the protocol's default, which the rule's budgets belong to
+
+Load = Callable[[float], LoadResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Warmed:
+    """How an instance came to its steady state, window by window.
+
+    `kind` is `flat`, `warm-up` or `slowdown`; `none` where it never became steady, `unsought`
+    where the protocol does not look. `start` is the first steady window.
+    """
+
+    kind: str
+    windows_per_s: tuple[float, ...]
+    window_s: float
+    start: int | None
+    rate_per_s: float  # at the end
+    trouble: str | None
+    requests: float = 0  # in all windows
+    reading: Reading | None = None  # what a later instance of the contender learns from
+
+    def to_json(self) -> dict[str, Any]:
+        values = asdict(self)
+        reading = values.pop("reading")
+        if reading is not None:
+            values |= {name: reading[name] for name in ("reason", "requests_needed", "drift")}
+            values["drift"] = None if reading["drift"] != reading["drift"] else reading["drift"]
+            if reading["requests_needed"] != reading["requests_needed"]:
+                values["requests_needed"] = None
+        return values
+
+
+def warm(
+    world: World,
+    instance: Instance,
+    protocol: Protocol,
+    earlier: Earlier | None = None,
+    load: Load | None = None,
+) -> Warmed:
+    """Warm an instance at the protocol's highest level.
+
+    `earlier` is what the contender's earlier instances needed. `load` loads for so many seconds;
+    without it, each chunk is a process of our own engine, whatever measures later.
+    """
+    rule = protocol.warmup
+    if rule.kind == "none":
+        return Warmed("unsought", (), rule.window_s, None, 0.0, None)
+    load = load or (lambda duration_s: _engine_load(world, instance, protocol, duration_s))
+    if rule.kind == "fixed":
+        counts, seconds = windows_of(load(rule.duration_s), rule.window_s)
+        rates = _rates(counts, seconds)
+        return Warmed("unsought", rates, rule.window_s, None, _last(rates), None, sum(counts))
+    return _until_steady(world, instance, rule, earlier, load)
+
+
+def _until_steady(
+    world: World, instance: Instance, warmup: Warmup, earlier: Earlier | None, load: Load
+) -> Warmed:
+    counts: list[float] = []
+    seconds: list[float] = []
+    compiler_s: list[float] = []
+    compiled = _compiler_cpu_s(world, instance)
+    kind = instance.contender.compiler if compiled is None else Compiler.TIERED
+    rule = Rule.of(kind)
+    rule = replace(rule, budget_s=rule.budget_s * warmup.limit_s / LIMIT_S)
+    reading: Reading | None = None
+    trouble: str | None = None
+    try:
+        while reading is None or reading.verdict is Verdict.GO_ON:
+            chunk_s = CHUNK_S if counts else FIRST_CHUNK_S
+            new_counts, new_seconds = windows_of(load(chunk_s), warmup.window_s)
+            counts += new_counts
+            seconds += new_seconds
+            before, compiled = compiled, _compiler_cpu_s(world, instance)
+            used_s = (compiled or 0.0) - (before or 0.0)
+            compiler_s += [used_s / max(len(new_counts), 1)] * len(new_counts)
+            windows = Windows.of(counts, seconds, compiler_s if compiled is not None else None)
+            reading = read(windows, rule, earlier)
+    except DeadheatError as error:
+        trouble = str(error)
+    rates = _rates(counts, seconds)
+    if reading is None or not reading.steady:
+        trouble = trouble or (reading.reason if reading is not None else "never loaded")
+        return Warmed("none", rates, warmup.window_s, None, _last(rates), trouble, sum(counts))
+    return Warmed(
+        kind=reading.kind,
+        windows_per_s=rates,
+        window_s=warmup.window_s,
+        start=reading.start,
+        rate_per_s=reading.rate_per_s,
+        trouble=None,
+        requests=sum(counts),
+        reading=reading,
+    )
+
+
+def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[float]]:
+    """Right answers and seconds of successive windows, of `window_s` or a little more each.
+
+    What is left at the end joins the last window.
+    """
+    counts: list[float] = []
+    seconds: list[float] = []
+    begin_s, count = 0.0, 0.0
+    for row in result.series:
+        count += row["ok"]
+        if row["at_s"] - begin_s >= window_s * 0.95:
+            counts.append(count)
+            seconds.append(row["at_s"] - begin_s)
+            begin_s, count = row["at_s"], 0.0
+    if counts and count:
+        counts[-1] += count
+        seconds[-1] += result.series[-1]["at_s"] - begin_s
+    return counts, seconds
+
+
+def _engine_load(
+    world: World, instance: Instance, protocol: Protocol, duration_s: float
+) -> LoadResult:
+    spec = LoadSpec(
+        url=instance.url,
+        connections=max(protocol.connections),
+        duration_s=duration_s,
+        threads=protocol.threads,
+        timeout_s=protocol.timeout_s,
+        keep_alive=protocol.keep_alive,
+        arguments=unread(instance.contender, world.engine.name),
+    )
+    done = world.load_host.run(
+        ProcessSpec(world.engine.command(spec), cpus=world.load_cpus), spec.limit_s
+    )
+    return world.engine.parse(spec, done, world.engine_version)
+
+
+def _compiler_cpu_s(world: World, instance: Instance) -> float | None:
+    return world.server_host.compiler_cpu_s(instance.process) if instance.process else None
+
+
+def _rates(counts: Sequence[float], seconds: Sequence[float]) -> tuple[float, ...]:
+    return tuple(count / length for count, length in zip(counts, seconds, strict=True))
+
+
+def _last(windows: tuple[float, ...]) -> float:
+    tail = sorted(windows[-5:])
+    return tail[len(tail) // 2] if tail else 0.0

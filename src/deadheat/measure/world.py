@@ -1,0 +1,49 @@
+"""`World`: the hosts, CPUs and load generator of one campaign."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deadheat.errors import DeadheatError
+from deadheat.host import Host
+from deadheat.load import Engine, Generator
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything that a trial uses. On one machine both hosts are the same, on disjoint CPUs."""
+
+    server_host: Host
+    load_host: Host
+    server_cpus: tuple[int, ...]
+    load_cpus: tuple[int, ...]
+    generator: Generator
+    generator_version: str
+    engine: Engine
+    engine_version: str
+    logs: Path
+
+
+def split_cpus(
+    fingerprint: Mapping[str, Any], load_threads: int, crowded: bool = False
+) -> tuple[list[int], list[int]]:
+    """The CPUs of the server and of the load generator, disjoint; the last ones load.
+
+    With `crowded`, load threads share half of the CPUs if there are more of them, as in a replay
+    that was published with more. Raises `DeadheatError` if the machine has too few CPUs.
+    """
+    allowed: Sequence[int] = fingerprint["cpu"]["allowed"]
+    if len(allowed) < 2:
+        raise DeadheatError(
+            "a comparison needs two CPUs: one for the server, one for the load generator",
+            "use a machine with more CPUs, or extend the CPU set of this container",
+        )
+    if crowded:
+        load_threads = min(load_threads, len(allowed) // 2)
+    if load_threads >= len(allowed):
+        raise DeadheatError(
+            f"--load-threads {load_threads}: {len(allowed)} CPUs here, and the server needs one",
+            f"use at most {len(allowed) - 1}",
+        )
+    return list(allowed[:-load_threads]), list(allowed[-load_threads:])

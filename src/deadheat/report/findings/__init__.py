@@ -1,0 +1,1 @@
+"""What a stored run shows: ranks, conclusions, cautions, limits."""

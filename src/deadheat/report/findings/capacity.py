@@ -1,0 +1,121 @@
+"""The highest rate that holds an objective, and what it costs: per CPU and per 100 MiB."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deadheat.campaign.capacity import SERVER_GATES, Capacity
+from deadheat.report import format
+from deadheat.report.model.column import NAME_MAX, Column
+from deadheat.report.model.statement import Statement
+from deadheat.report.model.view import ContenderView, OfferedCell, RunView, TrialView
+
+MEMORY_UNIT_BYTES = 100 * format.MIB
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityResult:
+    """The result of the search for one contender, and what the rate costs.
+
+    `cpus` is the number of CPUs that the server was given. Memory is the peak over all trials of
+    the search; CPU time per request is from the trials at the rate that held.
+    """
+
+    capacity: Capacity
+    cpus: int
+    memory_peak_bytes: int | None
+    server_cpu_us_per_request: float | None
+    disturbed: bool  # every trial at `above_per_s` was, so the server may hold more
+
+    @property
+    def rate_per_s_per_cpu(self) -> float | None:
+        rate_per_s = self.capacity.rate_per_s
+        return rate_per_s / self.cpus if self.cpus and rate_per_s else None
+
+    @property
+    def rate_per_s_per_100_mib(self) -> float | None:
+        peak_bytes, rate_per_s = self.memory_peak_bytes, self.capacity.rate_per_s
+        return rate_per_s * MEMORY_UNIT_BYTES / peak_bytes if peak_bytes and rate_per_s else None
+
+
+def capacities(view: RunView) -> tuple[CapacityResult, ...]:
+    """In the order of the searches; empty if the run has none."""
+    contenders = {contender.name: contender for contender in view.contenders}
+    return tuple(
+        _result(contenders[stored["name"]], stored, view.server_cpus)
+        for stored in view.conclusion.get("capacities", ())
+    )
+
+
+def _result(contender: ContenderView, stored: Mapping[str, Any], cpus: int) -> CapacityResult:
+    capacity = Capacity(**stored)
+    held = _cell_at(contender, capacity.rate_per_s)
+    above = _cell_at(contender, capacity.above_per_s)
+    return CapacityResult(
+        capacity=capacity,
+        cpus=cpus,
+        memory_peak_bytes=contender.memory_peak_bytes,
+        server_cpu_us_per_request=held.server_cpu_us_per_request if held else None,
+        disturbed=above is not None and all(map(_disturbed, above.trials)),
+    )
+
+
+def _cell_at(contender: ContenderView, rate_per_s: float | None) -> OfferedCell | None:
+    if not rate_per_s:
+        return None
+    cells = (c for c in contender.offered if math.isclose(c.offered_rate_per_s, rate_per_s))
+    return next(cells, None)
+
+
+def _disturbed(trial: TrialView) -> bool:
+    """Whether a gate failed that does not judge the server."""
+    return any(gate.code not in SERVER_GATES for gate in trial.gates_failed)
+
+
+def objective(view: RunView) -> str:
+    """The objective as the user wrote it, such as `p99=10ms`."""
+    return str(view.conclusion.get("slo", "the objective"))
+
+
+def capacity_columns(view: RunView) -> list[Column]:
+    """A row for each contender that was searched; no columns if there was none."""
+    results = capacities(view)
+    if not results:
+        return []
+    searched = [result.capacity for result in results]
+    return [
+        Column("server", tuple(format.plain(c.name, NAME_MAX) for c in searched), right=False),
+        Column("held\nreq/s", tuple(format.rate(c.rate_per_s or None) for c in searched)),
+        Column("not held\nreq/s", tuple(format.rate(c.above_per_s) for c in searched)),
+        Column("per CPU\nreq/s", tuple(format.rate(r.rate_per_s_per_cpu) for r in results)),
+        Column("per 100 MiB\nreq/s", tuple(format.rate(r.rate_per_s_per_100_mib) for r in results)),
+        Column(
+            "CPU\nµs/req", tuple(format.microseconds(r.server_cpu_us_per_request) for r in results)
+        ),
+        Column("peak\nMiB", tuple(format.mebibytes(r.memory_peak_bytes) for r in results)),
+        Column("trials", tuple(f"{c.trials:,}" for c in searched)),
+    ]
+
+
+def capacity_statements(view: RunView) -> Iterator[Statement]:
+    for result in capacities(view):
+        text = capacity_text(result.capacity, objective(view), result.disturbed)
+        yield Statement("capacity", f"{result.capacity.name}: {text}")
+
+
+def capacity_text(capacity: Capacity, slo: str, disturbed: bool = False) -> str:
+    """`8,951 requests/s held p99=10ms; 9,065 did not`.
+
+    `disturbed` says that the machine disturbed every trial at the rate that did not hold.
+    """
+    if capacity.trials == 0:
+        return f"not measured: {capacity.trouble}"
+    trouble = f"; {capacity.trouble}" if capacity.trouble else ""
+    above_per_s = capacity.above_per_s
+    if capacity.rate_per_s == 0:
+        lowest = "" if above_per_s is None else f", not even {format.rate(above_per_s)} requests/s"
+        return f"no rate held {slo}{lowest}{trouble}"
+    above = "" if above_per_s is None else f"; {format.rate(above_per_s)} did not"
+    more = ", but the machine disturbed those trials: the server may hold more" if disturbed else ""
+    return f"{format.rate(capacity.rate_per_s)} requests/s held {slo}{above}{more}{trouble}"

@@ -1,0 +1,176 @@
+"""What to know before believing the figures of a run: short lines with advice."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deadheat.report import format
+from deadheat.report.format import count, listing
+from deadheat.report.model.view import ContenderView, RunView
+from deadheat.store import Gate
+
+NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """One problem, the contenders it affects, and what to do. `code` is for machines."""
+
+    code: str
+    contenders: tuple[str, ...]
+    text: str
+    advice: str | None = None
+
+
+def cautions(view: RunView) -> tuple[Caution, ...]:
+    """All cautions about a run, the most serious first."""
+    contenders = (*view.contenders, *view.controls)
+    return (
+        *_state(view),
+        *(_absent(contender) for contender in contenders if contender.fault),
+        *(caution for contender in contenders for caution in _failed_trials(contender)),
+        *_gates(view, contenders),
+        *(caution for contender in contenders for caution in _errors(contender)),
+        *(caution for contender in contenders for caution in _unsteady(contender)),
+        *_client_limits(view),
+        *_excluded(view),
+        *_estimates(view),
+    )
+
+
+def none_found(view: RunView) -> str:
+    """The text if there are no cautions: what was checked."""
+    if not view.gates:
+        return "none, but no gate was checked in any trial"
+    trials = format.count(view.trials, "trial")
+    return f"none: {trials} passed every gate ({', '.join(view.gates)})"
+
+
+def _state(view: RunView) -> Iterator[Caution]:
+    if view.state in format.UNENDED:
+        text = f"{format.UNENDED[view.state]}: the results so far are shown"
+        yield Caution(view.state, (), text)
+    elif view.state != "complete":
+        ended = "failed" if view.state == "failed" else f"was {view.state}"
+        why = str(view.conclusion.get("why") or view.state)
+        text = ended if why == view.state else f"{ended}: {why}"
+        yield Caution(view.state, (), f"the run {text}; the results up to then are shown")
+
+
+def _absent(contender: ContenderView) -> Caution:
+    fault = (contender.fault or "").strip().splitlines()[0]
+    text = fault if fault.startswith(contender.name) else f"{contender.name} did not run: {fault}"
+    return Caution("absent", (contender.name,), text)
+
+
+def _failed_trials(contender: ContenderView) -> Iterator[Caution]:
+    """A line for each contender and reason, over all its trials."""
+    failed = [trial for trial in contender.trials if trial.state != "ok"]
+    reasons = Counter(trial.reason or "no reason stored" for trial in failed)
+    for reason, trials in reasons.most_common():
+        lines = reason.strip().splitlines()
+        text = f"{contender.name}: {count(trials, 'trial')} failed: {lines[0] if lines else reason}"
+        yield Caution("trial-failed", (contender.name,), text)
+
+
+def _gates(view: RunView, contenders: tuple[ContenderView, ...]) -> Iterator[Caution]:
+    """A line for each gate: who failed it how often, and the worst reading."""
+    failed: defaultdict[str, list[tuple[str, Gate]]] = defaultdict(list)
+    for contender in contenders:
+        for trial in contender.trials:
+            for gate in trial.gates_failed:
+                failed[gate.code].append((contender.name, gate))
+    for code, cases in sorted(failed.items(), key=lambda item: -len(item[1])):
+        names = Counter(name for name, _ in cases)
+        worst = max((gate for _, gate in cases), key=_excess)
+        in_all = len(cases) == view.trials > 1
+        where = f"all {view.trials:,} trials" if in_all else _trials_of(names)
+        text = f"{code}: failed in {where}{_worst_reading(worst)}"
+        yield Caution(code, tuple(names), text, worst.advice or None)
+
+
+def _trials_of(trials_by_name: Counter[str]) -> str:
+    """`3 trials of alpha and 1 trial of beta`."""
+    ordered = trials_by_name.most_common()
+    parts = [f"{count(trials, 'trial')} of {name}" for name, trials in ordered[:NAMED]]
+    if others := ordered[NAMED:]:
+        trials = sum(trials for _, trials in others)
+        parts.append(f"{trials:,} of {count(len(others), 'other')}")
+    return listing(parts)
+
+
+def _worst_reading(gate: Gate) -> str:
+    if gate.reading is None:
+        return ""
+    if gate.threshold is None:
+        return f" (worst {format.reading(gate.reading, gate.unit)})"
+    worst, limit = format.reading_and_limit(gate.reading, gate.threshold, gate.unit)
+    return f" (worst {worst}, limit {limit})"
+
+
+def _excess(gate: Gate) -> float:
+    if gate.reading is None or gate.threshold is None:
+        return 0.0
+    return abs(gate.reading - gate.threshold)
+
+
+def _errors(contender: ContenderView) -> Iterator[Caution]:
+    total: Counter[str] = Counter()
+    for trial in contender.trials:
+        total.update(trial.errors)
+    if total:
+        classes = ", ".join(f"{requests:,} {name}" for name, requests in total.most_common())
+        text = f"{contender.name}: {count(total.total(), 'request')} failed ({classes})"
+        yield Caution("errors", (contender.name,), f"{text}; rates do not include them")
+
+
+def _client_limits(view: RunView) -> Iterator[Caution]:
+    """Contenders that outran the client, judged over all their slices."""
+    for connections, level in view.sliced.items():
+        for name, gates in level.client_gates.items():
+            for gate in gates:
+                text = f"{gate.code}: {name} at {connections:,} connections{_worst_reading(gate)}"
+                yield Caution(gate.code, (name,), text, gate.advice)
+
+
+def _excluded(view: RunView) -> Iterator[Caution]:
+    """Early slices that do not count, because their instance was still climbing or sinking."""
+    for level in view.sliced.values():
+        for name, slices in level.counted.excluded.items():
+            findings = [
+                found
+                for instance, found in level.counted.settlings.items()
+                if level.counted.owners[instance] == name
+            ]
+            changes = listing([f"{100 * found.change:+.0f} %" for found in findings])
+            unsettled = sum(not found.settled for found in findings)
+            text = (
+                f"{name}: {count(slices, 'early slice')} of {count(len(findings), 'instance')} "
+                f"do not count: the rate then changed by {changes} beside the others"
+            )
+            if unsettled:
+                text += f"; {count(unsettled, 'instance')} never settled"
+            yield Caution("settling", (name,), text)
+
+
+def _estimates(view: RunView) -> Iterator[Caution]:
+    """Where the robust and the plain estimate differ by more than their error, show both."""
+    for level in view.sliced.values():
+        for name in level.names:
+            plain, robust = level.plain_rate_per_s(name), level.rate_per_s(name)
+            if plain is not None and robust is not None:
+                text = (
+                    f"{name}: {format.rate(robust)} requests/s with disturbed slices weighed "
+                    f"down, {format.rate(plain)} without; the two differ by more than their error"
+                )
+                yield Caution("robust", (name,), text)
+
+
+def _unsteady(contender: ContenderView) -> Iterator[Caution]:
+    """Starts without a steady state, or with trouble during warm-up."""
+    checks = [start.steady for start in contender.starts if start.steady]
+    troubled = [steady for steady in checks if steady.get("trouble")]
+    if troubled:
+        reasons = listing(list(dict.fromkeys(str(steady["trouble"]) for steady in troubled)))
+        text = f"{contender.name}: {reasons}, in {len(troubled)} of {count(len(checks), 'start')}"
+        yield Caution("unsteady", (contender.name,), text)

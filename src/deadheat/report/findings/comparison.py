@@ -1,0 +1,189 @@
+"""Two runs compared, or two contenders of one run: lines of text, and data."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from deadheat.errors import DeadheatError
+from deadheat.measure.contender import REFERENCE
+from deadheat.report import format
+from deadheat.report.findings.agreement import agreements
+from deadheat.report.findings.analysis import Analysis, Level, valid_rates
+from deadheat.report.findings.environment import differences
+from deadheat.report.model.view import ContenderView, RunView
+from deadheat.stats.agreement import Agreement
+from deadheat.stats.alpha_spending import Level as ErrorLevel
+from deadheat.stats.decision import Verdict
+from deadheat.stats.distributions import Floats
+from deadheat.stats.ranking import Pair
+from deadheat.stats.rate_matrix import tableau
+from deadheat.stats.unpaired import Change, change
+
+INDENT = "  "
+
+
+def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]]:
+    """Rank agreement, the change of each contender, and differences in setup: lines, and data."""
+    lines = [f"{first.run_id} and {second.run_id}"]
+    levels = {}
+    for connections, agreement in agreements(first, second).items():
+        changes_by_name = changes(first, second, connections)
+        lines.append(f"at {connections} connections")
+        lines += [INDENT + line for line in _agreement(agreement)]
+        lines += [INDENT + line for line in _changes(first, second, connections, changes_by_name)]
+        levels[str(connections)] = {
+            "agreement": asdict(agreement) if agreement else None,
+            "changes": {name: asdict(ratio) for name, ratio in changes_by_name.items()},
+        }
+    if not levels:
+        lines.append("no connection level is in both runs")
+    setup = differences(first, second)
+    lines.append("differences in setup" if setup else "no difference in the stored setup")
+    lines += [f"{INDENT}{item.what}: {item.first} → {item.second}" for item in setup]
+    return lines, finite({"levels": levels, "differences": [asdict(item) for item in setup]})
+
+
+def two_contenders(
+    view: RunView, analysis: Analysis, a: str, b: str
+) -> tuple[list[str], dict[str, Any]]:
+    """The difference between two contenders of one run: lines, and data.
+
+    Raises `DeadheatError` for a name that is not in the run, and if both names are the same.
+    """
+    if a == b:
+        raise DeadheatError(f"FIRST and SECOND are both {a!r}", "name two contenders")
+    contenders = {contender.name: contender for contender in view.contenders}
+    for name in (a, b):
+        if name not in contenders:
+            raise DeadheatError(
+                f"run {view.run_id} has no contender {name!r}",
+                f"its contenders: {', '.join(contenders)}",
+            )
+    lines = [f"{a} and {b} in run {view.run_id}"]
+    pairs: dict[str, Any] = {}
+    for level in analysis.levels:
+        lines.append(f"at {level.connections} connections")
+        pair = _pair_of(level, a, b)
+        lines += [INDENT + line for line in _pair_lines(level, pair, contenders[a], contenders[b])]
+        pairs[str(level.connections)] = asdict(pair) if pair else None
+    return lines, finite({"levels": pairs})
+
+
+def changes(first: RunView, second: RunView, connections: int) -> dict[str, Change]:
+    """The change of each contender and control that has a rate in both runs.
+
+    All intervals hold jointly at 95 %. The invocation is the unit (see `stats.unpaired`).
+    """
+    sides = [_rates(view, connections) for view in (first, second)]
+    names = [name for name in sides[0] if name in sides[1]]
+    alpha = ErrorLevel(comparisons=max(len(names), 1)).alpha
+    return {name: change(sides[0][name], sides[1][name], alpha) for name in names}
+
+
+def _agreement(agreement: Agreement | None) -> list[str]:
+    if agreement is None:
+        return ["no rank agreement: not both runs have a ranking at this level"]
+    inversions = [f"{a} and {b}" for a, b in agreement.inversions]
+    return [
+        f"rank agreement  tau-b {agreement.tau_b:.3f} [{agreement.low:.3f}, {agreement.high:.3f}] "
+        f"over {agreement.contenders} contenders",
+        f"separated pairs tau-b {agreement.tau_b_of_separated:.3f} (other pairs count as ties)",
+        f"inversions      {'; '.join(inversions) or 'none'} "
+        "(separated in both runs, in opposite order)",
+    ]
+
+
+def _changes(
+    first: RunView, second: RunView, connections: int, changes_by_name: Mapping[str, Change]
+) -> list[str]:
+    cells = [
+        {
+            contender.name: contender.cells[connections]
+            for contender in (*view.contenders, *view.controls)
+            if connections in contender.cells
+        }
+        for view in (first, second)
+    ]
+    lines = [f"{'requests/s':28} {'first':>10} {'second':>10}  second / first [95 %]"]
+    for name, ratio in changes_by_name.items():
+        rates = [by_name[name].rate_per_s("median") for by_name in cells]
+        first_rate, second_rate = map(format.rate, rates)
+        lines.append(f"{name:28} {first_rate:>10} {second_rate:>10}  {_ratio_text(ratio)}")
+    if REFERENCE in changes_by_name:
+        lines.append(_machine(changes_by_name[REFERENCE]))
+    return lines
+
+
+def _machine(change_of_reference: Change) -> str:
+    if change_of_reference.known:
+        return (
+            f"{REFERENCE} is a control that never changes, but its rate did: the machine changed, "
+            "which affects every row"
+        )
+    return (
+        f"{REFERENCE} is a control that never changes, and its rate did not either: no change of "
+        "the machine detected"
+    )
+
+
+def _pair_of(level: Level, a: str, b: str) -> Pair | None:
+    """None where one of the two is not ranked."""
+    ranked = {standing.contender.name for standing in level.ranked}
+    return level.ranking.pair(a, b) if level.ranking and {a, b} <= ranked else None
+
+
+def _pair_lines(level: Level, pair: Pair | None, a: ContenderView, b: ContenderView) -> list[str]:
+    lines = [
+        f"{contender.name:28} {format.rate(cell.rate_per_s('median'))} req/s, "
+        f"{format.microseconds(cell.server_cpu_us_per_request)} µs CPU per request, "
+        f"{format.mebibytes(contender.memory_peak_bytes)} MiB peak"
+        for contender in (a, b)
+        if (cell := contender.cells.get(level.connections)) is not None
+    ]
+    if pair is None:
+        reasons = [
+            f"{standing.contender.name} is not ranked: {standing.reason}"
+            for standing in level.standings
+            if not standing.ranked and standing.contender.name in (a.name, b.name)
+        ]
+        return [*lines, *(reasons or ["no ranking at this level"])]
+    verdicts = {
+        Verdict.SEPARATED: f"{pair.faster} is faster",
+        Verdict.EQUIVALENT: "equivalent within the margin",
+        Verdict.UNDECIDED: "undecided",
+    }
+    ratio = Change(pair.ratio.ratio, pair.ratio.low, pair.ratio.high)
+    return [
+        *lines,
+        f"{verdicts[pair.verdict]}: {pair.faster} / {pair.slower} {_ratio_text(ratio)}, "
+        f"P({pair.faster} faster) {pair.probability_faster:.3f}",
+        pair.ratio.method,
+    ]
+
+
+def _ratio_text(ratio: Change) -> str:
+    if math.isinf(ratio.high) or ratio.high > format.UNKNOWN_FACTOR * ratio.low:
+        return f"{ratio.ratio:.3f}, no useful interval: too few fresh starts"
+    return f"{ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
+
+
+def finite(data: Any) -> Any:
+    """The same data with None for each infinity and NaN, which JSON lacks."""
+    if isinstance(data, Mapping):
+        return {key: finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def _rates(view: RunView, connections: int) -> dict[str, Floats]:
+    """rates[invocation, block] by name, of those with a valid trial."""
+    rates_by_place = {
+        contender.name: valid_rates(contender.cells[connections])
+        for contender in (*view.contenders, *view.controls)
+        if connections in contender.cells
+    }
+    by_name = {name: by_place for name, by_place in rates_by_place.items() if by_place}
+    rates = tableau(by_name, {place for by_place in by_name.values() for place in by_place})
+    return {name: rates[:, :, index] for index, name in enumerate(by_name)}

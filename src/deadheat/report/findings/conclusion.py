@@ -1,0 +1,189 @@
+"""The conclusions of a run, in sentences that all formats share."""
+
+from collections.abc import Iterator
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, Level
+from deadheat.report.findings.bounds import AtLeast, at_least
+from deadheat.report.findings.capacity import capacity_statements
+from deadheat.report.findings.precision import precision
+from deadheat.report.model.statement import Statement
+from deadheat.report.model.view import RunView
+from deadheat.stats.decision import Effort, Verdict
+from deadheat.stats.ranking import Pair, Ranking
+from deadheat.stats.ratio import RatioInterval
+
+NAMED = 4
+HOPELESS_S = 86_400.0
+
+
+def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
+    """The main level's verdicts, then the other levels, what limited the rates, and the method."""
+    return (
+        *capacity_statements(view),
+        *(_verdicts(view, analysis, analysis.main) if view.races else ()),
+        *_other_levels(analysis),
+        *precision(view, analysis),
+    )
+
+
+def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[Statement]:
+    ranking = level.ranking
+    if ranking is None:
+        yield Statement("no order", _why_no_order(view, analysis))
+        return
+    neighbors = ranking.neighbors
+    for names in ranking.dead_heats:
+        yield Statement("dead heat", format.listing([_shown(view, name) for name in names]))
+    separated = [pair for pair in neighbors if pair.verdict is Verdict.SEPARATED]
+    if len(separated) > NAMED:
+        closest = min(separated, key=lambda pair: pair.ratio.ratio)
+        total = format.count(len(neighbors), "neighboring pair")
+        text = f"{len(separated)} of {total}; the closest: {_faster_text(view, closest)}"
+        yield Statement("separated", text)
+    else:
+        yield from (Statement("separated", _faster_text(view, pair)) for pair in separated)
+    for pair in neighbors:
+        if pair.verdict is Verdict.EQUIVALENT:
+            yield Statement("equivalent", f"{_apart_text(view, pair)}, within {_margin(ranking)}")
+    undecided = [pair for pair in neighbors if pair.verdict is Verdict.UNDECIDED]
+    for pair in undecided[:NAMED]:
+        yield Statement(
+            "undecided", f"{_apart_text(view, pair)}; {_needs(pair.effort, analysis, 'it')}"
+        )
+    if len(undecided) > NAMED:
+        others = format.count(len(undecided) - NAMED, "more pair")
+        needs = _needs(ranking.effort, analysis, "all pairs")
+        yield Statement("undecided", f"{others}; {needs}")
+    for standing in level.standings:
+        if not standing.ranked:
+            yield Statement("not ranked", f"{standing.name}: {standing.reason}")
+    yield from _by_cpu_time(view, level)
+    yield from (
+        Statement("lower bound", _bound_text(view, bound)) for bound in at_least(view, level)
+    )
+
+
+def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
+    """The contenders that outran the client, by CPU time per request instead of by rate."""
+    sliced = view.sliced.get(level.connections)
+    limited = [s for s in level.standings if sliced and s.contender.name in sliced.client_gates]
+    costs = sorted(
+        (us, standing.name)
+        for standing in limited
+        if (us := standing.cell.server_cpu_us_per_request) is not None
+    )
+    if costs:
+        ranks = [
+            f"{place} {name} {format.microseconds(us)} µs"
+            for place, (us, name) in enumerate(costs, start=1)
+        ]
+        yield Statement("by CPU time", f"the client was the limit of {format.listing(ranks)}")
+
+
+def _bound_text(view: RunView, bound: AtLeast) -> str:
+    name, first = bound.contender.label or bound.contender.name, _shown(view, bound.beaten[0])
+    below = f" and the {len(bound.beaten) - 1} below it" if len(bound.beaten) > 1 else ""
+    return (
+        f"{name} is at least {100 * (bound.ratio_low - 1):.1f} % faster than {first}{below}: "
+        "the client limited its rate"
+    )
+
+
+def _why_no_order(view: RunView, analysis: Analysis) -> str:
+    """Why nothing is ranked, and what would change it."""
+    if not any(standing.cell.trials for standing in analysis.main.standings):
+        return "nothing was measured"
+    if not any(standing.cell.valid for standing in analysis.main.standings):
+        return "no trial was valid, so nothing is ranked: see the cautions"
+    if view.state in format.UNENDED:
+        return "too few blocks so far"
+    reason = (
+        "one start of each server cannot show how much starts differ"
+        if analysis.invocations == 1
+        else "the contenders share too few valid blocks"
+    )
+    remedy = "A longer --budget" if view.settles else "The protocol settle"
+    return (
+        f"{reason}, so there are no intervals and no ranks; rows are in the order of their rates, "
+        f"which may be chance. {remedy} gives intervals"
+    )
+
+
+def _faster_text(view: RunView, pair: Pair) -> str:
+    faster, slower = _shown(view, pair.faster), _shown(view, pair.slower)
+    return f"{faster} is faster than {slower} by {difference(pair.ratio)}"
+
+
+def _apart_text(view: RunView, pair: Pair) -> str:
+    return (
+        f"{_shown(view, pair.faster)} and {_shown(view, pair.slower)}, "
+        f"{difference(pair.ratio)} apart"
+    )
+
+
+def difference(ratio: RatioInterval) -> str:
+    """`1.2 % [-0.3, 2.7]`: how much faster the first is, with its interval if it has one."""
+    percent = f"{100 * (ratio.ratio - 1):.1f} %"
+    if ratio.high > format.UNKNOWN_FACTOR * ratio.low:
+        return percent
+    return f"{percent} [{100 * (ratio.low - 1):.1f}, {100 * (ratio.high - 1):.1f}]"
+
+
+def _needs(effort: Effort | None, analysis: Analysis, what: str) -> str:
+    """What would decide `what`: more blocks and fresh starts, and the time they take."""
+    if effort is None:
+        return f"too few common blocks to estimate what would decide {what}"
+    if effort.extra_blocks == 0:
+        return f"the next look may decide {what}"
+    if (analysis.block_s or 0.0) * effort.extra_blocks > HOPELESS_S:
+        return f"a day of such blocks would not decide {what}"
+    text = f"to decide {what}: about {format.count(effort.extra_blocks, 'more block')}"
+    if effort.extra_invocations:
+        text += f" in {format.count(effort.extra_invocations, 'fresh start')}"
+    if analysis.block_s is not None:
+        text += f", about {format.duration(effort.extra_blocks * analysis.block_s)}"
+    return text
+
+
+def _other_levels(analysis: Analysis) -> Iterator[Statement]:
+    """Whether the other levels contradict the main one."""
+    for level in analysis.levels[:-1]:
+        if level.ranking is None or analysis.main.ranking is None:
+            continue
+        contradictions = list(_contradictions(level.ranking, analysis.main.ranking))
+        neighbors = level.ranking.neighbors
+        undecided = sum(pair.verdict is Verdict.UNDECIDED for pair in neighbors)
+        text = (
+            f"in the opposite order: {format.listing(contradictions[:NAMED])}"
+            if contradictions
+            else f"nothing contradicts the order at {analysis.main.connections:,}"
+        )
+        text += f"; {undecided} of {format.count(len(neighbors), 'neighboring pair')} undecided"
+        yield Statement(f"at {level.connections:,}", text)
+
+
+def _contradictions(ranking: Ranking, other: Ranking) -> Iterator[str]:
+    """Pairs that both levels separate, in opposite directions."""
+    names = {row.name for row in other.rows}
+    for pair in ranking.pairs:
+        if pair.verdict is not Verdict.SEPARATED or not {pair.faster, pair.slower} <= names:
+            continue
+        there = other.pair(pair.faster, pair.slower)
+        if there.verdict is Verdict.SEPARATED and there.faster == pair.slower:
+            yield f"{pair.faster} is faster than {pair.slower}"
+
+
+def _margin(ranking: Ranking) -> str:
+    return format.percent(ranking.margin, 0)
+
+
+def _shown(view: RunView, name: str) -> str:
+    return next(
+        (
+            contender.label or contender.name
+            for contender in view.contenders
+            if contender.name == name
+        ),
+        name,
+    )

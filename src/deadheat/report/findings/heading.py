@@ -1,0 +1,105 @@
+"""What was run, where and how: the lines above the tables."""
+
+import datetime
+import shlex
+
+from deadheat.campaign.schedule import PROCESSES
+from deadheat.protocol import label_of
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.model.view import RunView
+
+
+def heading(view: RunView, analysis: Analysis) -> list[str]:
+    """A title, then what was measured, when, on what and with what."""
+    contenders = format.count(len(view.contenders), "contender")
+    lines = [
+        f"{contenders} under protocol {label_of(view.protocol)}: {_state(view)}",
+        f"run {view.run_id}, {format.moment(view.started_at)}",
+        _measured(view, analysis),
+        *_resumed(view),
+        *_imported(view),
+        *_machines(view),
+        f"{view.generator_version}, deadheat {view.deadheat_version}, seed {view.seed}",
+    ]
+    return [format.plain(line) for line in lines]
+
+
+def command_line(view: RunView) -> str:
+    """The command of the run, quoted for a shell."""
+    return format.plain(shlex.join(view.command))
+
+
+def _state(view: RunView) -> str:
+    """`settled after 4 min`, `interrupted after 20 s`, or `the run is still under way`."""
+    if view.state in format.UNENDED:
+        return format.UNENDED[view.state]
+    why = str(view.conclusion.get("why") or view.state)
+    text = why if view.state in ("complete", why) else f"{view.state}: {why}"
+    return f"{text} after {format.duration(view.elapsed_s)}"
+
+
+def _resumed(view: RunView) -> list[str]:
+    """When the run was resumed; trials after that are from fresh processes."""
+    return [
+        f"resumed {format.moment(datetime.datetime.fromisoformat(resumption['at']))} "
+        f"after {format.count(resumption['trials'], 'trial')}, with fresh processes"
+        for resumption in view.conclusion.get("resumed", ())
+    ]
+
+
+def _imported(view: RunView) -> list[str]:
+    """The origin of an imported run."""
+    imported = view.conclusion.get("imported")
+    return [f"imported from {imported['from']}: measured elsewhere"] if imported else []
+
+
+def _measured(view: RunView, analysis: Analysis) -> str:
+    levels = ", ".join(f"{connections:,}" for connections in view.levels)
+    kept = "keep-alive" if view.protocol.get("keep_alive", True) else "a connection per request"
+    load = f"at {levels} connections, {kept}"
+    if view.trials == 0:
+        return f"{load}: no trial"
+    if not view.races:
+        return f"{load}: {format.count(view.trials, 'trial')} at offered rates"
+    trials = format.count(view.trials, "trial")
+    duration = format.duration(view.protocol.get("duration_s"))
+    if view.protocol.get("slices"):
+        rounds = view.protocol["slices"]["rounds"]
+        return (
+            f"{load}: {trials} of up to {format.count(rounds, 'slice')} of {duration}, in "
+            f"{format.count(analysis.blocks, 'block')}; up to "
+            f"{format.count(analysis.invocations, 'fresh start')} of each"
+        )
+    text = f"{load}: {trials} of {duration}"
+    if view.protocol.get("residency") == "alone":
+        return f"{text}, {_alone(view)}"
+    return (
+        f"{text} in {format.count(analysis.blocks, 'block')} over "
+        f"{format.count(analysis.invocations, 'fresh start')}"
+    )
+
+
+def _alone(view: RunView) -> str:
+    """`3 repetitions of each, a process for each contender; for each trial of PHP 5`."""
+    repetitions = format.count(view.stopping.get("repetitions", 1), "repetition")
+    processes = PROCESSES[view.protocol.get("restart", "never")]
+    shown = {contender.label for contender in view.contenders}
+    others = [
+        f"{PROCESSES[policy]} of {label}"
+        for label, policy in view.protocol.get("restarts", {}).items()
+        if label in shown
+    ]
+    return "; ".join(
+        [f"{repetitions} of each, one contender after the other, {processes}", *others]
+    )
+
+
+def _machines(view: RunView) -> list[str]:
+    """One line where both roles are the same machine."""
+    described = {host.role: format.machine(host.fingerprint) for host in view.hosts}
+    cpus = {host.role: format.ranges(host.cpus) for host in view.hosts}
+    if len(described) == 2 and len(set(described.values())) == 1:
+        roles = " and ".join(f"{role} on CPU {cpus[role]}" for role in described)
+        return [f"{next(iter(described.values()))}; {roles}"]
+    return [f"{role}: {described[role]}, CPU {cpus[role]}" for role in described]

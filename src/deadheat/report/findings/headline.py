@@ -1,0 +1,89 @@
+"""Which contender is fastest, and how certain that is."""
+
+from collections import Counter
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.conclusion import difference
+from deadheat.report.model.view import RunView
+from deadheat.stats.decision import Verdict
+from deadheat.stats.ranking import Ranking
+
+NAMED = 4
+
+
+def answer(view: RunView, level: Level) -> str:
+    """Which contender is fastest at this level: one sentence without its period."""
+    if not view.races:
+        return "This run searched for the highest rate that holds an objective"
+    ranking, ranked = level.ranking, level.ranked
+    if ranking is None or not ranked:
+        valid = any(standing.cell.valid for standing in level.standings)
+        why = "no comparison has an interval" if valid else "no trial is valid"
+        return f"No ranks at this level: {why}"
+    leaders = [standing for standing in ranked if standing.row and standing.row.rank_low == 1]
+    if len(ranked) == 1:
+        return f"Only {ranked[0].name} is ranked"
+    if len(leaders) == 1:
+        return f"{ranked[0].name} is the fastest of {len(ranked)}, {_lead(ranking, ranked)}"
+    if len(leaders) == len(ranked):
+        return f"No order: all {len(ranked)} may be the fastest"
+    return (
+        f"The fastest of {len(ranked)} is one of {_names(leaders)}; the data cannot separate them"
+    )
+
+
+def trust(view: RunView, analysis: Analysis, level: Level) -> str:
+    """How certain the order is: what is separated, which checks failed, what is not ranked."""
+    sentences = []
+    ranking = level.ranking
+    if ranking is not None and len(ranking.rows) > 1:
+        sentences.append(_separated(ranking))
+    trials = [trial for standing in level.standings for trial in standing.cell.trials]
+    failed = sum(not trial.valid for trial in trials)
+    if trials:
+        sentences.append(
+            f"{failed:,} of {format.count(len(trials), 'trial')} failed a check and "
+            f"{'does' if failed == 1 else 'do'} not count"
+            if failed
+            else f"All {format.count(len(trials), 'trial')} passed every check"
+        )
+    ranked = level.ranked
+    left_out = [standing for standing in level.standings if not standing.ranked]
+    if left_out and ranked and view.races:
+        sentences.append(f"Not ranked: {_names(left_out)}{_failed_gates(left_out)}")
+    if analysis.blocks and view.state != "complete":
+        sentences.append(f"The run is not complete ({view.state})")
+    return ". ".join(sentences)
+
+
+def _lead(ranking: Ranking, ranked: tuple[Standing, ...]) -> str:
+    pair = ranking.pair(ranked[0].contender.name, ranked[1].contender.name)
+    return f"{difference(pair.ratio)} ahead of {ranked[1].name}"
+
+
+def _separated(ranking: Ranking) -> str:
+    separated = sum(pair.verdict is Verdict.SEPARATED for pair in ranking.pairs)
+    confidence = format.percent(ranking.level.confidence, 0)
+    pairs = format.count(len(ranking.pairs), "pair")
+    verb = "is" if separated == 1 else "are"
+    return f"{separated:,} of {pairs} {verb} separated, jointly at {confidence}"
+
+
+def _failed_gates(standings: list[Standing]) -> str:
+    """` (client_cpu and ceiling)`: the checks that these failed most often, if any."""
+    codes = Counter(
+        gate.code
+        for standing in standings
+        for trial in standing.cell.trials
+        for gate in trial.gates_failed
+    )
+    most = [code for code, _ in codes.most_common(2)]
+    return f" ({format.listing(most)})" if most else ""
+
+
+def _names(standings: list[Standing]) -> str:
+    names = [format.plain(standing.name, 40) for standing in standings]
+    if len(names) > NAMED:
+        names = [*names[: NAMED - 1], f"{len(names) - NAMED + 1} more"]
+    return format.listing(names)

@@ -1,0 +1,92 @@
+"""What limited a rate: the client, the server's CPUs, too few workers, or no CPU.
+
+Something always limits a closed loop. If it is not a CPU, requests wait: for each other on too few
+connections, for a timer, a lock, a disk, or a delayed acknowledgment.
+"""
+
+import enum
+from collections.abc import Iterator
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Level
+from deadheat.report.findings.bounds import CLIENT_LIMITS
+from deadheat.report.model.statement import Statement
+from deadheat.report.model.view import Cell, ContenderView, RunView
+
+FULL_SHARE = 0.85  # of a CPU counts as full: scheduling and the kernel take the rest
+NAMED = 6
+
+
+class Limit(enum.StrEnum):
+    CLIENT = "client"
+    WAITING = "waiting"
+    WORKERS = "workers"
+    CPU = "cpu"
+
+
+def limit_of(view: RunView, contender: ContenderView, cell: Cell) -> Limit | None:
+    """What limited the trials behind the figures; None if the server's CPU time is unknown."""
+    if _client_limited(view, contender, cell):
+        return Limit.CLIENT
+    used = cell.server_cpus_used
+    if used is None or not view.server_cpus:
+        return None
+    if used >= FULL_SHARE * view.server_cpus:
+        return Limit.CPU
+    if contender.workers < view.server_cpus and used >= FULL_SHARE * contender.workers:
+        return Limit.WORKERS
+    return Limit.WAITING
+
+
+def _client_limited(view: RunView, contender: ContenderView, cell: Cell) -> bool:
+    """The decision that the ranking uses: over all slices, or over most of the trials."""
+    if cell.connections in view.sliced:
+        return contender.name in view.sliced[cell.connections].client_gates
+    limited = sum(any(g.code in CLIENT_LIMITS for g in t.gates_failed) for t in cell.counted)
+    return 2 * limited > len(cell.counted)
+
+
+def limits(view: RunView, level: Level) -> Iterator[Statement]:
+    """A statement for each limit that some contender reached, in the order of `Limit`."""
+    names_by_limit: dict[Limit, list[str]] = {limit: [] for limit in Limit}
+    for standing in level.standings:
+        limit = limit_of(view, standing.contender, standing.cell)
+        if limit is not None:
+            names_by_limit[limit].append(
+                standing.name + _used_share(view, limit, standing.cell.server_cpus_used)
+            )
+    known = sum(map(len, names_by_limit.values()))
+    cpus = format.count(view.server_cpus, "CPU")
+    for limit, names in names_by_limit.items():
+        if names:
+            yield Statement("limited by", _limit_text(limit, _named(names, known), cpus))
+
+
+def _limit_text(limit: Limit, names: str, cpus: str) -> str:
+    match limit:
+        case Limit.CLIENT:
+            return f"the client: {names}"
+        case Limit.WAITING:
+            return (
+                f"no CPU: {names} left part of the server's {cpus} idle; requests waited for a "
+                "timer, a lock, a disk or an acknowledgment, or there were too few of them"
+            )
+        case Limit.WORKERS:
+            return f"too few workers to use the server's {cpus}: {names}"
+        case Limit.CPU:
+            return f"the server's {cpus}: {names}"
+
+
+def _named(names: list[str], known: int) -> str:
+    if len(names) == known > 1:
+        return f"all {known}"
+    if len(names) > NAMED:
+        return f"{len(names)} of {known}"
+    return format.listing(names)
+
+
+def _used_share(view: RunView, limit: Limit, used: float | None) -> str:
+    """The share of its CPUs that a server used, if its requests waited."""
+    if limit is not Limit.WAITING or used is None:
+        return ""
+    return f" ({format.percent(used / view.server_cpus, 0)} used)"

@@ -1,0 +1,116 @@
+"""The report as CSV: a row for each contender and load, with units in the header."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.limits import limit_of
+from deadheat.report.findings.scaling import Gain, curves
+from deadheat.report.model.view import ContenderView, OfferedCell, RunView
+
+FIELDS = (
+    *("run", "kind", "connections", "offered_rate_per_s", "name", "label", "server", "setting"),
+    *("language", "framework", "version", "workers", "rank_low", "rank_high"),
+    *("not_ranked_because", "aggregate", "rate_per_s", "rate_per_s_min", "rate_per_s_max"),
+    *("ratio_to_leader", "ratio_low", "ratio_high", "ratio_to_fewest_workers"),
+    *("ratio_to_fewest_workers_low", "ratio_to_fewest_workers_high"),
+    *("service_us_p50", "service_us_p99", "response_us_p50", "response_us_p99"),
+    *("response_us_p99_9", "server_cpu_us_per_request", "server_cpus_used", "limit"),
+    *("memory_peak_bytes", "errors"),
+    *("trials", "trials_valid"),
+)
+
+
+def write(view: RunView, analysis: Analysis) -> str:
+    """A line for each standing at each level, then a line for each offered rate (open loop).
+
+    A field is empty if the figure is unknown or does not apply to this kind of load.
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, FIELDS, restval="", lineterminator="\n")
+    writer.writeheader()
+    if view.races:
+        for level in analysis.levels:
+            writer.writerows(_level(view, level))
+    writer.writerows(
+        _offered(view, contender, cell)
+        for contender in view.contenders
+        for cell in contender.offered
+    )
+    return text.getvalue()
+
+
+def _level(view: RunView, level: Level) -> Iterator[Mapping[str, Any]]:
+    points = (point for curve in curves(view, level) for point in curve.points)
+    gains = {point.standing.contender.name: point.gain for point in points}
+    for standing in level.standings:
+        yield {
+            **_contender(view, standing.contender),
+            **_standing(view, level, standing),
+            **_gain(gains.get(standing.contender.name)),
+        }
+
+
+def _contender(view: RunView, contender: ContenderView) -> Mapping[str, Any]:
+    fields = ("name", "label", "server", "setting", "language", "framework", "version", "workers")
+    return {
+        "run": view.run_id,
+        **{name: getattr(contender, name) for name in fields},
+        "memory_peak_bytes": contender.memory_peak_bytes,
+    }
+
+
+def _standing(view: RunView, level: Level, standing: Standing) -> Mapping[str, Any]:
+    cell, row = standing.cell, standing.row
+    slowest, fastest = cell.spread_per_s or (None, None)
+    ratio = row.ratio_to_leader if row else None
+    return {
+        "kind": "measure",
+        "connections": level.connections,
+        "rank_low": row.rank_low if row and standing.ranked else None,
+        "rank_high": row.rank_high if row and standing.ranked else None,
+        "not_ranked_because": standing.reason,
+        "aggregate": view.aggregate,
+        "rate_per_s": cell.rate_per_s(view.aggregate),
+        "rate_per_s_min": slowest,
+        "rate_per_s_max": fastest,
+        "ratio_to_leader": ratio.ratio if ratio else None,
+        "ratio_low": ratio.low if ratio and standing.ranked else None,
+        "ratio_high": ratio.high if ratio and standing.ranked else None,
+        "service_us_p50": cell.service["p50"],
+        "service_us_p99": cell.service["p99"],
+        "server_cpu_us_per_request": cell.server_cpu_us_per_request,
+        "server_cpus_used": cell.server_cpus_used,
+        "limit": limit_of(view, standing.contender, cell),
+        "errors": cell.errors.total(),
+        "trials": len(cell.trials),
+        "trials_valid": len(cell.valid),
+    }
+
+
+def _gain(gain: Gain | None) -> Mapping[str, Any]:
+    return {
+        "ratio_to_fewest_workers": gain.ratio if gain else None,
+        "ratio_to_fewest_workers_low": gain.low if gain else None,
+        "ratio_to_fewest_workers_high": gain.high if gain else None,
+    }
+
+
+def _offered(view: RunView, contender: ContenderView, cell: OfferedCell) -> Mapping[str, Any]:
+    return {
+        **_contender(view, contender),
+        "kind": cell.kind,
+        "connections": cell.connections,
+        "offered_rate_per_s": cell.offered_rate_per_s,
+        "aggregate": "mean",
+        "rate_per_s": cell.achieved_rate_per_s,
+        "response_us_p50": cell.response["p50"],
+        "response_us_p99": cell.response["p99"],
+        "response_us_p99_9": cell.response["p99_9"],
+        "server_cpu_us_per_request": cell.server_cpu_us_per_request,
+        "errors": sum(sum(trial.errors.values()) for trial in cell.trials),
+        "trials": len(cell.trials),
+        "trials_valid": cell.trials_valid,
+    }

@@ -1,0 +1,383 @@
+"""The shape of `--format json`, version 4: `docs/schema-report.json` is made from it.
+
+History: 1, the first. 2: scaling and capacities; a trial's heat, a reading's unit, lost runs.
+3: all that the page shows: the answer in a sentence, time to first byte, curves, series, builds,
+commands, the generator's output, published rows. The page uses nothing but this document.
+4: what limited a rate.
+"""
+
+import datetime
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from deadheat.report.findings.limits import Limit
+from deadheat.report.formats.document_part import Finite, Part
+from deadheat.report.model.evidence import Build, RawOutput
+from deadheat.report.model.published import PublishedRow
+from deadheat.report.model.series import Series
+
+SCHEMA: Literal["deadheat-report/4"] = "deadheat-report/4"
+
+
+class Run(Part):
+    """One execution of a protocol."""
+
+    id: str
+    state: Literal["running", "complete", "interrupted", "failed", "lost", "unended"]
+    """`lost`: its process is gone, without a conclusion. `unended`: the machine that made this
+    report cannot see that process."""
+    why: str | None
+    """Why it ended: settled, budget spent, interrupted, or an error."""
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None
+    elapsed_s: Finite | None
+    """Start to end; to the last trial for a run that has not ended."""
+    protocol: dict[str, Any]
+    """The protocol of this run: the file's values, overridden by the command line."""
+    command: tuple[str, ...]
+    seed: int
+    deadheat_version: str
+    generator_version: str
+    blocks: int
+    invocations: int
+    trials: int
+    measured_share: Finite | None
+    """The share of the race's time, starts included, in which a server was measured."""
+
+
+class Host(Part):
+    """A machine in its role."""
+
+    role: str
+    cpus: tuple[int, ...]
+    """The CPUs it was given."""
+    fingerprint: dict[str, Any]
+
+
+class Latency(Part):
+    """A distribution of times, in microseconds. A quantile q is null below 100 / (1 - q)."""
+
+    requests: int
+    merged: bool
+    """True: over all requests together. False: medians over trials of the generator's figures."""
+    mean_us: Finite | None
+    p50_us: Finite | None
+    p75_us: Finite | None
+    p90_us: Finite | None
+    p99_us: Finite | None
+    p99_9_us: Finite | None
+    p99_99_us: Finite | None
+    max_us: Finite | None
+    curve: tuple[tuple[Finite, Finite], ...]
+    """(q, microseconds): quantiles equally spaced in log10(1 - q), up to the last that enough
+    requests support."""
+
+
+class FailedGate(Part):
+    """A check of a trial's validity that failed."""
+
+    code: str
+    reading: Finite | None
+    threshold: Finite | None
+    unit: Literal["share", "count", "us", "per_10k"] | None
+    """Unit of both: a share of 1, a count, microseconds, or events per 10,000 requests."""
+    advice: str
+
+
+class Trial(Part):
+    """One load run against one contender at one level."""
+
+    invocation: int
+    block: int
+    at_s: Finite
+    """Start of the trial, since the run's start."""
+    command: tuple[str, ...]
+    heat: int
+    """1, unless not all contenders fit into memory together."""
+    valid: bool
+    """Only a valid trial ranks: it ended with a rate, and passed every gate."""
+    state: Literal["ok", "failed"]
+    reason: str | None
+    rate_per_s: Finite | None
+    requests_ok: int
+    server_cpu_us_per_request: Finite | None
+    memory_peak_bytes: int | None
+    errors: dict[str, int]
+    """Failed requests by class; rates do not include them."""
+    gates_failed: tuple[FailedGate, ...]
+    elapsed_s: Finite | None
+    """The time measured; of a trial of slices, that of all slices."""
+    slices: tuple[dict[str, Any], ...]
+    """The slices that the trial is the sum of; empty where it is one load. `at_s` counts from the
+    run's start."""
+    series: Series | None
+
+
+class Cell(Part):
+    """A contender at one connection level. The figures are those of its valid trials."""
+
+    connections: int
+    aggregate: Literal["median", "mean", "best"]
+    rate_per_s: Finite | None
+    """The aggregate of the trials' rates."""
+    rate_per_s_min: Finite | None
+    rate_per_s_max: Finite | None
+    doubtful: bool
+    """No trial was valid: the figures are those of trials that failed a gate."""
+    trials_valid: int
+    service: Latency
+    """Service time: from sending a request to the last byte of its answer, in a closed loop."""
+    first_byte: Latency
+    """Time to first byte: from sending a request; empty if the generator does not report it."""
+    server_cpu_us_per_request: Finite | None
+    server_cpus_used: Finite | None
+    """Number of CPUs that the server kept busy."""
+    limit: Limit | None
+    """What limited the rate: the load generator, all CPUs that the server was given, those that its
+    workers can use, or no CPU; null if the server's CPU time is unknown."""
+    memory_peak_bytes: int | None
+    errors: dict[str, int]
+    trials: tuple[Trial, ...]
+
+
+class Offered(Part):
+    """A contender under an offered rate (open loop)."""
+
+    kind: str
+    """`latency`, or `capacity` for a trial of a capacity search."""
+    connections: int
+    offered_rate_per_s: Finite
+    achieved_rate_per_s: Finite | None
+    trials_valid: int
+    response: Latency
+    """Response time: from the moment a request was due."""
+    first_byte: Latency
+    """Time to first byte: from sending a request."""
+    trials: tuple[Trial, ...]
+
+
+class Start(Part):
+    """One start of a contender."""
+
+    invocation: int
+    ready_s: Finite | None
+    steady: dict[str, Any] | None
+    """How the steady state was detected."""
+    behavior: dict[str, Any] | None
+    """How the server behaves, if it was probed at this start."""
+    fault: str | None
+    command: tuple[str, ...]
+    ended: dict[str, Any] | None
+    log_tail: str | None
+    """The end of the server's own output."""
+
+
+class Contender(Part):
+    """A server at one setting."""
+
+    name: str
+    server: str
+    setting: str
+    label: str | None
+    """The name of the published row that it repeats."""
+    role: Literal["contender", "control"]
+    """A control shows what the machine and the client do; it does not rank."""
+    language: str | None
+    framework: str | None
+    version: str | None
+    kind: str | None
+    workers: int
+    threads: int
+    fault: str | None
+    """Why it could not run."""
+    homepage: str | None
+    notes: tuple[str, ...]
+    published: tuple[PublishedRow, ...]
+    build: Build | None
+    """Null if it needs no build."""
+    raw_output: RawOutput | None
+    starts: tuple[Start, ...]
+    levels: tuple[Cell, ...]
+    offered: tuple[Offered, ...]
+
+
+class Ratio(Part):
+    """A ratio of two geometric mean rates; the bounds are null if there is no interval."""
+
+    ratio: Finite
+    low: Finite | None
+    high: Finite | None
+
+
+class Standing(Part):
+    """A contender's rank, or the reason why it has none."""
+
+    name: str
+    rank_low: int | None
+    """The best rank that the data allow; 1 is the fastest."""
+    rank_high: int | None
+    group: int | None
+    """Contenders of one group are a dead heat; contenders of different groups are separated."""
+    ratio_to_leader: Ratio | None
+    reason: str | None
+
+
+class Pair(Part):
+    """Two ranked contenders; `faster` has the higher estimated rate."""
+
+    faster: str
+    slower: str
+    neighbors: bool
+    """Whether they are next to each other in the order."""
+    verdict: Literal["separated", "equivalent", "undecided"]
+    ratio: Ratio | None
+    probability_faster: Finite | None
+    extra_blocks: int | None
+    """Blocks that an undecided pair needs at its present difference and variance."""
+    extra_invocations: int | None
+
+
+class ScalingPoint(Part):
+    """The server at one worker count; its contender has all other figures."""
+
+    name: str
+    workers: int
+    rate_per_s: Finite | None
+    ratio_to_fewest: Ratio | None
+    """Ratio to the rate with the fewest workers."""
+    server_cpu_us_per_request: Finite | None
+
+
+class Estimate(Part):
+    """A fitted parameter; null is infinite, and no bounds mean too few blocks."""
+
+    value: Finite | None
+    low: Finite | None
+    high: Finite | None
+
+
+class ScalingFit(Part):
+    """X(N) = rate_of_one N / (1 + contention (N - 1) + coherency N (N - 1)), Gunther's law."""
+
+    rate_of_one_per_s: Estimate
+    contention: Estimate
+    coherency: Estimate
+    peak_workers: Estimate
+    """sqrt((1 - contention) / coherency); null if the data show no peak.
+
+    The data show no peak beyond twice the largest worker count, nor beyond the largest worker count
+    if the interval of the coherency contains 0 or is missing. An upper bound beyond that is null.
+    """
+    levels: int
+    blocks: int
+    confidence: Finite
+    """Confidence of each interval alone."""
+    provisional: bool
+    """Fitted over fewer worker counts than recommended."""
+
+
+class Scaling(Part):
+    """One server at several worker counts."""
+
+    server: str
+    setting: str
+    cpus: int
+    """CPUs of the server. Points with more workers are not part of the scaling curve."""
+    points: tuple[ScalingPoint, ...]
+    fit: ScalingFit | None
+    """Over the points with at most `cpus` workers, if there are three."""
+    text: tuple[str, ...]
+
+
+class Level(Part):
+    """The results at one connection level."""
+
+    connections: int
+    answer: str
+    """Which contender is fastest, in one sentence."""
+    trust: str
+    """How certain that is, in a few sentences."""
+    settled: bool
+    """Whether every neighboring pair is separated or equivalent."""
+    confidence: Finite | None
+    """Joint confidence of all statements about this level."""
+    margin: Finite | None
+    """Equivalence margin: 0.03 is 3 %."""
+    minimum_detectable_effect: Finite | None
+    """The difference that a run like this detects with 80 % power."""
+    method: str | None
+    standings: tuple[Standing, ...]
+    """From the fastest to the slowest, then those not ranked."""
+    pairs: tuple[Pair, ...]
+    scaling: tuple[Scaling, ...]
+
+
+class Capacity(Part):
+    """The highest offered rate at which an objective held; 0 where no rate held."""
+
+    name: str
+    slo: str
+    """A quantile of the response time and its limit, such as p99=10ms."""
+    rate_per_s: Finite
+    above_per_s: Finite | None
+    """The lowest rate that did not hold."""
+    rate_per_s_per_cpu: Finite | None
+    """`rate_per_s` over the CPUs that the server was given."""
+    rate_per_s_per_100_mib: Finite | None
+    """`rate_per_s` over the server's peak memory during the search, in 100 MiB."""
+    server_cpu_us_per_request: Finite | None
+    """CPU time at the rate that held."""
+    memory_peak_bytes: int | None
+    disturbed: bool
+    """Something other than the server failed a gate in every trial at `above_per_s`: the server may
+    hold more."""
+    trials: int
+    trouble: str | None
+
+
+class Caution(Part):
+    """What to know before believing the figures."""
+
+    code: str
+    contenders: tuple[str, ...]
+    text: str
+    advice: str | None
+
+
+class Statement(Part):
+    """A conclusion in words, about the main level unless it names another."""
+
+    topic: str
+    text: str
+
+
+class Calibration(Part):
+    """The last result of `deadheat calibrate` on a machine like the server's."""
+
+    at: datetime.datetime
+    result: dict[str, Any]
+
+
+class Document(Part):
+    """A report of one run, as `deadheat report --format json` writes it."""
+
+    schema_: Annotated[Literal["deadheat-report/4"], Field(alias="schema")] = SCHEMA
+    run: Run
+    hosts: tuple[Host, ...]
+    contenders: tuple[Contender, ...]
+    levels: tuple[Level, ...]
+    capacities: tuple[Capacity, ...]
+    cautions: tuple[Caution, ...]
+    conclusions: tuple[Statement, ...]
+    heading: tuple[str, ...]
+    """What was run, where and how, in lines."""
+    calibration: Calibration | None
+
+
+def schema() -> str:
+    """The JSON Schema of the document, as stored in `docs/schema-report.json`."""
+    described = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    described |= Document.model_json_schema(by_alias=True, mode="serialization")
+    return json.dumps(described, indent=2) + "\n"

@@ -1,0 +1,227 @@
+"""The report as JSON, for a machine."""
+
+import dataclasses
+import json
+import math
+
+from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.capacity import CapacityResult, capacities, objective
+from deadheat.report.findings.cautions import cautions
+from deadheat.report.findings.conclusion import conclusions
+from deadheat.report.findings.heading import heading
+from deadheat.report.findings.headline import answer, trust
+from deadheat.report.findings.limits import limit_of
+from deadheat.report.findings.scaling import curves
+from deadheat.report.formats import document as to
+from deadheat.report.formats.json_scaling import scaling
+from deadheat.report.model.distribution import QUANTILES, Distribution
+from deadheat.report.model.view import (
+    Cell,
+    ContenderView,
+    OfferedCell,
+    RunView,
+    TrialView,
+)
+from deadheat.stats.ranking import Pair, Ranking
+from deadheat.stats.ratio import RatioInterval
+from deadheat.store.rows import StoredInstance
+
+
+def write(view: RunView, analysis: Analysis, indent: int | None = 2) -> str:
+    """The document, as `docs/schema-report.json` describes it; ASCII, for any output."""
+    document = build(view, analysis).model_dump(mode="json", by_alias=True)
+    return json.dumps(document, indent=indent, allow_nan=False) + "\n"
+
+
+def build(view: RunView, analysis: Analysis) -> to.Document:
+    calibration = view.calibration
+    return to.Document.model_validate(
+        {
+            "run": _run(view, analysis),
+            "hosts": [dataclasses.asdict(host) for host in view.hosts],
+            "contenders": [
+                _contender(view, contender) for contender in (*view.contenders, *view.controls)
+            ],
+            "levels": [_level(view, analysis, level) for level in analysis.levels],
+            "capacities": [_capacity(view, result) for result in capacities(view)],
+            "cautions": [dataclasses.asdict(caution) for caution in cautions(view)],
+            "conclusions": [dataclasses.asdict(text) for text in conclusions(view, analysis)],
+            "heading": heading(view, analysis),
+            "calibration": dataclasses.asdict(calibration) if calibration else None,
+        }
+    )
+
+
+def _run(view: RunView, analysis: Analysis) -> to.Run:
+    return to.Run.model_validate(
+        {
+            "id": view.run_id,
+            "state": view.state,
+            "why": view.conclusion.get("why"),
+            "started_at": view.started_at,
+            "ended_at": view.ended_at,
+            "elapsed_s": view.elapsed_s,
+            "protocol": view.protocol,
+            "command": view.command,
+            "seed": view.seed,
+            "deadheat_version": view.deadheat_version,
+            "generator_version": view.generator_version,
+            "blocks": analysis.blocks,
+            "invocations": analysis.invocations,
+            "trials": view.trials,
+            "measured_share": analysis.measured_share,
+        }
+    )
+
+
+def _contender(view: RunView, contender: ContenderView) -> to.Contender:
+    identity = ("name", "server", "setting", "label", "role", "language", "framework", "version")
+    more = ("kind", "workers", "threads", "fault", "homepage", "notes")
+    return to.Contender.model_validate(
+        {name: getattr(contender, name) for name in (*identity, *more)}
+        | {
+            "published": [dataclasses.asdict(row) for row in contender.published],
+            "build": dataclasses.asdict(contender.build) if contender.build else None,
+            "raw_output": dataclasses.asdict(contender.raw_output)
+            if contender.raw_output
+            else None,
+            "starts": [_start(start) for start in contender.starts],
+            "levels": [_cell(view, contender, cell) for cell in contender.cells.values()],
+            "offered": [_offered(cell) for cell in contender.offered],
+        }
+    )
+
+
+def _start(start: StoredInstance) -> to.Start:
+    values = dataclasses.asdict(start)
+    return to.Start.model_validate({name: values[name] for name in to.Start.model_fields})
+
+
+def _cell(view: RunView, contender: ContenderView, cell: Cell) -> to.Cell:
+    slowest, fastest = cell.spread_per_s or (None, None)
+    return to.Cell(
+        connections=cell.connections,
+        aggregate=view.aggregate,
+        rate_per_s=cell.rate_per_s(view.aggregate),
+        rate_per_s_min=slowest,
+        rate_per_s_max=fastest,
+        doubtful=cell.doubtful,
+        trials_valid=len(cell.valid),
+        service=_latency(cell.service),
+        first_byte=_latency(cell.first_byte),
+        server_cpu_us_per_request=cell.server_cpu_us_per_request,
+        server_cpus_used=cell.server_cpus_used,
+        limit=limit_of(view, contender, cell),
+        memory_peak_bytes=cell.memory_peak_bytes,
+        errors=dict(cell.errors),
+        trials=tuple(_trial(trial) for trial in cell.trials),
+    )
+
+
+def _offered(cell: OfferedCell) -> to.Offered:
+    return to.Offered(
+        kind=cell.kind,
+        connections=cell.connections,
+        offered_rate_per_s=cell.offered_rate_per_s,
+        achieved_rate_per_s=cell.achieved_rate_per_s,
+        trials_valid=cell.trials_valid,
+        response=_latency(cell.response),
+        first_byte=_latency(cell.first_byte),
+        trials=tuple(_trial(trial) for trial in cell.trials),
+    )
+
+
+def _trial(trial: TrialView) -> to.Trial:
+    values = {name: getattr(trial, name) for name in to.Trial.model_fields}
+    values["series"] = dataclasses.asdict(trial.series) if trial.series else None
+    values["gates_failed"] = [
+        {name: getattr(gate, name) for name in to.FailedGate.model_fields}
+        for gate in trial.gates_failed
+    ]
+    return to.Trial.model_validate(values)
+
+
+def _latency(distribution: Distribution) -> to.Latency:
+    quantiles = {f"{name}_us": distribution[name] for name in QUANTILES}
+    return to.Latency(
+        requests=distribution.requests,
+        merged=distribution.merged,
+        mean_us=distribution.mean_us,
+        max_us=distribution.max_us,
+        curve=distribution.curve,
+        **quantiles,
+    )
+
+
+def _capacity(view: RunView, result: CapacityResult) -> to.Capacity:
+    return to.Capacity(
+        **result.capacity.to_json(),
+        slo=objective(view),
+        rate_per_s_per_cpu=result.rate_per_s_per_cpu,
+        rate_per_s_per_100_mib=result.rate_per_s_per_100_mib,
+        server_cpu_us_per_request=result.server_cpu_us_per_request,
+        memory_peak_bytes=result.memory_peak_bytes,
+        disturbed=result.disturbed,
+    )
+
+
+def _level(view: RunView, analysis: Analysis, level: Level) -> to.Level:
+    ranking = level.ranking
+    return to.Level(
+        connections=level.connections,
+        answer=answer(view, level),
+        trust=trust(view, analysis, level),
+        settled=ranking is not None and ranking.settled,
+        confidence=ranking.level.confidence if ranking else None,
+        margin=ranking.margin if ranking else None,
+        minimum_detectable_effect=_finite(ranking.minimum_detectable_effect) if ranking else None,
+        method=ranking.pairs[0].ratio.method if ranking and ranking.pairs else None,
+        standings=tuple(_standing(standing) for standing in level.standings),
+        pairs=_pairs(ranking) if ranking else (),
+        scaling=tuple(scaling(view, curve) for curve in curves(view, level)),
+    )
+
+
+def _standing(standing: Standing) -> to.Standing:
+    row = standing.row
+    return to.Standing(
+        name=standing.contender.name,
+        rank_low=row.rank_low if row and standing.ranked else None,
+        rank_high=row.rank_high if row and standing.ranked else None,
+        group=row.group if row and standing.ranked else None,
+        ratio_to_leader=_ratio(row.ratio_to_leader) if row else None,
+        reason=standing.reason,
+    )
+
+
+def _pairs(ranking: Ranking) -> tuple[to.Pair, ...]:
+    neighbors = set(ranking.neighbors)
+    return tuple(_pair(pair, pair in neighbors) for pair in ranking.pairs)
+
+
+def _pair(pair: Pair, neighbors: bool) -> to.Pair:
+    return to.Pair(
+        faster=pair.faster,
+        slower=pair.slower,
+        neighbors=neighbors,
+        verdict=pair.verdict.value,
+        ratio=_ratio(pair.ratio),
+        probability_faster=_finite(pair.probability_faster),
+        extra_blocks=pair.effort.extra_blocks if pair.effort else None,
+        extra_invocations=pair.effort.extra_invocations if pair.effort else None,
+    )
+
+
+def _ratio(ratio: RatioInterval) -> to.Ratio | None:
+    if math.isnan(ratio.ratio):
+        return None
+    known = math.isfinite(ratio.high)
+    return to.Ratio(
+        ratio=ratio.ratio,
+        low=ratio.low if known else None,
+        high=ratio.high if known else None,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

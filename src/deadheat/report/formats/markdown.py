@@ -1,0 +1,139 @@
+"""The report as Markdown with GitHub's tables, to paste or to keep with the code."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.findings.behavior import behavior_columns
+from deadheat.report.findings.capacity import capacity_columns, objective
+from deadheat.report.findings.cautions import Caution, cautions, none_found
+from deadheat.report.findings.conclusion import conclusions, difference
+from deadheat.report.findings.heading import command_line, heading
+from deadheat.report.findings.scaling import curves
+from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
+from deadheat.report.formats.shapes import shape
+from deadheat.report.formats.tables import notes, offered_columns, ranking_columns
+from deadheat.report.model.column import Column
+from deadheat.report.model.view import RunView
+from deadheat.stats.ranking import Ranking
+
+SPECIAL = re.compile(r"([\\`*_\[\]|~#])")
+OF_LEVEL = ("order", "spread", "latency", "trials")  # columns about one level
+
+
+def write(view: RunView, analysis: Analysis) -> str:
+    """The whole report. Foreign text is escaped, never markup."""
+    return "\n".join(_lines(view, analysis)) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text with all signs escaped that Markdown or HTML interpret."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return SPECIAL.sub(r"\\\1", text)
+
+
+def code(text: str) -> str:
+    """A code span, in a fence longer than any run of backticks in it."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    pad = " " if "`" in text else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
+    first, *lines = heading(view, analysis)
+    yield from (f"# {escape(first)}", "")
+    yield from (f"- {escape(line)}" for line in lines)
+    yield f"- {code(command_line(view))}"
+    yield from _rankings(view, analysis)
+    yield from _shaped(view, analysis)
+    yield from _scaling(view, analysis)
+    yield from _titled(
+        _text(f"The highest rate that held {objective(view)}"), capacity_columns(view)
+    )
+    yield from _titled("Response time from the moment each request was due", offered_columns(view))
+    statements = conclusions(view, analysis)
+    yield from _listed("Conclusion", [f"**{s.topic}**: {_text(s.text)}" for s in statements])
+    if analysis.levels and analysis.main.ranking:
+        yield from _titled("Neighbors", _neighbors(analysis.main.ranking))
+    all_cautions = [_caution(caution) for caution in cautions(view)]
+    yield from _listed("Cautions", all_cautions or [_text(none_found(view))])
+    yield from _titled("Behavior", behavior_columns(view))
+
+
+def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
+    """The main level's table in full, then each other level in its own order."""
+    if not view.races or not analysis.levels or not view.contenders:
+        return
+    yield ""
+    yield from _table(ranking_columns(view, analysis, analysis.main, view.levels))
+    if text := "; ".join(notes(view, analysis)):
+        yield from ("", escape(f"{text[:1].upper()}{text[1:]}."))
+    for level in reversed([level for level in analysis.levels if level is not analysis.main]):
+        columns = ranking_columns(view, analysis, level, [level.connections])
+        level_columns = [column for column in columns if column.group in OF_LEVEL]
+        yield from _titled(f"At {format.count(level.connections, 'connection')}", level_columns)
+
+
+def _shaped(view: RunView, analysis: Analysis) -> Iterator[str]:
+    layout = shape(view, analysis)
+    if layout is None:
+        return
+    yield from ("", f"## {_text(layout.title)}")
+    for head, columns in layout.tables.items():
+        yield from ("", f"### {_text(head)}", "") if head else ("",)
+        yield from _table(columns)
+
+
+def _scaling(view: RunView, analysis: Analysis) -> Iterator[str]:
+    for level in analysis.levels[::-1]:
+        found_curves = curves(view, level)
+        yield from _titled(title(level), scaling_columns(view, level, found_curves))
+        if found_curves:
+            yield ""
+            yield from (f"- {_text(line)}" for line in sentences(found_curves))
+
+
+def _neighbors(ranking: Ranking) -> list[Column]:
+    """Every neighboring pair with its interval; no columns without a pair."""
+    pairs = ranking.neighbors
+    if not pairs:
+        return []
+    return [
+        Column("faster", tuple(pair.faster for pair in pairs), right=False),
+        Column("slower", tuple(pair.slower for pair in pairs), right=False),
+        Column("apart", tuple(difference(pair.ratio) for pair in pairs)),
+        Column("P(faster)", tuple(f"{pair.probability_faster:.3f}" for pair in pairs)),
+        Column("verdict", tuple(pair.verdict.value for pair in pairs), right=False),
+    ]
+
+
+def _caution(caution: Caution) -> str:
+    advice = f" *{_text(caution.advice)}*" if caution.advice else ""
+    return f"{_text(caution.text)}.{advice}"
+
+
+def _text(text: str) -> str:
+    return escape(format.plain(text))
+
+
+def _listed(title: str, items: Sequence[str]) -> Iterator[str]:
+    if items:
+        yield from ("", f"## {title}", "")
+        yield from (f"- {item}" for item in items)
+
+
+def _titled(title: str, columns: Sequence[Column]) -> Iterator[str]:
+    if columns:
+        yield from ("", f"## {title}", "")
+        yield from _table(columns)
+
+
+def _table(columns: Sequence[Column]) -> Iterator[str]:
+    yield _row([column.header.replace("\n", " ") for column in columns])
+    yield "|" + "|".join("---:" if column.right else ":---" for column in columns) + "|"
+    yield from (_row(cells) for cells in zip(*(c.cells for c in columns), strict=True))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_text(cell) for cell in cells) + " |"

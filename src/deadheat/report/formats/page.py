@@ -1,0 +1,54 @@
+"""The report as one HTML file: the page of `web/` with the JSON document inside.
+
+The document is packed (gzip, base64): the file's markup contains no foreign text, and sixty servers
+with all their series stay small. The page's script unpacks it. Without scripts the page shows the
+terminal's report.
+"""
+
+import base64
+import gzip
+import html
+import re
+from pathlib import Path
+
+from rich.console import Console
+
+from deadheat.errors import DeadheatError
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.formats import json_document, terminal
+from deadheat.report.model.view import RunView
+
+PAGE = Path(__file__).with_name("page.html")
+PLAIN_WIDTH = 100
+
+
+def write(view: RunView, analysis: Analysis) -> str:
+    """The page with this run. The same run gives the same bytes."""
+    packed = gzip.compress(json_document.write(view, analysis, indent=None).encode(), mtime=0)
+    return fill(
+        title=format.plain(f"{view.protocol.get('name', '?')} {view.run_id} – deadheat"),
+        plain=_plain(view, analysis),
+        document=base64.b64encode(packed).decode(),
+    )
+
+
+def fill(title: str, plain: str = "", document: str = "") -> str:
+    """The page; without a document it waits for one. Raises `DeadheatError` if it is not built."""
+    try:
+        page = PAGE.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise DeadheatError(
+            f"the page is not built: there is no {PAGE.name} in {PAGE.parent}",
+            "in a checkout, with Node.js 20 or newer: make page; or take another --format",
+        ) from error
+    texts = {"{title}": title, "{plain}": plain, "{document}": document}
+    # Each occurs once before the script, which may contain the same words in braces.
+    return re.sub("|".join(texts), lambda match: html.escape(texts[match[0]]), page, count=3)
+
+
+def _plain(view: RunView, analysis: Analysis) -> str:
+    console = Console(width=PLAIN_WIDTH, color_system=None, force_terminal=False)
+    with console.capture() as capture:
+        terminal.show(console, view, analysis)
+    return "\n".join(line.rstrip() for line in capture.get().split("\n"))

@@ -1,0 +1,212 @@
+"""Whether the head is slower than the base: a verdict for each level, as text and for CI."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import IntEnum
+from typing import Any
+from xml.etree import ElementTree
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, Level
+from deadheat.report.formats.markdown import code, escape
+from deadheat.report.model.view import RunView
+
+
+class Outcome(IntEnum):
+    """The verdict at one level; the largest of several is the worst."""
+
+    PASS = 0
+    INCONCLUSIVE = 1
+    FAIL = 2
+
+
+HEADER = (
+    "connections",
+    "verdict",
+    "head against base [95 %]",
+    "base req/s",
+    "head req/s",
+    "base CPU µs/req",
+    "head CPU µs/req",
+    "detectable",
+)
+EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 3, Outcome.INCONCLUSIVE: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """The ratio of the head's rate to the base's at one level, its interval, and the verdict."""
+
+    outcome: Outcome
+    connections: int
+    ratio: float
+    low: float
+    high: float
+    margin: float
+    minimum_detectable_effect: float
+    base_rate_per_s: float | None
+    head_rate_per_s: float | None
+    base_cpu_us_per_request: float | None
+    head_cpu_us_per_request: float | None
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in (asdict(self) | {"outcome": self.outcome.name}).items()
+        }
+
+
+def regressions(view: RunView, analysis: Analysis, base: str, head: str) -> list[Regression]:
+    """One for each connection level."""
+    return [_regression(level, base, head, _margin(view)) for level in analysis.levels]
+
+
+def worst(regressions: Sequence[Regression]) -> Outcome:
+    return max((regression.outcome for regression in regressions), default=Outcome.INCONCLUSIVE)
+
+
+def judge(low: float, high: float, margin: float) -> Outcome:
+    """The verdict of an interval of the ratio head / base.
+
+    PASS if it rules out a slowdown of more than the margin (one-sided non-inferiority), FAIL if all
+    of it is below 1, else INCONCLUSIVE.
+    """
+    if low > 1 / (1 + margin):
+        return Outcome.PASS
+    return Outcome.FAIL if high < 1 else Outcome.INCONCLUSIVE
+
+
+def sentence(regression: Regression) -> str:
+    """`PASS at 100 connections: 0.8 % faster [-0.5, 2.1]; ...`."""
+    at = format.count(regression.connections, "connection")
+    return f"{regression.outcome.name} at {at}: {regression.why}"
+
+
+def comment(view: RunView, regressions: Sequence[Regression]) -> str:
+    """A Markdown comment for a pull request."""
+    lines = [
+        f"### deadheat: {worst(regressions).name}",
+        "",
+        f"| {' | '.join(HEADER)} |",
+        f"| {' | '.join(['---'] * len(HEADER))} |",
+        *(f"| {' | '.join(_cells(regression))} |" for regression in regressions),
+        "",
+        *(f"- {escape(sentence(regression))}" for regression in regressions),
+        "",
+        f"Run {view.run_id}: {code(' '.join(view.command))}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def junit(view: RunView, regressions: Sequence[Regression]) -> str:
+    """JUnit XML: a test for each level; an inconclusive one counts as skipped."""
+    count = {
+        outcome: sum(regression.outcome is outcome for regression in regressions)
+        for outcome in Outcome
+    }
+    suite = ElementTree.Element(
+        "testsuite",
+        name="deadheat regress",
+        tests=str(len(regressions)),
+        failures=str(count[Outcome.FAIL]),
+        skipped=str(count[Outcome.INCONCLUSIVE]),
+        errors="0",
+        time=f"{view.elapsed_s or 0:.0f}",
+    )
+    for regression in regressions:
+        name = f"rate at {regression.connections} connections"
+        case = ElementTree.SubElement(suite, "testcase", classname="deadheat", name=name)
+        if regression.outcome is Outcome.FAIL:
+            ElementTree.SubElement(case, "failure", message=regression.why)
+        elif regression.outcome is Outcome.INCONCLUSIVE:
+            ElementTree.SubElement(case, "skipped", message=regression.why)
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _regression(level: Level, base: str, head: str, margin: float) -> Regression:
+    standings = {standing.contender.name: standing for standing in level.standings}
+    outcome, ratio, low, high, detectable = Outcome.INCONCLUSIVE, math.nan, 0.0, math.inf, math.nan
+    unranked = [name for name in (base, head) if not standings[name].ranked]
+    if level.ranking is None or unranked:
+        reasons = [f"{name}: {standings[name].reason or 'no interval'}" for name in unranked]
+        why = "; ".join(reasons) or "too few blocks for an interval"
+    else:
+        pair = level.ranking.pair(base, head)
+        ratio, low, high = pair.ratio.ratio, pair.ratio.low, pair.ratio.high
+        if pair.faster == base:
+            ratio, low, high = 1 / ratio, 1 / high if high else math.inf, 1 / low if low else 0.0
+        detectable = level.ranking.minimum_detectable_effect
+        outcome = judge(low, high, margin)
+        why = _why(outcome, ratio, low, high, margin, detectable)
+    ours, theirs = standings[head].cell, standings[base].cell
+    return Regression(
+        outcome=outcome,
+        connections=level.connections,
+        ratio=ratio,
+        low=low,
+        high=high,
+        margin=margin,
+        minimum_detectable_effect=detectable,
+        base_rate_per_s=theirs.rate_per_s("median"),
+        head_rate_per_s=ours.rate_per_s("median"),
+        base_cpu_us_per_request=theirs.server_cpu_us_per_request,
+        head_cpu_us_per_request=ours.server_cpu_us_per_request,
+        why=why,
+    )
+
+
+def _why(
+    outcome: Outcome, ratio: float, low: float, high: float, margin: float, detectable: float
+) -> str:
+    change = _interval(ratio, low, high)
+    if outcome is Outcome.FAIL:
+        return f"the head is {change}"
+    if outcome is Outcome.PASS:
+        return (
+            f"the head is {change}; a slowdown of more than {format.percent(margin)} is ruled out"
+        )
+    return (
+        f"the head is {change}; a slowdown of more than {format.percent(margin)} is neither shown "
+        f"nor ruled out. This run has 80 % power to detect a difference of "
+        f"{format.percent(detectable)}: use a longer --budget"
+    )
+
+
+def _cells(regression: Regression) -> list[str]:
+    return [
+        f"{regression.connections:,}",
+        f"**{regression.outcome.name}**",
+        _change(regression),
+        format.rate(regression.base_rate_per_s),
+        format.rate(regression.head_rate_per_s),
+        format.microseconds(regression.base_cpu_us_per_request),
+        format.microseconds(regression.head_cpu_us_per_request),
+        _detectable(regression),
+    ]
+
+
+def _detectable(regression: Regression) -> str:
+    known = math.isfinite(regression.minimum_detectable_effect)
+    return format.percent(regression.minimum_detectable_effect) if known else format.NONE
+
+
+def _change(regression: Regression) -> str:
+    return (
+        format.NONE
+        if math.isnan(regression.ratio)
+        else _interval(regression.ratio, regression.low, regression.high)
+    )
+
+
+def _interval(ratio: float, low: float, high: float) -> str:
+    """`1.2 % slower [-2.0, -0.4]`: the change of the rate."""
+    change = 100 * (ratio - 1)
+    direction = "slower" if change < 0 else "faster"
+    return f"{abs(change):.1f} % {direction} [{100 * (low - 1):+.1f}, {100 * (high - 1):+.1f}]"
+
+
+def _margin(view: RunView) -> float:
+    return float(view.stopping.get("margin", 0.03))

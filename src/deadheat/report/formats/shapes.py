@@ -1,0 +1,118 @@
+"""A run's rates in the layout of the published page whose rows its contenders repeat.
+
+woo-2016 separates one core from several, kzmake-2018 has a table of languages and frameworks,
+landshark-2009 a row for each server with its rate and its mean time. Any other run with several
+languages is shown by language. This table is in addition to the ranking.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.grouping import by_cores, by_language, framework
+from deadheat.report.formats.tables import rank, rate
+from deadheat.report.model.column import Column
+from deadheat.report.model.view import RunView
+
+ORDERED_AT = 100  # connections; all these pages order their rows at this level
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Tables by heading; a single table has an empty heading."""
+
+    title: str
+    tables: Mapping[str, Sequence[Column]]
+
+
+def shape(view: RunView, analysis: Analysis) -> Shape | None:
+    """None if nothing was compared, or if neither a page nor the language groups the rows."""
+    if not view.races or not analysis.levels or not view.contenders:
+        return None
+    page = stood_for(view)
+    if page is None and len({contender.language for contender in view.contenders}) < 2:
+        return None
+    tables = _SHAPES.get(page or "", _languages)
+    title = f"In the layout of {page}" if page else "By language"
+    return Shape(title, tables(view, _ordered(analysis)))
+
+
+def stood_for(view: RunView) -> str | None:
+    """The comparison from which most contenders have a row's name."""
+    rows = Counter(
+        row.comparison
+        for contender in view.contenders
+        for row in contender.published
+        if row.row == contender.label and row.setting == contender.setting
+    )
+    return rows.most_common(1)[0][0] if rows else None
+
+
+def _ordered(analysis: Analysis) -> Level:
+    at = [level for level in analysis.levels if level.connections == ORDERED_AT]
+    return at[0] if at else analysis.main
+
+
+def _cores(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
+    return {
+        head: [*_names("server", group, level), *_rates(view, group)]
+        for head, group in by_cores(level.standings).items()
+    }
+
+
+def _languages(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
+    groups = by_language(level.standings)
+    rows = [standing for group in groups.values() for standing in group]
+    languages = tuple(format.plain(language) for language, group in groups.items() for _ in group)
+    head = [Column("language", languages, right=False)]
+    return {"": [*head, *_names("framework", rows, level, framework), *_rates(view, rows)]}
+
+
+def _times(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
+    rows = level.standings
+    times = [
+        Column(
+            f"mean ms\nat {connections:,}", tuple(_mean(standing, connections) for standing in rows)
+        )
+        for connections in view.levels
+    ]
+    columns = zip(_rates(view, rows), times, strict=True)
+    names = _names("server", rows, level)
+    return {"": [*names, *(column for pair in columns for column in pair)]}
+
+
+_SHAPES: Mapping[str, Callable[[RunView, Level], dict[str, Sequence[Column]]]] = {
+    "woo-2016": _cores,
+    "kzmake-2018": _languages,
+    "landshark-2009": _times,
+}
+
+
+def _names(
+    header: str,
+    rows: Sequence[Standing],
+    level: Level,
+    name: Callable[[Standing], str] = lambda standing: standing.name,
+) -> list[Column]:
+    """The rows' names, and their ranks if the level has any."""
+    names = [Column(header, tuple(format.plain(name(standing)) for standing in rows), right=False)]
+    if level.ranked:
+        names.append(Column("rank", tuple(map(rank, rows)), right=False))
+    return names
+
+
+def _rates(view: RunView, rows: Sequence[Standing]) -> list[Column]:
+    return [
+        Column(
+            f"req/s\nat {connections:,}",
+            tuple(rate(view, standing, connections) for standing in rows),
+        )
+        for connections in view.levels
+    ]
+
+
+def _mean(standing: Standing, connections: int) -> str:
+    cell = standing.contender.cells.get(connections)
+    return format.milliseconds(cell.service.mean_us if cell else None)

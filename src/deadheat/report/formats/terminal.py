@@ -1,0 +1,161 @@
+"""The report on a terminal: tables that fit its width, conclusions and cautions."""
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, Level
+from deadheat.report.findings.capacity import capacity_columns, objective
+from deadheat.report.findings.cautions import cautions, none_found
+from deadheat.report.findings.conclusion import conclusions
+from deadheat.report.findings.heading import command_line, heading
+from deadheat.report.findings.scaling import curves
+from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
+from deadheat.report.formats.tables import notes, offered_columns, ranking_columns
+from deadheat.report.model.column import Column
+from deadheat.report.model.view import RunView
+
+GAP = 2
+SERVER = 2  # the column that heads every table
+ADVICE_INDENT = 4
+TOPIC_WIDTH = 12
+SPARE = ("version", "language", "trials")  # left out rather than put into another table
+
+
+def show(console: Console, view: RunView, analysis: Analysis) -> None:
+    """Print the report. No text in it is interpreted as markup."""
+    console.print(Group(*_parts(view, analysis, console.width)), highlight=False, emoji=False)
+
+
+def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[RenderableType]:
+    first, *lines = heading(view, analysis)
+    yield Text(first, style="bold")
+    yield from (Text(line, style="dim") for line in [*lines, f"$ {command_line(view)}"])
+    if view.races and analysis.levels and analysis.main.standings:
+        columns = ranking_columns(view, analysis, analysis.main, view.levels)
+        tables, left_out = pages([columns[0], _braces(analysis.main), *columns[1:]], width)
+        for page in tables:
+            yield Text()
+            yield _table(page, analysis.main)
+        remarks = [*notes(view, analysis), *_not_shown(left_out)]
+        yield Text("; ".join(remarks), style="dim")
+        yield from _scaling(view, analysis.main)
+    if searched := capacity_columns(view):
+        yield Text(f"\nThe highest rate that held {objective(view)}", style="bold")
+        yield _table(searched, None)
+    if offered := offered_columns(view):
+        yield Text(
+            "\nResponse time from the moment each request was due, at offered rates", style="bold"
+        )
+        yield _table(offered, None)
+    if statements := conclusions(view, analysis):
+        yield Text("\nConclusion", style="bold")
+        yield _topics([(statement.topic, format.plain(statement.text)) for statement in statements])
+    all_cautions = cautions(view)
+    yield Text("\nCautions", style="bold yellow" if all_cautions else "bold")
+    if all_cautions:
+        for caution in all_cautions:
+            yield Text(f"! {format.plain(caution.text)}")
+            if caution.advice:
+                advice = Text(format.plain(caution.advice), style="cyan")
+                yield Padding(advice, (0, 0, 0, ADVICE_INDENT))
+    else:
+        yield Text(format.plain(none_found(view)))
+
+
+def _scaling(view: RunView, level: Level) -> Iterator[RenderableType]:
+    found_curves = curves(view, level)
+    if columns := scaling_columns(view, level, found_curves):
+        yield Text(f"\n{title(level)}", style="bold")
+        yield _table(columns, None)
+        yield from (Text(format.plain(line)) for line in sentences(found_curves))
+
+
+def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], list[Column]]:
+    """The columns as one table, or as several if it is too wide; and the columns left out.
+
+    Each group of columns goes into the last table with room for it. Every table starts with the
+    server.
+    """
+    server = columns[SERVER]
+    tables: list[list[Column]] = []
+    left_out: list[Column] = []
+    for group in dict.fromkeys(column.group for column in columns):
+        members = [column for column in columns if column.group == group]
+        fit = [page for page in tables if _width([*page, *members]) <= width]
+        if fit:
+            fit[-1].extend(members)
+        elif not tables:
+            tables.append(members)
+        elif group not in SPARE:
+            tables.append([server, *members])
+        else:
+            left_out += members
+    return [sorted(page, key=columns.index) for page in tables], left_out
+
+
+def _not_shown(columns: Sequence[Column]) -> list[str]:
+    names = format.listing([" ".join(column.header.split()[:1]) for column in columns])
+    return [f"{names}: shown in a wider terminal or with --format md"] if columns else []
+
+
+def _width(columns: Sequence[Column]) -> int:
+    texts = [[*column.header.split("\n"), *column.cells] for column in columns]
+    return sum(max(map(cell_len, column)) for column in texts) + GAP * (len(columns) - 1)
+
+
+def _braces(level: Level) -> Column:
+    """A brace along the rows of each dead heat."""
+    groups = [
+        standing.row.group if standing.row and standing.ranked else None
+        for standing in level.standings
+    ]
+    cells = []
+    for place, group in enumerate(groups):
+        above = place > 0 and groups[place - 1] == group
+        below = place + 1 < len(groups) and groups[place + 1] == group
+        cells.append(
+            " "
+            if group is None
+            else {(False, False): " ", (False, True): "╭", (True, True): "│", (True, False): "╰"}[
+                above, below
+            ]
+        )
+    return Column("", tuple(cells), right=False)
+
+
+def _table(columns: Sequence[Column], level: Level | None) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style=""
+    )
+    for column in columns:
+        table.add_column(
+            Text(column.header),
+            justify="right" if column.right else "left",
+            vertical="bottom",
+            overflow="ellipsis",
+            no_wrap=True,
+        )
+    ranked = len(level.ranked) if level else 0
+    for place in range(len(columns[0].cells)):
+        style = "bold" if place == 0 < ranked else "dim" if 0 < ranked <= place else None
+        table.add_row(*(Text(column.cells[place]) for column in columns), style=style)
+        if place + 1 == ranked < len(columns[0].cells):
+            table.add_section()
+    return table
+
+
+def _topics(rows: Sequence[tuple[str, str]]) -> Table:
+    """Topics with their texts, as a hanging indent."""
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    table.add_column(width=TOPIC_WIDTH, style="bold", no_wrap=True)
+    table.add_column()
+    for topic, text in rows:
+        table.add_row(Text(topic), Text(text))
+    return table

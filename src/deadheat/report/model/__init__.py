@@ -1,0 +1,1 @@
+"""A stored run as a report sees it."""

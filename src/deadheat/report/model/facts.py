@@ -1,0 +1,72 @@
+"""`Facts`: the gates, errors, histograms and series of one run's trials, as views."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+from deadheat.report.model.distribution import Distribution, of_histograms, of_summaries
+from deadheat.report.model.series import Series, series
+from deadheat.report.model.view import TrialView
+from deadheat.store import StoredRun
+from deadheat.store.rows import StoredTrial
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Facts:
+    """Reads each table once. `whole` adds the time to first byte and the series."""
+
+    def __init__(self, run: StoredRun, whole: bool) -> None:
+        self._run = run
+        names = ("service_us", "response_us", *(["first_byte_us"] if whole else []))
+        self._histograms = run.histograms(*names)
+        self._slices = {trial_id: tuple(rows["slices"]) for trial_id, rows in run.series("slices")}
+        self._series: dict[int, Series] = {}
+        if whole:
+            for trial_id, rows in run.series("load", "machine"):
+                self._series[trial_id] = series(rows.get("load", ()), rows.get("machine", ()))
+
+    def trial(self, trial: StoredTrial) -> TrialView:
+        return TrialView(
+            invocation=trial.invocation,
+            block=trial.block,
+            heat=trial.heat,
+            state=trial.state,
+            reason=trial.reason,
+            rate_per_s=trial.rate_per_s,
+            requests_ok=trial.requests_ok or 0,
+            server_cpu_us_per_request=trial.server_cpu_us_per_request,
+            memory_peak_bytes=trial.memory_peak_bytes,
+            errors=self._run.errors.get(trial.id, {}),
+            gates_failed=self._run.gates_failed.get(trial.id, ()),
+            at_s=trial.at_s,
+            command=trial.command,
+            series=self._series.get(trial.id),
+            instance_id=trial.instance_id,
+            elapsed_s=trial.elapsed_s,
+            client_busy_share=self._client_busy_share(trial),
+            slices=self._slices.get(trial.id, ()),
+        )
+
+    def _client_busy_share(self, trial: StoredTrial) -> float | None:
+        """Of a trial of slices, which is judged together with the contender's others."""
+        return trial.result.get("busiest_thread_share") if trial.id in self._slices else None
+
+    def distribution(self, trials: Sequence[StoredTrial], name: str) -> Distribution:
+        """The merged histogram of that name; if there is none, what the generator printed."""
+        keys = [(trial.id, name) for trial in trials]
+        texts = [self._histograms[key] for key in keys if key in self._histograms]
+        if texts or name != "service_us":
+            return of_histograms(texts)
+        printed = [trial.result.get("service_us") for trial in trials]
+        requests = sum(trial.requests_ok or 0 for trial in trials)
+        return of_summaries([summary for summary in printed if summary], requests)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> defaultdict[Key, list[Item]]:
+    """The items of each key, in their order."""
+    groups: defaultdict[Key, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return groups

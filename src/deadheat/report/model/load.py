@@ -1,0 +1,161 @@
+"""`load_view`: a stored run as a report shows it."""
+
+from collections.abc import Mapping, Sequence
+
+from deadheat.campaign.half_load import HALF_LOAD
+from deadheat.host.machine import host_key
+from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
+from deadheat.report.model.facts import Facts, grouped
+from deadheat.report.model.published import published_rows
+from deadheat.report.model.slice_fit import with_model
+from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
+from deadheat.store import Store, StoredRun, read_run
+from deadheat.store.rows import StoredCalibration, StoredContender, StoredTrial
+
+
+def load_view(store: Store, run_id: str, *, whole: bool = False) -> RunView:
+    """The run of that id, in any state. Raises `StoreError` if there is none.
+
+    `whole` adds what only the page and JSON show, and what takes the longest to read: series,
+    time to first byte, builds, and the output of the load generator.
+    """
+    return with_model(view_of(read_run(store, run_id), whole))
+
+
+def view_of(run: StoredRun, whole: bool) -> RunView:
+    """The view of a stored run; see `load_view`."""
+    contenders = _contenders(run, whole)
+    return RunView(
+        run_id=run.id,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+        state=run.state,
+        last_trial_at_s=max((trial.at_s for trial in run.trials), default=None),
+        protocol=run.protocol,
+        command=run.command,
+        seed=run.seed,
+        deadheat_version=run.deadheat_version,
+        generator_version=run.generator_version,
+        conclusion=run.conclusion,
+        hosts=run.hosts,
+        levels=_levels(run),
+        contenders=tuple(each for each in contenders if each.role != "control"),
+        controls=tuple(each for each in contenders if each.role == "control"),
+        gates=run.gate_codes,
+        calibration=_calibration(run),
+    )
+
+
+def _levels(run: StoredRun) -> tuple[int, ...]:
+    """The protocol's levels in its order, then any other that was measured."""
+    measured = {trial.connections for trial in run.trials if trial.kind == "measure"}
+    return tuple(dict.fromkeys([*run.protocol.get("connections", ()), *sorted(measured)]))
+
+
+def _contenders(run: StoredRun, whole: bool) -> list[ContenderView]:
+    trials = grouped(run.trials, lambda trial: trial.contender_id)
+    outputs = _outputs(run, trials) if whole else {}
+    builds = {key: build_of(build) for key, build in run.builds.items()} if whole else {}
+    instances = grouped(run.instances, lambda instance: instance.contender_id)
+    facts = Facts(run, whole)
+    return [
+        ContenderView(
+            name=row.name,
+            server=row.server,
+            setting=row.setting,
+            label=row.label,
+            role=row.role,
+            workers=row.workers,
+            threads=row.threads,
+            version=row.version,
+            language=row.manifest.get("language"),
+            framework=row.manifest.get("framework"),
+            kind=row.manifest.get("kind"),
+            fault=row.fault,
+            starts=tuple(instances[row.id]),
+            cells=_cells(trials[row.id], facts),
+            offered=_offered(trials[row.id], facts),
+            homepage=row.manifest.get("homepage"),
+            notes=_notes(row),
+            published=published_rows(row.manifest),
+            build=builds.get(row.build_id) if row.build_id is not None else None,
+            raw_output=outputs.get(row.id),
+            half_load_cpu_us_per_request=_half_load_cpu_us(trials[row.id]),
+        )
+        for row in run.contenders
+    ]
+
+
+def _notes(contender: StoredContender) -> tuple[str, ...]:
+    """The manifest's notes, and what its recipe was verified against if not as it stands."""
+    verified = contender.manifest.get("verified")
+    tried = [f"a recipe, verified against {verified}"] if verified else []
+    return (*contender.manifest.get("notes", ()), *tried)
+
+
+def _outputs(run: StoredRun, trials: Mapping[int, Sequence[StoredTrial]]) -> dict[int, RawOutput]:
+    """The output of one trial of each contender, by the contender's id."""
+    chosen = {key: trial for key, group in trials.items() if (trial := middle_trial(group))}
+    outputs = run.outputs([trial.id for trial in chosen.values()])
+    return {key: raw_output(trial, outputs[trial.id]) for key, trial in chosen.items()}
+
+
+def _cells(trials: Sequence[StoredTrial], facts: Facts) -> dict[int, Cell]:
+    """The closed-loop trials by level."""
+    measured = [trial for trial in trials if trial.kind == "measure"]
+    cells = {}
+    for connections, group in grouped(measured, lambda trial: trial.connections).items():
+        views = tuple(facts.trial(trial) for trial in group)
+        counted = _counted(group, views)
+        cells[connections] = Cell(
+            connections=connections,
+            trials=views,
+            service=facts.distribution(counted, "service_us"),
+            first_byte=facts.distribution(counted, "first_byte_us"),
+        )
+    return cells
+
+
+def _offered(trials: Sequence[StoredTrial], facts: Facts) -> tuple[OfferedCell, ...]:
+    """The open-loop trials by kind, level and offered rate."""
+    groups = grouped(
+        (t for t in trials if t.offered_rate_per_s and t.kind != HALF_LOAD),
+        lambda trial: (trial.kind, trial.connections, trial.offered_rate_per_s or 0.0),
+    )
+    cells = []
+    for (kind, connections, offered_rate_per_s), group in sorted(groups.items()):
+        views = tuple(facts.trial(trial) for trial in group)
+        counted = _counted(group, views)
+        elapsed_s = sum(trial.elapsed_s or 0 for trial in counted)
+        requests = sum(trial.requests_ok or 0 for trial in counted)
+        cells.append(
+            OfferedCell(
+                kind=kind,
+                connections=connections,
+                offered_rate_per_s=offered_rate_per_s,
+                achieved_rate_per_s=requests / elapsed_s if elapsed_s else None,
+                trials=views,
+                response=facts.distribution(counted, "response_us"),
+                first_byte=facts.distribution(counted, "first_byte_us"),
+            )
+        )
+    return tuple(cells)
+
+
+def _half_load_cpu_us(trials: Sequence[StoredTrial]) -> float | None:
+    """CPU time per request in the contender's last trial at half its rate, if it had one."""
+    half = [t.server_cpu_us_per_request for t in trials if t.kind == HALF_LOAD]
+    return half[-1] if half else None
+
+
+def _counted(trials: Sequence[StoredTrial], views: Sequence[TrialView]) -> list[StoredTrial]:
+    """The valid trials; if there are none, the measured ones (as in `Cell`)."""
+    pairs = list(zip(trials, views, strict=True))
+    valid = [trial for trial, view in pairs if view.valid]
+    return valid or [trial for trial, view in pairs if view.measured]
+
+
+def _calibration(run: StoredRun) -> StoredCalibration | None:
+    """The newest calibration of a machine like the run's server host."""
+    servers = [host for host in run.hosts if host.role == "server"]
+    return run.calibration(host_key(servers[0].fingerprint)) if servers else None

@@ -1,0 +1,71 @@
+"""The stored runs: one line for each, and the run that the user means."""
+
+import difflib
+from collections.abc import Sequence
+from typing import NoReturn
+
+from deadheat.report import format
+from deadheat.store import Store, StoreError
+from deadheat.store.listing import RunSummary, run_ids, run_summaries
+
+NEAREST = 3
+LISTED = {"lost": "process gone", "unended": "no end"}
+
+
+def list_runs(store: Store) -> list[RunSummary]:
+    """Every stored run, the newest first. Raises `StoreError` if there is none."""
+    return run_summaries(store) or _refuse_empty(store)
+
+
+def find_run(store: Store, wanted: str | None) -> str:
+    """The id of the run whose id is `wanted`, or alone begins with it; the newest run for None.
+
+    Raises `StoreError` that names the runs it could have been.
+    """
+    ids = run_ids(store) or _refuse_empty(store)
+    if wanted is None:
+        return ids[0]
+    if wanted in ids:
+        return wanted
+    matches = [run_id for run_id in ids if wanted and run_id.startswith(wanted)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise StoreError(
+            f"RUN {wanted!r} is ambiguous: {len(matches)} run ids begin with it: {_some(matches)}",
+            "type more of the id",
+        )
+    near = difflib.get_close_matches(wanted, ids, n=NEAREST, cutoff=0.3) or ids[:NEAREST]
+    raise StoreError(
+        f"RUN {wanted!r}: no stored run has this id",
+        f"similar ids: {', '.join(near)}; to list all: deadheat report --list",
+    )
+
+
+def lines(runs: Sequence[RunSummary]) -> str:
+    """The runs as text, one line each. Nothing is cut off."""
+    rows = [
+        (
+            run.run_id,
+            format.moment(run.started_at),
+            LISTED.get(run.state, run.state),
+            format.plain(run.protocol, 20),
+            format.count(run.contenders, "contender"),
+            format.count(run.trials, "trial"),
+        )
+        for run in runs
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        + "\n"
+        for row in rows
+    )
+
+
+def _refuse_empty(store: Store) -> NoReturn:
+    raise StoreError(f"the store {store.path} has no run yet", "measure one: deadheat run")
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:NEAREST]) + (", ..." if len(ids) > NEAREST else "")

@@ -1,0 +1,122 @@
+"""Fits the model of a race in slices, and finds who outran the client."""
+
+import math
+from dataclasses import replace
+
+from deadheat.campaign.slice_standings import slice_rows
+from deadheat.measure.contender import NULL_SERVER
+from deadheat.measure.gates.pooled import ClientUse, client_gates
+from deadheat.report.model.sliced import SlicedLevel
+from deadheat.report.model.view import Cell, ContenderView, RunView
+from deadheat.stats.counted_slices import count_slices, slices_of
+from deadheat.stats.slice_model import fit_slices
+from deadheat.store import Gate
+
+SPIN_FACTOR = 1.5  # CPU time per request at half the load over that at full load
+
+
+def with_model(view: RunView) -> RunView:
+    """The view with the model of each level, and the model's rates in its cells.
+
+    A run without slices stays as it is.
+    """
+    if not view.protocol.get("slices"):
+        return view
+    sliced = {
+        connections: level
+        for connections in view.levels
+        if (level := sliced_level(view, connections)) is not None
+    }
+
+    def with_rates(contender: ContenderView) -> ContenderView:
+        cells = {
+            connections: replace(
+                cell, model_rate_per_s=sliced[connections].rate_per_s(contender.name)
+            )
+            if connections in sliced
+            else cell
+            for connections, cell in contender.cells.items()
+        }
+        return replace(contender, cells=cells)
+
+    return replace(
+        view,
+        sliced=sliced,
+        contenders=tuple(map(with_rates, view.contenders)),
+        controls=tuple(map(with_rates, view.controls)),
+    )
+
+
+def sliced_level(view: RunView, connections: int) -> SlicedLevel | None:
+    """The model of one level; None where no slice counts."""
+    everyone = (*view.contenders, *view.controls)
+    cells = {c.name: c.cells[connections] for c in everyone if connections in c.cells}
+    rows = [
+        row
+        for name, cell in cells.items()
+        for trial in cell.valid
+        for row in slice_rows(name, trial.instance_id or 0, trial.block, trial.slices)
+    ]
+    counted = count_slices(rows)
+    present = {row.contender for row in counted.rows}
+    names = tuple(c.name for c in everyone if c.name in present)
+    if not names:
+        return None
+    fit = fit_slices(slices_of(counted.rows, names))
+    level = SlicedLevel(names, fit, counted, {})
+    ceiling_per_s = level.rate_per_s(NULL_SERVER)
+    limited = {
+        contender.name: gates
+        for contender in view.contenders
+        if contender.name in cells
+        if (gates := _client_gates(view, contender, cells[contender.name], ceiling_per_s))
+    }
+    return SlicedLevel(names, fit, counted, limited)
+
+
+def _client_gates(
+    view: RunView, contender: ContenderView, cell: Cell, ceiling_per_s: float | None
+) -> tuple[Gate, ...]:
+    """The failed ones."""
+    gates = client_gates(client_use(view, contender, cell, ceiling_per_s))
+    return tuple(gate for gate in gates if not gate.passed)
+
+
+def client_use(
+    view: RunView, contender: ContenderView, cell: Cell, ceiling_per_s: float | None
+) -> ClientUse:
+    """One contender's sums over its valid trials at one level."""
+    trials = [trial for trial in cell.valid if trial.elapsed_s]
+    elapsed_s = math.fsum(trial.elapsed_s or 0.0 for trial in trials)
+    known = [t for t in trials if t.server_cpu_us_per_request is not None]
+    server_cpu_s = (
+        math.fsum((t.server_cpu_us_per_request or 0.0) * t.requests_ok for t in known) / 1e6
+        if len(known) == len(trials) and trials
+        else None
+    )
+    return ClientUse(
+        elapsed_s=elapsed_s,
+        requests=sum(trial.requests_ok for trial in trials),
+        client_busy_s=math.fsum(
+            (t.client_busy_share or 0.0) * (t.elapsed_s or 0.0) for t in trials
+        ),
+        server_cpu_s=server_cpu_s,
+        server_cpus=_usable_cpus(view, contender, server_cpu_s, elapsed_s),
+        ceiling_per_s=ceiling_per_s,
+        spins=spins(contender, cell),
+    )
+
+
+def spins(contender: ContenderView, cell: Cell) -> bool:
+    """Whether it uses CPU time while it waits: more per request at half the load."""
+    full_us, half_us = cell.server_cpu_us_per_request, contender.half_load_cpu_us_per_request
+    return bool(full_us and half_us and half_us > SPIN_FACTOR * full_us)
+
+
+def _usable_cpus(
+    view: RunView, contender: ContenderView, server_cpu_s: float | None, elapsed_s: float
+) -> int:
+    """The server's CPUs, or its workers where it keeps to fewer."""
+    cpus = max(view.server_cpus, 1)
+    used = (server_cpu_s or 0.0) / elapsed_s if elapsed_s else 0.0
+    return contender.workers if contender.workers < cpus and used <= contender.workers else cpus

@@ -1,0 +1,261 @@
+"""`RunView`: one run as reports show it, in every format."""
+
+import datetime
+import statistics
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from deadheat.report.model.distribution import Distribution
+from deadheat.report.model.evidence import Build, RawOutput
+from deadheat.report.model.published import PublishedRow
+from deadheat.report.model.series import Series
+from deadheat.report.model.sliced import SlicedLevel
+from deadheat.store import Gate
+from deadheat.store.rows import StoredCalibration, StoredHost, StoredInstance
+
+Aggregate = Literal["median", "mean", "best"]
+AGGREGATES: Mapping[Aggregate, Callable[[Sequence[float]], float]] = {
+    "median": statistics.median,
+    "mean": statistics.fmean,
+    "best": max,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TrialView:
+    """One trial: its figures, and the gates that it failed."""
+
+    invocation: int
+    block: int
+    heat: int
+    state: str
+    reason: str | None
+    rate_per_s: float | None
+    requests_ok: int
+    server_cpu_us_per_request: float | None
+    memory_peak_bytes: int | None
+    errors: Mapping[str, int]
+    gates_failed: tuple[Gate, ...]
+    at_s: float = 0.0  # since the run's start
+    command: tuple[str, ...] = ()
+    series: Series | None = None
+    instance_id: int | None = None
+    elapsed_s: float | None = None  # measured
+    client_busy_share: float | None = None  # of the busiest client thread
+    slices: tuple[Mapping[str, Any], ...] = ()  # what a trial of slices is the sum of
+
+    @property
+    def server_cpus_used(self) -> float | None:
+        """CPUs that the server kept busy; None if its CPU time is unknown."""
+        if self.rate_per_s is None or self.server_cpu_us_per_request is None:
+            return None
+        return self.rate_per_s * self.server_cpu_us_per_request / 1e6
+
+    @property
+    def measured(self) -> bool:
+        """Whether it ended with a rate. Its gates may have failed."""
+        return self.state == "ok" and self.rate_per_s is not None and self.rate_per_s > 0
+
+    @property
+    def valid(self) -> bool:
+        """Whether it may rank: it was measured, and no gate failed."""
+        return self.measured and not self.gates_failed
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A contender at one level.
+
+    Its figures are of its valid trials. If it has none, they are of all measured trials, and
+    `doubtful` is true.
+    """
+
+    connections: int
+    trials: tuple[TrialView, ...] = ()
+    service: Distribution = field(default_factory=Distribution)
+    first_byte: Distribution = field(default_factory=Distribution)
+    model_rate_per_s: float | None = None  # of a race in slices: its ratios are the printed ones
+
+    @property
+    def valid(self) -> tuple[TrialView, ...]:
+        return tuple(trial for trial in self.trials if trial.valid)
+
+    @property
+    def doubtful(self) -> bool:
+        return not self.valid
+
+    @property
+    def counted(self) -> tuple[TrialView, ...]:
+        """The trials behind the figures."""
+        return self.valid or tuple(trial for trial in self.trials if trial.measured)
+
+    @property
+    def rates_per_s(self) -> tuple[float, ...]:
+        return tuple(trial.rate_per_s for trial in self.counted if trial.rate_per_s is not None)
+
+    def rate_per_s(self, aggregate: Aggregate) -> float | None:
+        """The model's rate, else the `median`, `mean` or `best`; None if nothing was measured."""
+        if self.model_rate_per_s is not None and aggregate == "median":
+            return self.model_rate_per_s
+        rates = self.rates_per_s
+        return AGGREGATES[aggregate](rates) if rates else None
+
+    @property
+    def spread_per_s(self) -> tuple[float, float] | None:
+        """The slowest and the fastest trial; None for fewer than two."""
+        rates = self.rates_per_s
+        return (min(rates), max(rates)) if len(rates) > 1 else None
+
+    @property
+    def server_cpu_us_per_request(self) -> float | None:
+        return _median([trial.server_cpu_us_per_request for trial in self.counted])
+
+    @property
+    def server_cpus_used(self) -> float | None:
+        """CPUs that the server kept busy, the median over trials."""
+        return _median([trial.server_cpus_used for trial in self.counted])
+
+    @property
+    def memory_peak_bytes(self) -> int | None:
+        """The highest of any trial, valid or not."""
+        peaks = [t.memory_peak_bytes for t in self.trials if t.memory_peak_bytes is not None]
+        return max(peaks, default=None)
+
+    @property
+    def errors(self) -> Counter[str]:
+        """Failed requests by class, over all trials."""
+        total: Counter[str] = Counter()
+        for trial in self.trials:
+            total.update(trial.errors)
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedCell:
+    """A contender under an offered rate (open loop): response time from the intended send time."""
+
+    kind: str  # latency, or capacity in a search for the highest rate
+    connections: int
+    offered_rate_per_s: float
+    achieved_rate_per_s: float | None
+    trials: tuple[TrialView, ...]
+    response: Distribution
+    first_byte: Distribution = field(default_factory=Distribution)
+
+    @property
+    def trials_valid(self) -> int:
+        return sum(trial.valid for trial in self.trials)
+
+    @property
+    def server_cpu_us_per_request(self) -> float | None:
+        return _median([trial.server_cpu_us_per_request for trial in self.trials])
+
+
+@dataclass(frozen=True, slots=True)
+class ContenderView:
+    """What was measured: a server, a command or a URL at one setting."""
+
+    name: str
+    server: str
+    setting: str
+    label: str | None
+    role: str
+    workers: int
+    threads: int
+    version: str | None
+    language: str | None
+    framework: str | None
+    kind: str | None
+    fault: str | None
+    starts: tuple[StoredInstance, ...]
+    cells: Mapping[int, Cell]
+    offered: tuple[OfferedCell, ...] = ()
+    homepage: str | None = None
+    notes: tuple[str, ...] = ()
+    published: tuple[PublishedRow, ...] = ()
+    build: Build | None = None
+    raw_output: RawOutput | None = None
+    half_load_cpu_us_per_request: float | None = None  # of a server that may spin
+
+    @property
+    def trials(self) -> tuple[TrialView, ...]:
+        """Every trial, in closed and in open loop."""
+        cells: tuple[Cell | OfferedCell, ...] = (*self.cells.values(), *self.offered)
+        return tuple(trial for cell in cells for trial in cell.trials)
+
+    @property
+    def memory_peak_bytes(self) -> int | None:
+        """The highest of any trial at any level."""
+        peaks = [t.memory_peak_bytes for t in self.trials if t.memory_peak_bytes is not None]
+        return max(peaks, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One run as a report shows it."""
+
+    run_id: str
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None
+    state: str
+    last_trial_at_s: float | None
+    protocol: Mapping[str, Any]
+    command: tuple[str, ...]
+    seed: int
+    deadheat_version: str
+    generator_version: str
+    conclusion: Mapping[str, Any]
+    hosts: tuple[StoredHost, ...]
+    levels: tuple[int, ...]
+    contenders: tuple[ContenderView, ...]
+    controls: tuple[ContenderView, ...]
+    gates: tuple[str, ...] = ()  # codes of every gate that any trial was checked with
+    calibration: StoredCalibration | None = None
+    sliced: Mapping[int, SlicedLevel] = field(default_factory=dict)  # by connections
+
+    @property
+    def aggregate(self) -> Aggregate:
+        """How the rates of several trials become one."""
+        aggregate: Aggregate = self.protocol.get("aggregate", "median")
+        return aggregate
+
+    @property
+    def settles(self) -> bool:
+        """Whether it measures until the order is settled, not a fixed number of times."""
+        return self.stopping.get("kind") == "settle"
+
+    @property
+    def stopping(self) -> Mapping[str, Any]:
+        stopping: Mapping[str, Any] = self.protocol.get("stopping", {})
+        return stopping
+
+    @property
+    def server_cpus(self) -> int:
+        """CPUs that the server was given; 0 if no host is known yet."""
+        return max((len(host.cpus) for host in self.hosts if host.role == "server"), default=0)
+
+    @property
+    def elapsed_s(self) -> float | None:
+        """Start to end without pauses; for a run that has not ended, start to its last trial."""
+        if self.ended_at is None:
+            return self.last_trial_at_s
+        paused_s: float = sum(pause["paused_s"] for pause in self.conclusion.get("resumed", ()))
+        return (self.ended_at - self.started_at).total_seconds() - paused_s
+
+    @property
+    def trials(self) -> int:
+        """How many trials there are, in closed and in open loop."""
+        return sum(len(contender.trials) for contender in (*self.contenders, *self.controls))
+
+    @property
+    def races(self) -> bool:
+        """Whether it compares contenders in closed loop; a search for capacity does not."""
+        offered = any(contender.offered for contender in self.contenders)
+        return not offered or any(contender.cells for contender in self.contenders)
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None

@@ -1,0 +1,217 @@
+"""Contender effects out of instance effects, and how sure they are.
+
+What separates two contenders in the end is how their instances scatter. Each contender's own
+scatter is compared with what a common instance variance explains, and learns from the others'
+as far as they are alike (`learn_variances`). Degrees of freedom: Satterthwaite (1946), from the
+variances of the quadratic forms below.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deadheat.stats.distributions import Floats
+from deadheat.stats.instance_variance import learn_variances
+from deadheat.stats.machine_state import Equations
+from deadheat.stats.slice_layout import Layout
+from deadheat.stats.slice_weights import WeightedFit
+
+_FIRST_INSTANCE_SD = 0.02
+_LEAST_INSTANCE_SD = 1e-4
+_UPDATES = 5  # of the common instance variance
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Effects and variances under one weighting; one value or row per contender.
+
+    `log_rate` is the contender's effect plus the level of the machine, which is its mean over the
+    race's rounds, calm rounds counting more under the robust weighting; NaN without slices.
+    `variance` [contender, contender] is that of a pair's log ratio, and `degrees_of_freedom` its
+    degrees; NaN where the data do not link the two. `instance_variance` is one instance's,
+    `slice_variance` what one more slice is worth (time correlation included):
+    instances vary by instance_variance + slice_variance / slices. `contender_degrees` are the
+    degrees of freedom of the contender's instance variance.
+    """
+
+    log_rate: Floats
+    variance: Floats
+    degrees_of_freedom: Floats
+    instance_variance: Floats
+    slice_variance: Floats
+    contender_degrees: Floats
+
+
+@dataclass(frozen=True)
+class _Combined:
+    """Contender effects out of instance equations, for given variances of the instances.
+
+    `loads` [contender, instance]: effects are loads @ instance effects. `pull` [instance] is
+    the scaled residual of each instance, `projection` its covariance.
+    """
+
+    effects: Floats
+    covariance: Floats
+    loads: Floats
+    pull: Floats
+    projection: Floats
+    linked: npt.NDArray[np.bool_]
+
+
+def estimate(
+    layout: Layout, fit: WeightedFit, calm: Floats, fewest_instances: int
+) -> tuple[Estimate, Floats]:
+    """Contender effects, variances and degrees of freedom under one weighting; and the loads."""
+    count, who = layout.contenders, layout.contender_of
+    information = np.diag(fit.equations.information)
+    noise = 1 / np.maximum(information, 1e-300)
+    common = _common_variance(layout, fit)
+    first = _combine(layout, fit.equations, np.full(layout.instance_count, common))
+    own = [np.flatnonzero(who == c) for c in range(count)]
+    ratio, degrees = np.full(count, np.nan), np.zeros(count)
+    for c, mine in enumerate(own):
+        block = first.projection[np.ix_(mine, mine)]
+        mean, square = float(np.trace(block)), float((block**2).sum())
+        if len(mine) > 1 and mean > 0:
+            ratio[c] = float((first.pull[mine] ** 2).sum()) / mean
+            degrees[c] = mean**2 / square
+    learned, degrees = learn_variances(ratio, degrees)
+    scale = np.where(np.isfinite(learned), learned, 1.0)
+    spread = np.maximum(scale[who] * (common + noise) - noise, 0.0)
+    combined = _combine(layout, fit.equations, spread)
+    variance = _contrasts(combined.covariance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = _contrast_parts(layout, combined.loads, spread + noise) ** 2 / degrees
+        pair_degrees = variance**2 / parts.sum(axis=2)
+    enough = np.bincount(who, minlength=count) >= fewest_instances
+    usable = combined.linked & enough[:, None] & enough[None, :] & np.isfinite(pair_degrees)
+    slices = np.bincount(layout.contender, minlength=count)
+    seen = slices > 0
+    each = np.bincount(who, information, count)
+    instance_variance = np.bincount(who, spread, count)
+    log_rate = combined.effects + _level(layout, combined, spread, calm)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Estimate(
+            log_rate=np.where(seen, log_rate, np.nan),
+            variance=np.where(combined.linked, variance, np.nan),
+            degrees_of_freedom=np.where(usable, pair_degrees, np.nan),
+            instance_variance=instance_variance / np.bincount(who, minlength=count),
+            slice_variance=slices / each,
+            contender_degrees=degrees,
+        ), combined.loads
+
+
+def _common_variance(layout: Layout, fit: WeightedFit) -> float:
+    """The instance variance that explains the scatter of all contenders' instances together.
+
+    With one variance v for all, M of `_combine` has the eigenvectors of A and the eigenvalues
+    a / (1 + v a), so that one decomposition serves every step of the fixed-point iteration.
+    """
+    values, vectors = np.linalg.eigh(fit.equations.information)
+    values = np.where(values > 1e-10 * values[-1], values, 0.0)
+    score = vectors.T @ fit.equations.score
+    member = np.zeros((layout.contenders, layout.instance_count))
+    member[layout.contender_of, np.arange(layout.instance_count)] = 1.0
+    turned = member @ vectors
+    common = _FIRST_INSTANCE_SD**2
+    for _ in range(_UPDATES):
+        shrink = 1 / (1 + common * values)
+        sums = turned * (values * shrink)
+        covariance, _ = _pseudo_inverse(sums @ turned.T)
+        effects = covariance @ (turned @ (shrink * score))
+        pull = shrink * score - sums.T @ effects
+        expected = float((values * shrink).sum() - np.vdot(sums, covariance @ sums))
+        if expected <= 1e-9 * float(values.sum()):
+            break
+        common *= float((pull**2).sum()) / expected
+        common = min(max(common, _LEAST_INSTANCE_SD**2), 1.0)
+    return common
+
+
+def _combine(layout: Layout, parts: Equations, spread: Floats) -> _Combined:
+    """Generalized least squares of the contenders, with instance variances `spread`.
+
+    With A the instances' information and T = diag(spread), the effects' weight matrix is
+    M = A (I + T A)^-1, which needs neither T nor A to be regular.
+    """
+    count, who = layout.contenders, layout.contender_of
+    information = parts.information
+    size = len(information)
+    right = np.concatenate([information, parts.score[:, None]], axis=1)
+    solved = np.linalg.solve(np.eye(size) + information * spread[None, :], right)
+    weight, target = (solved[:, :-1] + solved[:, :-1].T) / 2, solved[:, -1]
+    member = np.zeros((count, size))
+    member[who, np.arange(size)] = 1.0
+    sums = member @ weight
+    normal = sums @ member.T
+    covariance, linked = _pseudo_inverse(normal)
+    effects = covariance @ (member @ target)
+    loads = covariance @ sums
+    return _Combined(
+        effects=effects,
+        covariance=covariance,
+        loads=loads,
+        pull=target - sums.T @ effects,
+        projection=weight - sums.T @ loads,
+        linked=linked,
+    )
+
+
+def _pseudo_inverse(normal: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """A generalized inverse, and which contenders the data link.
+
+    Contrasts of linked contenders are the same for every such inverse. The scale of each
+    contender's information is taken out first, so that the two thresholds do not depend on it.
+    """
+    own = np.diag(normal)
+    scale = np.where(own > 0, 1 / np.sqrt(np.where(own > 0, own, 1.0)), 0.0)
+    scaled = normal * scale * scale[:, None]
+    linked = np.abs(scaled) > 1e-9
+    for _ in range(int(np.ceil(np.log2(max(len(normal), 2))))):
+        linked = (linked.astype(float) @ linked.astype(float)) > 0
+    values, vectors = np.linalg.eigh(scaled)
+    kept = values > 1e-9
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    return inverse * scale * scale[:, None], linked
+
+
+def _contrasts(covariance: Floats) -> Floats:
+    """Variances of differences; 0 on the diagonal."""
+    own = np.diag(covariance)
+    return np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
+
+
+def _contrast_parts(layout: Layout, loads: Floats, variance: Floats) -> Floats:
+    """[a, b, c]: how much of the variance of a - b the instances of contender c bring."""
+    count = layout.contenders
+    scaled = loads * np.sqrt(variance)
+    parts = np.empty((count, count, count))
+    for c in range(count):
+        mine = scaled[:, layout.contender_of == c]
+        products = mine @ mine.T
+        own = np.diag(products)
+        parts[:, :, c] = own[:, None] + own[None, :] - 2 * products
+    return np.maximum(parts, 0.0)
+
+
+def _level(layout: Layout, combined: _Combined, spread: Floats, calm: Floats) -> Floats:
+    """The machine's level for each contender: its mean over rounds, calm ones weighing more.
+
+    It is one level for all contenders that the data link.
+    """
+    instance = combined.effects[layout.contender_of] + spread * combined.pull
+    around = layout.log_rate - instance[layout.instance]
+    level = np.full(layout.contenders, np.nan)
+    for group in np.unique(combined.linked[np.unique(layout.contender)], axis=0):
+        mine = group[layout.contender]
+        if not mine.any():  # a contender alone: linked to nothing, not even to itself
+            continue
+        _, place = np.unique(layout.round[mine], return_inverse=True)
+        calm_by_round = np.bincount(place, calm[mine]) / np.bincount(place)
+        level_by_round = np.bincount(place, (calm * around)[mine]) / np.bincount(place, calm[mine])
+        level[group] = (calm_by_round * level_by_round).sum() / calm_by_round.sum()
+    alone = np.isnan(level) & (np.bincount(layout.contender, minlength=layout.contenders) > 0)
+    for contender in np.flatnonzero(alone):
+        level[contender] = np.average(around[layout.contender == contender])
+    return level

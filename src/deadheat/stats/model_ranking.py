@@ -1,0 +1,105 @@
+"""The ranking that a model of slices gives: what `rank` states, from one set of numbers."""
+
+from collections.abc import Collection, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from deadheat.stats.alpha_spending import Level
+from deadheat.stats.contender_effects import Estimate
+from deadheat.stats.distributions import Floats
+from deadheat.stats.effect import minimum_detectable_effect
+from deadheat.stats.pairs import PairFits
+from deadheat.stats.ranking import Ranking, _pairs, _rows, _verdicts
+from deadheat.stats.ratio import Ratios
+from deadheat.stats.slice_model import ModelFit
+
+_WIDEST = 100.0  # log units; with two instances t on one degree of freedom overflows a float
+
+
+class ModelRatios(Ratios):
+    """Ratios of one model: another sentence on the method, and no interval beyond e to the 100."""
+
+    @cached_property
+    def half_width(self) -> Floats:
+        return np.minimum(super().half_width, _WIDEST)
+
+    def _method(self, a: int, b: int) -> str:
+        if a == b:
+            return "the same contender"
+        degrees = float(self.fits.degrees_of_freedom[a, b])
+        if np.isnan(degrees):
+            return "no interval: too few instances, or never measured together"
+        steps = ", step by step" if self.level.comparisons > 1 else ""
+        return (
+            "additive model of slices (contender, instance, machine state); instance-to-instance "
+            f"variance learned from all contenders, at least the contender's own; t, {degrees:.1f} "
+            f"df; {self.level}{steps}"
+        )
+
+
+def rank_from_model(
+    fit: ModelFit,
+    names: Sequence[str],
+    *,
+    margin: float = 0.03,
+    confidence: float = 0.95,
+    share: float = 1.0,
+    controls: Collection[str] = (),
+    robust: bool = True,
+) -> Ranking:
+    """Rank the contenders of `fit` by its robust (or plain) effects.
+
+    `names` has one name per contender index; `share` is this look's share of the error
+    (`alpha_spending.Looks.share`). `controls` take part in the model, not in the order. A row's
+    `rate_median` holds the model's rate: its ratios are the printed ones. ValueError for names
+    that do not fit.
+    """
+    effects = fit.robust if robust else fit.plain
+    if len(names) != len(effects.log_rate) or len(set(names)) != len(names):
+        raise ValueError(f"{len(effects.log_rate)} contenders need as many distinct names")
+    competing = np.array([name not in controls for name in names], dtype=bool)
+    field = np.flatnonzero(competing & np.isfinite(effects.log_rate))
+    linked = np.isfinite(effects.variance[np.ix_(field, field)]).sum(axis=1) > 1
+    field = field[linked | (len(field) == 1)]
+    order = field[np.argsort(-effects.log_rate[field], kind="stable")]
+    fits = pair_fits(fit, effects).of(order)
+    names_in_order = [names[k] for k in order]
+    level = Level(confidence, max(len(order) * (len(order) - 1) // 2, 1), share)
+    ratios = ModelRatios(fits, level)
+    verdicts = _verdicts(ratios, margin)
+    return Ranking(
+        rows=_rows(ratios, verdicts, names_in_order, np.exp(effects.log_rate[order])),
+        pairs=_pairs(ratios, verdicts, names_in_order, margin),
+        unranked=tuple(name for k, name in enumerate(names) if competing[k] and k not in order),
+        level=level,
+        margin=margin,
+        minimum_detectable_effect=minimum_detectable_effect(fits, ratios.alpha_left),
+    )
+
+
+def pair_fits(fit: ModelFit, effects: Estimate) -> PairFits:
+    """The pairs of a model as `Ratios`, `effort` and `minimum_detectable_effect` read them.
+
+    A pair's slice variance is that of one block of its contenders, and its blocks and
+    instances those of the contender that has fewer.
+    """
+    another = ~np.eye(len(effects.log_rate), dtype=bool)
+    known = another & np.isfinite(effects.variance)
+    usable = known & np.isfinite(effects.degrees_of_freedom)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        block_variance = effects.slice_variance * fit.blocks / fit.slices
+        standard_error = np.sqrt(effects.variance)
+    log_ratio = effects.log_rate[:, None] - effects.log_rate[None, :]
+    return PairFits(
+        log_ratio=np.where(known, log_ratio, np.nan),
+        standard_error=np.where(usable, standard_error, np.nan),
+        degrees_of_freedom=np.where(usable, effects.degrees_of_freedom, np.nan),
+        slice_variance=np.where(usable, block_variance[:, None] + block_variance, np.nan),
+        start_variance=np.where(
+            usable, effects.instance_variance[:, None] + effects.instance_variance, np.nan
+        ),
+        blocks=np.minimum(fit.blocks[:, None], fit.blocks),
+        invocations=np.minimum(fit.instances[:, None], fit.instances),
+        indirect=np.zeros_like(another),
+    )

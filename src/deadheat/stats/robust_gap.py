@@ -1,0 +1,38 @@
+"""Where the robust and the plain estimate differ by more than chance."""
+
+import numpy as np
+import numpy.typing as npt
+
+from deadheat.stats.distributions import Floats, t_critical
+from deadheat.stats.slice_layout import Layout
+from deadheat.stats.slice_weights import WeightedFit
+
+
+def robust_gap(
+    layout: Layout, plain: WeightedFit, robust: WeightedFit, loads: Floats
+) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Robust less plain effects with their standard errors, blocks as independent replicates."""
+    count = layout.contenders
+    seen = np.bincount(layout.contender, minlength=count) > 0
+    gap = loads @ (robust.instance_effects - plain.instance_effects)
+    influence = _influence(layout, robust, loads) - _influence(layout, plain, loads)
+    segments = len(influence)
+    gap = gap - np.median(gap[seen])
+    influence = influence - influence[:, seen].mean(axis=1, keepdims=True)
+    if segments < 2:
+        return gap, np.full(count, np.nan), np.zeros(count, dtype=bool)
+    error = np.sqrt((influence**2).sum(axis=0) * segments / (segments - 1))
+    reach = float(t_critical(0.025 / max(int(seen.sum()), 1), segments - 1))
+    return gap, error, seen & (np.abs(gap) > reach * error)
+
+
+def _influence(layout: Layout, fit: WeightedFit, loads: Floats) -> Floats:
+    """[segment, contender]: what each segment's residuals moved the effects by."""
+    size = layout.instance_count
+    scores = np.zeros((len(layout.instances), size + 1))
+    index = np.where(layout.instances < 0, size, layout.instances)
+    np.put_along_axis(scores, index, np.where(layout.instances < 0, 0.0, fit.scores), axis=1)
+    information = fit.equations.information
+    ridge = 1e-9 * float(np.trace(information)) / size + 1e-300
+    response = np.linalg.solve(information + ridge * np.eye(size), loads.T)
+    return scores[:, :size] @ response

@@ -1,0 +1,61 @@
+"""The slices of a race, as the model reads them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from deadheat.stats.distributions import Floats
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Valid slices of one race in one array each, in any order; all of the same length.
+
+    `log_rate` is the natural logarithm of requests per second, `contender` an index below
+    `contenders`, `instance` an index that no two contenders share, `block` and `round` those of
+    the race (a round belongs to one block), `time_s` when the slice began, on one clock.
+    ValueError where the arrays do not fit together.
+    """
+
+    log_rate: Floats
+    contender: Indices
+    instance: Indices
+    block: Indices
+    round: Indices
+    time_s: Floats
+    contenders: int
+
+    def __post_init__(self) -> None:
+        for name in ("log_rate", "contender", "instance", "block", "round", "time_s"):
+            if (
+                np.shape(getattr(self, name)) != np.shape(self.log_rate)
+                or np.ndim(self.log_rate) != 1
+            ):
+                raise ValueError(f"{name} has another shape than log_rate, or more than one axis")
+        if not np.all(np.isfinite(self.log_rate)) or not np.all(np.isfinite(self.time_s)):
+            raise ValueError("log_rate and time_s are finite: leave out slices that do not count")
+        if not len(self.log_rate):
+            return
+        if self.contender.min() < 0 or self.contender.max() >= self.contenders:
+            raise ValueError(f"contender is an index from 0 to {self.contenders - 1}")
+        if self.instance.min() < 0:
+            raise ValueError("instance is an index from 0")
+        owner = np.full(int(self.instance.max()) + 1, -1)
+        owner[self.instance] = self.contender
+        if np.any(owner[self.instance] != self.contender):
+            raise ValueError("an instance belongs to one contender")
+
+    def __len__(self) -> int:
+        return len(self.log_rate)
+
+    def with_log_rates(self, log_rate: Floats) -> "Slices":
+        """The same slices with other rates."""
+        return replace(self, log_rate=log_rate)
+
+    def taken(self, chosen: npt.NDArray[np.bool_]) -> "Slices":
+        """The slices that `chosen` marks."""
+        names = ("log_rate", "contender", "instance", "block", "round", "time_s")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})

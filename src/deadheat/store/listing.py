@@ -1,0 +1,117 @@
+"""What a list of runs shows: queries over many runs that read none of them whole."""
+
+import datetime
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deadheat.store.store import Store, StoreError
+from deadheat.store.writer import run_state
+
+SUMMARIES = """
+    SELECT id, started_at, ended_at, state, writer, protocol,
+           (SELECT count(*) FROM contender
+            WHERE run_id = run.id AND role = 'contender') AS contenders,
+           (SELECT count(*) FROM trial WHERE run_id = run.id) AS trials
+    FROM run
+"""
+NEWEST_FIRST = " ORDER BY started_at DESC, rowid DESC"
+RUNNING = "SELECT id, state, writer FROM run WHERE state = 'running'"
+WITH_TRIALS = """
+    SELECT id, protocol FROM run WHERE EXISTS (SELECT 1 FROM trial WHERE run_id = run.id)
+"""
+CONTENDERS = "SELECT run_id, name FROM contender WHERE role = 'contender' ORDER BY run_id, position"
+# CROSS JOIN sets the order: if SQLite chooses, it reads every trial of the store.
+VALID_RATES = """
+    SELECT run.id AS run_id, run.started_at, contender.version, trial.connections, trial.rate_per_s
+    FROM contender CROSS JOIN run ON run.id = contender.run_id
+    CROSS JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
+    WHERE contender.name = ? AND trial.kind = 'measure' AND trial.state = 'ok'
+          AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.trial_id = trial.id AND NOT gate.passed)
+    ORDER BY run.started_at, run.rowid, trial.connections
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run in a list. `state` is as `run_state` has it; controls are not counted."""
+
+    run_id: str
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None
+    state: str
+    protocol: str
+    contenders: int
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class ValidRate:
+    """The rate of one valid trial, in requests/s, with the version that was measured."""
+
+    run_id: str
+    started_at: datetime.datetime
+    version: str | None
+    connections: int
+    rate_per_s: float
+
+
+def run_ids(store: Store) -> list[str]:
+    """The ids of all runs, the newest first."""
+    return [row["id"] for row in store.rows("SELECT id FROM run" + NEWEST_FIRST)]
+
+
+def run_summaries(store: Store) -> list[RunSummary]:
+    """Every run, the newest first."""
+    return [_summary(row) for row in store.rows(SUMMARIES + NEWEST_FIRST)]
+
+
+def run_summary(store: Store, run_id: str) -> RunSummary:
+    """One run. Raises `StoreError` if there is none of that id."""
+    for row in store.rows(SUMMARIES + " WHERE id = ?", run_id):
+        return _summary(row)
+    raise StoreError(f"the store {store.path} has no run {run_id}")
+
+
+def runs_under_way(store: Store) -> list[str]:
+    """The ids of the runs whose process is still at work on this machine."""
+    rows = store.rows(RUNNING)
+    return [row["id"] for row in rows if run_state(row["state"], row["writer"]) == "running"]
+
+
+def latest_run_of(store: Store, protocol: str) -> str | None:
+    """The newest run of a protocol that has a trial; None if there is none."""
+    for row in store.rows(WITH_TRIALS + NEWEST_FIRST):
+        if json.loads(row["protocol"]).get("name") == protocol:
+            return str(row["id"])
+    return None
+
+
+def contender_names(store: Store) -> Mapping[str, list[str]]:
+    """The contenders of each run by its id, without controls; an empty list for a run of none."""
+    names: defaultdict[str, list[str]] = defaultdict(list)
+    for row in store.rows(CONTENDERS):
+        names[row["run_id"]].append(row["name"])
+    return names
+
+
+def valid_rates(store: Store, contender: str) -> list[ValidRate]:
+    """Every valid trial of a contender in closed loop, by the time of its run, then by level."""
+    return [
+        ValidRate(**row | {"started_at": datetime.datetime.fromisoformat(row["started_at"])})
+        for row in store.rows(VALID_RATES, contender)
+    ]
+
+
+def _summary(row: Mapping[str, Any]) -> RunSummary:
+    return RunSummary(
+        run_id=row["id"],
+        started_at=datetime.datetime.fromisoformat(row["started_at"]),
+        ended_at=datetime.datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
+        state=run_state(row["state"], row["writer"]),
+        protocol=str(json.loads(row["protocol"]).get("name", "?")),
+        contenders=row["contenders"],
+        trials=row["trials"],
+    )

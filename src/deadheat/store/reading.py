@@ -1,0 +1,201 @@
+"""`StoredRun`: one run read from the store, for every reader of it."""
+
+import datetime
+import json
+import sqlite3
+import zlib
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from itertools import groupby
+from typing import Any, TypeVar
+
+from deadheat.store.records import Gate
+from deadheat.store.rows import (
+    StoredBuild,
+    StoredCalibration,
+    StoredContender,
+    StoredHost,
+    StoredInstance,
+    StoredTrial,
+    TrialOutput,
+)
+from deadheat.store.store import Store, StoreError
+from deadheat.store.writer import run_state
+
+Shape = TypeVar("Shape", StoredContender, StoredInstance, StoredBuild)
+
+OF_RUN = "trial_id IN (SELECT id FROM trial WHERE run_id = ?)"
+CONTENDERS = """
+    SELECT contender.*, build.key AS build_key
+    FROM contender LEFT JOIN build ON build.id = contender.build_id
+    WHERE run_id = ? ORDER BY position, contender.id
+"""
+INSTANCES = """
+    SELECT instance.* FROM contender JOIN instance ON instance.contender_id = contender.id
+    WHERE contender.run_id = ? ORDER BY instance.id
+"""
+TRIALS = f"""
+    SELECT {", ".join(name.removesuffix("_json") for name in StoredTrial._fields)}
+    FROM trial WHERE run_id = ? ORDER BY id
+"""
+GATES_FAILED = f"""
+    SELECT trial_id, code, reading, threshold, unit, advice
+    FROM gate WHERE NOT passed AND {OF_RUN} ORDER BY trial_id, code
+"""
+GATE_CODES = f"SELECT DISTINCT code FROM gate WHERE {OF_RUN} ORDER BY code"
+ERRORS = f"SELECT * FROM error WHERE {OF_RUN} ORDER BY trial_id, class"
+OUTPUTS = """
+    SELECT id, stdout, stderr FROM trial
+    WHERE run_id = ? AND id IN (SELECT value FROM json_each(?))
+"""
+BUILDS = "SELECT * FROM build WHERE id IN (SELECT build_id FROM contender WHERE run_id = ?)"
+CALIBRATION = "SELECT at, result FROM calibration WHERE host_key = ? ORDER BY id DESC LIMIT 1"
+OF_TRIAL = "SELECT rows FROM series WHERE trial_id = ? AND name = ?"
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """One run with its hosts, contenders, instances and trials, in their order.
+
+    Everything else is read when it is first asked for, which needs the store to be open. It is
+    found by the trial's id.
+    """
+
+    id: str
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None
+    state: str  # as `run_state` has it
+    protocol: Mapping[str, Any]
+    command: tuple[str, ...]
+    seed: int
+    deadheat_version: str
+    generator_version: str
+    writer: str  # the column's text
+    conclusion: Mapping[str, Any]
+    hosts: tuple[StoredHost, ...]
+    contenders: tuple[StoredContender, ...]
+    instances: tuple[StoredInstance, ...]
+    trials: tuple[StoredTrial, ...]
+    _store: Store = field(repr=False, compare=False)
+
+    @cached_property
+    def gates_failed(self) -> Mapping[int, tuple[Gate, ...]]:
+        """The failed gates of each trial that has any, by code."""
+        gates: defaultdict[int, tuple[Gate, ...]] = defaultdict(tuple)
+        for trial_id, code, *figures in self._store.select(GATES_FAILED, self.id):
+            gates[trial_id] += (Gate(code, False, *figures),)
+        return dict(gates)
+
+    @cached_property
+    def gate_codes(self) -> tuple[str, ...]:
+        """Every gate that any trial was checked with."""
+        return tuple(row["code"] for row in self._store.select(GATE_CODES, self.id))
+
+    @cached_property
+    def errors(self) -> Mapping[int, Mapping[str, int]]:
+        """Failed requests by class, of each trial that has any."""
+        errors: defaultdict[int, dict[str, int]] = defaultdict(dict)
+        for row in self._store.select(ERRORS, self.id):
+            errors[row["trial_id"]][row["class"]] = row["requests"]
+        return dict(errors)
+
+    @cached_property
+    def builds(self) -> Mapping[int, StoredBuild]:
+        """The builds of its contenders by `build_id`."""
+        return {row["id"]: _build(row) for row in self._store.select(BUILDS, self.id)}
+
+    def histograms(self, *names: str) -> dict[tuple[int, str], str]:
+        """HdrHistograms (V2, base64) by trial and name."""
+        marks = ", ".join("?" * len(names))
+        query = f"SELECT * FROM histogram WHERE {OF_RUN} AND name IN ({marks})"
+        rows = self._store.select(query, self.id, *names)
+        return {(row["trial_id"], row["name"]): row["hdr_v2_base64"] for row in rows}
+
+    def series(self, *names: str) -> Iterator[tuple[int, dict[str, list[Any]]]]:
+        """The named series of each trial that has any, decoded one trial after the other."""
+        marks = ", ".join("?" * len(names))
+        query = f"SELECT * FROM series WHERE {OF_RUN} AND name IN ({marks}) ORDER BY trial_id"
+        rows = self._store.select(query, self.id, *names)
+        for trial_id, group in groupby(rows, key=lambda row: int(row["trial_id"])):
+            yield trial_id, {row["name"]: _unpacked(row["rows"]) for row in group}
+
+    def outputs(self, trial_ids: Collection[int]) -> dict[int, TrialOutput]:
+        """What the generator printed in these trials."""
+        rows = self._store.select(OUTPUTS, self.id, json.dumps(list(trial_ids)))
+        return {row["id"]: TrialOutput(_text(row["stdout"]), _text(row["stderr"])) for row in rows}
+
+    def calibration(self, host_key: str) -> StoredCalibration | None:
+        """The newest calibration of a machine of that key."""
+        for row in self._store.select(CALIBRATION, host_key):
+            return StoredCalibration(row["at"], json.loads(row["result"]))
+        return None
+
+
+def read_run(store: Store, run_id: str) -> StoredRun:
+    """The run of that id. Raises `StoreError` if there is none."""
+    runs = store.select("SELECT * FROM run WHERE id = ?", run_id)
+    if not runs:
+        raise StoreError(f"the store {store.path} has no run {run_id}")
+    run = runs[0]
+    hosts = store.select("SELECT * FROM host WHERE run_id = ? ORDER BY role DESC", run_id)
+    return StoredRun(
+        id=run_id,
+        started_at=datetime.datetime.fromisoformat(run["started_at"]),
+        ended_at=datetime.datetime.fromisoformat(run["ended_at"]) if run["ended_at"] else None,
+        state=run_state(run["state"], run["writer"]),
+        protocol=json.loads(run["protocol"]),
+        command=tuple(json.loads(run["command"])),
+        seed=run["seed"],
+        deadheat_version=run["deadheat_version"],
+        generator_version=run["generator_version"],
+        writer=run["writer"],
+        conclusion=_json(run["conclusion"]) or {},
+        hosts=tuple(
+            StoredHost(row["role"], tuple(json.loads(row["cpus"])), json.loads(row["fingerprint"]))
+            for row in hosts
+        ),
+        contenders=tuple(_contender(row) for row in store.select(CONTENDERS, run_id)),
+        instances=tuple(_instance(row) for row in store.select(INSTANCES, run_id)),
+        trials=tuple(map(StoredTrial._make, store.select(TRIALS, run_id))),
+        _store=store,
+    )
+
+
+def trial_series(store: Store, trial_id: int, name: str) -> list[Any]:
+    """One series of one trial; empty if it has none."""
+    rows = store.select(OF_TRIAL, trial_id, name)
+    return _unpacked(rows[0]["rows"]) if rows else []
+
+
+def _contender(row: sqlite3.Row) -> StoredContender:
+    return _as(StoredContender, row, manifest=json.loads(row["manifest"]))
+
+
+def _instance(row: sqlite3.Row) -> StoredInstance:
+    decoded = {name: _json(row[name]) for name in ("behavior", "steady", "ended")}
+    return _as(StoredInstance, row, command=tuple(json.loads(row["command"])), **decoded)
+
+
+def _build(row: sqlite3.Row) -> StoredBuild:
+    decoded = {name: json.loads(row[name]) for name in ("toolchains", "files")}
+    return _as(StoredBuild, row, **decoded)
+
+
+def _as(shape: type[Shape], row: sqlite3.Row, **decoded: Any) -> Shape:
+    """The columns that `shape` has, with those in `decoded` in place of their text."""
+    return shape(**{each.name: row[each.name] for each in fields(shape)} | decoded)
+
+
+def _json(text: str | None) -> Any:
+    return json.loads(text) if text else None
+
+
+def _unpacked(packed: bytes) -> list[Any]:
+    rows: list[Any] = json.loads(zlib.decompress(packed))
+    return rows
+
+
+def _text(packed: bytes | None) -> str:
+    return zlib.decompress(packed).decode(errors="replace") if packed else ""

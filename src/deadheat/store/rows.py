@@ -1,0 +1,122 @@
+"""The frozen values that the store gives back: one for each row, with its JSON decoded."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHost:
+    """A machine in its role, with the CPUs it was given."""
+
+    role: str
+    cpus: tuple[int, ...]
+    fingerprint: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContender:
+    """A contender of a run. `build_id` and `build_key` are None if it needed no build."""
+
+    id: int
+    name: str
+    server: str
+    setting: str
+    label: str | None  # as published
+    role: str
+    workers: int
+    threads: int
+    version: str | None
+    manifest: Mapping[str, Any]
+    build_id: int | None
+    build_key: str | None
+    fault: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredInstance:
+    """One started process tree of a contender."""
+
+    contender_id: int
+    invocation: int
+    command: tuple[str, ...]
+    ready_s: float | None
+    behavior: Mapping[str, Any] | None
+    steady: Mapping[str, Any] | None
+    fault: str | None
+    log_tail: str | None
+    ended: Mapping[str, Any] | None
+
+
+class StoredTrial(NamedTuple):
+    """One trial, without its output and without the rows of other tables.
+
+    A named tuple, because a run may have tens of thousands.
+    """
+
+    id: int
+    run_id: str
+    contender_id: int
+    instance_id: int | None
+    kind: str
+    invocation: int
+    block: int
+    heat: int
+    at_s: float  # since the start of the run
+    connections: int
+    offered_rate_per_s: float | None
+    command_json: str
+    state: str
+    reason: str | None
+    rate_per_s: float | None
+    requests_ok: int | None
+    elapsed_s: float | None
+    server_cpu_us_per_request: float | None
+    memory_peak_bytes: int | None
+    result_json: str | None
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return _command(self.command_json)
+
+    @property
+    def result(self) -> Mapping[str, Any]:
+        """Every other figure that the generator reported."""
+        result: Mapping[str, Any] = json.loads(self.result_json or "{}")
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBuild:
+    """How a server was built. `files` maps sources and lock files to their SHA-256."""
+
+    key: str
+    built_at: str
+    elapsed_s: float
+    toolchains: Mapping[str, str]
+    files: Mapping[str, str]
+    log: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOutput:
+    """What the load generator printed in one trial."""
+
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCalibration:
+    """One result of `deadheat calibrate`."""
+
+    at: str
+    result: Mapping[str, Any]
+
+
+@lru_cache(maxsize=1024)
+def _command(text: str) -> tuple[str, ...]:
+    """Few commands of a run differ."""
+    return tuple(json.loads(text))

@@ -1,0 +1,178 @@
+import errno
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from deadheat.build.builder import Builder, BuildFailed
+from deadheat.catalog import Probe, Server, load_server
+from deadheat.host import Completed, HostError, ProcessSpec
+from deadheat.host.fake import FakeHost
+from deadheat.host.local import LocalHost
+from tests.build.made import made_server
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    return made_server(tmp_path)
+
+
+def probes(server: Server, version: str = "1.0") -> list[Probe]:
+    return [Probe(server.needs[0], version, None)]
+
+
+def making(
+    step: Callable[[FakeHost, ProcessSpec], Completed] = lambda *_: Completed(0, "ok\n", "", 2, 1),
+) -> FakeHost:
+    host = FakeHost()
+    host.on_run(lambda command: command[0] == "maker", step)
+    return host
+
+
+def steps_run(host: FakeHost) -> list[ProcessSpec]:
+    return [spec for name, spec in host.calls if name == "run"]
+
+
+def test_steps_run_in_a_copy_of_the_folder(server: Server, tmp_path: Path) -> None:
+    host = making()
+    built = Builder(host, tmp_path / "builds").build(server, probes(server))
+    first, second = steps_run(host)
+    assert first.command == ("maker", "first", str(built.path))
+    assert second.command == ("maker", "second")
+    assert first.cwd == second.cwd == str(built.path)
+    assert first.env == {"OUT": f"{built.path}/out"}
+    assert sorted(path.name for path in built.path.iterdir()) == ["main.c", "server.toml"]
+    assert (built.elapsed_s, built.cached, built.toolchains) == (4, False, {"maker": "1.0"})
+    assert sorted(built.files) == ["main.c", "server.toml"]
+    assert built.log == f"$ maker first {built.path}\nok\n$ maker second\nok\n"
+    assert built.path.with_suffix(".log").read_text() == built.log
+
+
+def test_finished_build_is_reused(server: Server, tmp_path: Path) -> None:
+    host = making()
+    builder = Builder(host, tmp_path / "builds")
+    assert builder.find(server, probes(server)) is None
+    built = builder.build(server, probes(server))
+    again = Builder(host, tmp_path / "builds").build(server, probes(server))
+    assert len(steps_run(host)) == 2
+    assert (again.cached, again.path, again.log) == (True, built.path, built.log)
+    assert again.elapsed_s == built.elapsed_s
+
+
+def rebuilt(server: Server, tmp_path: Path, change: Callable[[], list[Probe]]) -> bool:
+    """Whether a change after the first build leads to a second one."""
+    builder = Builder(making(), tmp_path / "builds")
+    builder.build(server, probes(server))
+    after = change()
+    return not builder.build(load_server(server.folder, tmp_path / "recipes"), after).cached
+
+
+def test_changed_source_is_rebuilt(server: Server, tmp_path: Path) -> None:
+    def change() -> list[Probe]:
+        (server.folder / "main.c").write_text("int main = 1;\n")
+        return probes(server)
+
+    assert rebuilt(server, tmp_path, change)
+
+
+def test_changed_toolchain_is_rebuilt(server: Server, tmp_path: Path) -> None:
+    assert rebuilt(server, tmp_path, lambda: probes(server, "1.1"))
+
+
+def test_changed_build_step_is_rebuilt(server: Server, tmp_path: Path) -> None:
+    def change() -> list[Probe]:
+        path = server.folder / "server.toml"
+        path.write_text(path.read_text().replace('"second"', '"third"'))
+        return probes(server)
+
+    assert rebuilt(server, tmp_path, change)
+
+
+def test_changed_start_is_not_rebuilt(server: Server, tmp_path: Path) -> None:
+    def change() -> list[Probe]:
+        path = server.folder / "server.toml"
+        path.write_text(path.read_text().replace("ready_s = 5", "ready_s = 6"))
+        (server.folder / "node_modules" / "more").write_text("")
+        return probes(server)
+
+    assert not rebuilt(server, tmp_path, change)
+
+
+def test_deleted_build_is_rebuilt(server: Server, tmp_path: Path) -> None:
+    """Regression: the record of a build was enough to reuse it."""
+    builder = Builder(making(), tmp_path / "builds")
+    shutil.rmtree(builder.build(server, probes(server)).path)
+    assert builder.find(server, probes(server)) is None
+    assert builder.build(server, probes(server)).path.is_dir()
+
+
+def failure(server: Server, host: FakeHost | LocalHost, folder: Path) -> BuildFailed:
+    builder = Builder(host, folder)
+    with pytest.raises(BuildFailed) as caught:
+        builder.build(server, probes(server))
+    assert builder.find(server, probes(server)) is None
+    return caught.value
+
+
+def test_failed_step_shows_its_last_lines_and_the_log(server: Server, tmp_path: Path) -> None:
+    output = "".join(f"line {number}\n" for number in range(40))
+    host = making(lambda *_: Completed(2, output, "undefined: gin\n", 1, 1))
+    failed = failure(server, host, tmp_path / "builds")
+    assert len(steps_run(host)) == 1
+    head, *tail = str(failed).splitlines()
+    assert head.startswith("made: build step `maker first ")
+    assert head.endswith("` ended with 2")
+    assert tail == [*(f"  | line {number}" for number in range(26, 40)), "  | undefined: gin"]
+    assert failed.hint is not None
+    log = Path(failed.hint.removeprefix("the complete log is in "))
+    assert "line 0\n" in log.read_text()
+
+
+def test_endless_step_is_stopped(server: Server, tmp_path: Path) -> None:
+    host = making(lambda *_: Completed(0, "resolving\n", "", 10**6, 1))
+    failed = failure(server, host, tmp_path / "builds")
+    assert "was stopped after 900 s\n  | $ maker first" in str(failed)
+    assert host.now_s() == 900
+
+
+def test_reports_missing_program_of_a_step(server: Server, tmp_path: Path) -> None:
+    failed = failure(server, FakeHost(), tmp_path / "builds")
+    assert str(failed) == "made: build step cannot run: no such program: maker"
+
+
+def test_reports_full_disk(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: this was a traceback."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copytree", full)
+    failed = failure(server, making(), tmp_path / "builds")
+    assert "made: cannot build in" in str(failed)
+    assert "No space left on device" in str(failed)
+    assert failed.hint == "free space there, or set DEADHEAT_HOME to another folder"
+
+
+def test_real_build_failure_shows_its_output(tmp_path: Path) -> None:
+    manifest = (
+        'name = "{name}"\nlanguage = "None"\nframework = "made"\nkind = "server"\n'
+        'homepage = "https://example.org"\n[version]\ncommand = ["true"]\n'
+        '[[needs]]\ntool = "sh"\nprobe = ["true"]\ninstall = "none"\n'
+        "[build]\nsteps = [['sh', '-c', 'echo compiling; echo broken >&2; exit 3']]\n"
+        '[start]\ncommand = ["true"]\nworker = "none"\nkeep_alive = true\n'
+        'connection_close = "closes"\nbacklog = "system"\n'
+    )
+    server = made_server(tmp_path, manifest=manifest)
+    with LocalHost() as host:
+        failed = failure(server, host, tmp_path / "builds")
+    assert "ended with 3\n" in str(failed)
+    assert str(failed).endswith("  | compiling\n  | broken")
+
+
+def test_lost_host_fails_the_build(server: Server, tmp_path: Path) -> None:
+    def gone(*_: object) -> Completed:
+        raise HostError("the agent is gone")
+
+    failed = failure(server, making(gone), tmp_path / "builds")
+    assert "the agent is gone" in str(failed)

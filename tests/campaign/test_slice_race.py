@@ -1,0 +1,270 @@
+"""Races in slices, in a world without processes and without a sleep."""
+
+import json
+import math
+import zlib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.campaign.slice_block import neighbors_together
+from deadheat.errors import DeadheatError
+from deadheat.host import Exited, HostError
+from deadheat.protocol import Protocol
+from tests.campaign.fake_world import FakeWorld
+
+SETTLE = {"kind": "settle", "invocations": 2, "budget_s": 60}
+
+
+def protocol(**values: Any) -> Protocol:
+    """Slices of 100 ms, four rounds a block, without a warm-up."""
+    return Protocol.model_validate(
+        {
+            "name": "made",
+            "about": "For a test.",
+            "connections": [10],
+            "duration_s": 0.1,
+            "slices": {"rounds": 4},
+            "warmup": {"kind": "none"},
+            "stopping": SETTLE,
+            **values,
+        }
+    )
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeWorld:
+    return FakeWorld(tmp_path, fast=3000, middle=2900, slow=1000)
+
+
+def rows_of_slices(fake: FakeWorld) -> list[tuple[str, int, dict[str, Any]]]:
+    """Contender, block and row of every stored slice."""
+    rows = fake.rows(
+        "SELECT contender.name, trial.block, series.rows FROM series"
+        " JOIN trial ON trial.id = series.trial_id"
+        " JOIN contender ON contender.id = trial.contender_id"
+        " WHERE series.name = 'slices' ORDER BY trial.id"
+    )
+    return [
+        (row["name"], row["block"], part)
+        for row in rows
+        for part in json.loads(zlib.decompress(row["rows"]))
+    ]
+
+
+def test_each_round_has_one_slice_of_each_contender(fake: FakeWorld) -> None:
+    fake.conduct(protocol(controls=False))
+    rounds: dict[int, list[str]] = {}
+    for name, _, row in rows_of_slices(fake):
+        rounds.setdefault(row["round"], []).append(name)
+    assert all(len(names) == len(set(names)) for names in rounds.values())
+    assert set(rounds[1]) == {"fast", "middle", "slow"}
+
+
+def test_controls_run_in_every_fourth_round(fake: FakeWorld) -> None:
+    fake.conduct(protocol(slices={"rounds": 8}))
+    rounds = {row["round"] for name, _, row in rows_of_slices(fake) if name == "reference"}
+    assert {(number - 1) % 8 for number in rounds} == {0, 4}
+
+
+def test_one_server_runs_at_a_time(fake: FakeWorld) -> None:
+    fake.conduct(protocol())
+    assert fake.running == [[name] for name, _ in fake.slices]
+
+
+def test_a_trial_is_the_sum_of_its_slices(fake: FakeWorld) -> None:
+    fake.conduct(protocol(controls=False))
+    trial = fake.trials()[0]
+    slices = [
+        row
+        for name, block, row in rows_of_slices(fake)
+        if (name, block) == (trial["name"], trial["block"])
+    ]
+    assert len(slices) == 4
+    assert trial["requests_ok"] == sum(row["requests_ok"] for row in slices)
+    assert trial["elapsed_s"] == pytest.approx(0.4)
+    assert trial["rate_per_s"] == pytest.approx(trial["requests_ok"] / trial["elapsed_s"])
+
+
+def test_connections_are_renewed_once_per_block(fake: FakeWorld) -> None:
+    fake.conduct(protocol(controls=False))
+    renewed = Counter(name for name, request in fake.slices if request["renew"])
+    blocks = Counter(name for name, _, row in rows_of_slices(fake) if row["round"] % 4 == 1)
+    starts = Counter(
+        row["name"]
+        for row in fake.rows(
+            "SELECT contender.name FROM instance"
+            " JOIN contender ON contender.id = instance.contender_id"
+        )
+    )
+    assert renewed == blocks - starts, "not those of a fresh instance"
+    assert {request["discard_s"] for _, request in fake.slices if request["renew"]} == {0.1}
+
+
+def test_a_slow_server_has_longer_slices(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, fast=3000, slow=40)
+    warmup = {"kind": "fixed", "duration_s": 1.0}
+    fake.conduct(protocol(controls=False, warmup=warmup))
+    durations = {name: request["duration_s"] for name, request in fake.slices}
+    assert durations["fast"] == 0.1
+    assert durations["slow"] == pytest.approx(3 * 10 / 40, rel=0.05)
+
+
+def test_clear_differences_settle_before_the_budget(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, fast=3000, slow=1000)
+    fake.conduct(protocol())
+    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    assert conclusion["why"] == "settled"
+    assert fake.host.now_s() < 45
+
+
+def test_a_settled_contender_stops_running(fake: FakeWorld) -> None:
+    """`slow` is far behind; only the two close ones race on."""
+    fake.noise = 0.2
+    fake.conduct(protocol())
+    last_block = max(block for _, block, _ in rows_of_slices(fake))
+    last = {name for name, block, _ in rows_of_slices(fake) if block == last_block}
+    assert last == {"fast", "middle", "null-server", "reference"}
+
+
+def test_instances_are_replaced_while_the_race_goes_on(fake: FakeWorld) -> None:
+    fake.noise = 0.2
+    fake.conduct(protocol())
+    starts = Counter(
+        row["name"]
+        for row in fake.rows(
+            "SELECT contender.name FROM instance"
+            " JOIN contender ON contender.id = instance.contender_id"
+        )
+    )
+    assert starts["fast"] >= 2
+    assert starts["middle"] >= 2
+    assert starts["reference"] == 1
+
+
+def test_nothing_is_left_running(fake: FakeWorld) -> None:
+    fake.conduct(protocol())
+    assert fake.left_running() == []
+
+
+def test_several_levels_have_a_load_process_each(fake: FakeWorld) -> None:
+    fake.conduct(protocol(connections=[1, 10], controls=False))
+    assert {trial["connections"] for trial in fake.trials()} == {1, 10}
+    opened = [spec for call, spec in fake.host.calls if call == "converse"]
+    assert {spec.command[spec.command.index("-c") + 1] for spec in opened} == {"1", "10"}
+
+
+def test_a_large_field_is_split_into_groups(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, **{f"s{n:02}": 1000.0 + n for n in range(9)})
+    fake.conduct(protocol(controls=False, slices={"rounds": 4, "group": 4}))
+    blocks: dict[int, set[str]] = {}
+    for name, block, _ in rows_of_slices(fake):
+        blocks.setdefault(block, set()).add(name)
+    assert max(map(len, blocks.values())) <= 4
+    assert set().union(*blocks.values()) == {f"s{n:02}" for n in range(9)}
+
+
+def test_a_server_that_dies_is_a_failed_trial_and_is_started_again(fake: FakeWorld) -> None:
+    def die_once(name: str, request: dict[str, Any]) -> None:
+        if name == "slow" and len(fake.slices) == 9:
+            for process in fake.host.processes.values():
+                if process.spec.command[0] == "slow" and process.exited is None:
+                    process.exited = Exited(1, 1.0, survivors=0, killed=False)
+            raise HostError("no answer within 20 s")
+
+    fake.before_slice = die_once
+    fake.conduct(protocol(controls=False))
+    failed = [trial for trial in fake.trials() if trial["state"] == "failed"]
+    assert [trial["name"] for trial in failed] == ["slow"]
+    assert "died under load" in failed[0]["reason"]
+    later = [trial for trial in fake.trials() if trial["block"] > failed[0]["block"]]
+    assert any(trial["name"] == "slow" and trial["state"] == "ok" for trial in later)
+
+
+def test_a_contender_that_keeps_failing_is_out(fake: FakeWorld) -> None:
+    def refuse(name: str, request: dict[str, Any]) -> None:
+        if name == "slow":
+            raise HostError("no answer within 20 s")
+
+    fake.before_slice = refuse
+    fake.conduct(protocol(controls=False))
+    failed = [trial for trial in fake.trials() if trial["state"] == "failed"]
+    assert [trial["name"] for trial in failed] == ["slow"] * 3
+    assert "slow is out: 3 trials in a row failed" in fake.troubles()
+    assert fake.left_running() == []
+
+
+def test_a_load_process_that_answers_another_slice_is_a_fault(fake: FakeWorld) -> None:
+    ask = fake.host.ask
+
+    def wrong_number(process: str, line: str | None, deadline_s: float) -> str:
+        answer = ask(process, line, deadline_s)
+        return answer.replace('"type": "slice", "id": 1', '"type": "slice", "id": 99')
+
+    fake.host.ask = wrong_number  # type: ignore[method-assign]
+    with pytest.raises(DeadheatError, match="no contender is left"):
+        fake.conduct(protocol(controls=False))
+    assert any("did not answer slice 1" in trouble for trouble in fake.troubles())
+
+
+def test_an_interrupted_race_goes_on_without_losing_a_trial(fake: FakeWorld) -> None:
+    def interrupt(name: str, request: dict[str, Any]) -> None:
+        if len(fake.slices) == 40:
+            raise KeyboardInterrupt
+
+    fake.noise = 0.2
+    fake.before_slice = interrupt
+    run_id = fake.conduct(protocol(controls=False))
+    before = len(fake.trials())
+    assert before > 0
+    fake.before_slice = lambda _, __: None
+    fake.resume(run_id)
+    trials = fake.trials()
+    assert len(trials) > before
+    assert [trial["block"] for trial in trials] == sorted(trial["block"] for trial in trials)
+    assert fake.left_running() == []
+
+
+def test_the_first_order_is_reported_after_half_a_minute(fake: FakeWorld) -> None:
+    fake.noise = 0.2
+    fake.conduct(protocol())
+    texts = [event.what for event in fake.events]
+    first = next(text for text in texts if text.startswith("after "))
+    assert first.split(": ")[1].startswith(("fast ", "middle "))
+
+
+def test_neighbors_in_rate_stay_next_to_each_other() -> None:
+    class First:
+        def randrange(self, count: int) -> int:
+            return 2
+
+        def random(self) -> float:
+            return 0.9
+
+    assert neighbors_together(list("abcd"), First()) == list("cdab")  # type: ignore[arg-type,comparison-overlap]
+
+
+@pytest.mark.parametrize(
+    ("slices", "message"),
+    [
+        ({"discard_s": 0.3}, "has to be more than slices.discard_s = 0.3"),
+        ({"rounds": 2, "control_every": 4}, "at most slices.rounds"),
+        ({"length_s": 1}, "length_s"),
+    ],
+)
+def test_rejects_slices_that_cannot_work(slices: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        protocol(slices=slices)
+
+
+def test_rejects_slices_of_a_fixed_protocol() -> None:
+    with pytest.raises(ValueError, match="slices need stopping"):
+        protocol(stopping={"kind": "fixed", "repetitions": 3})
+
+
+def test_rates_are_plausible(fake: FakeWorld) -> None:
+    fake.conduct(protocol())
+    rates = {trial["name"]: trial["rate_per_s"] for trial in fake.trials()}
+    assert math.isclose(rates["slow"], 1000, rel_tol=0.2)

@@ -1,0 +1,33 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deadheat.host.local import LocalHost
+from deadheat.load import Engine, generator_version
+from deadheat.measure.world import World, split_cpus
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """This machine, loaded by our own engine."""
+    with LocalHost() as host:
+        server_cpus, load_cpus = split_cpus(host.fingerprint(), 1)
+        engine = Engine()
+        version = generator_version(engine, host)
+        yield World(
+            server_host=host,
+            load_host=host,
+            server_cpus=tuple(server_cpus),
+            load_cpus=tuple(load_cpus),
+            generator=engine,
+            generator_version=version,
+            engine=engine,
+            engine_version=version,
+            logs=tmp_path_factory.mktemp("logs"),
+        )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path

@@ -1,0 +1,158 @@
+"""The stored runs that golden files are made from: bundles of docs/results, and made runs."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from deadheat.store import Gate
+from tests.report import made
+from tests.report.made import MadeRun, failed, histogram, made_run
+
+SETTLE = {**made.SETTLE, "warmup": {"kind": "none"}}
+QUICK = {**made.QUICK, "warmup": {"kind": "none"}}
+LOST = Gate("retransmits", False, 19.1, 2.13, "per_10k", "segments were lost: see the network")
+BUNDLES = Path(__file__).resolve().parents[2] / "docs" / "results"
+REPLAY, AGAIN, DECAY = (BUNDLES / f"{n}.deadheat" for n in ("woo-2016", "woo-2016-again", "decay"))
+REPLAY_ID, AGAIN_ID = "20261120-202330-840e", "20261120-202511-0d11"
+OF_A_RUN = ("host", "contender", "trial")  # tables that name a run
+CARD = {
+    "status": 200, "media_type": "text/plain", "body_bytes": 13, "framing": "content-length",
+    "head_bytes": 102, "date": True, "server_header": None, "keep_alive": True,
+    "close_honored": True, "http_1_0": "closes", "head": "empty", "pipelined": 2,
+    "unknown_path": 404, "fault": None,
+}  # fmt: skip
+
+
+def make_runs(path: Path) -> dict[str, str]:
+    """A store of one run of each kind; the id of each by its kind."""
+    first = made_run(path, protocol=SETTLE)
+    runs = {"settle": _settle(first)}
+    runs["again"] = _settle(MadeRun(first.store, protocol=SETTLE, seed=8))
+    levels = {**QUICK, "connections": [10, 100, 1000]}
+    runs["levels"] = _levels(MadeRun(first.store, protocol=levels, cpus=4))
+    runs["invalid"] = _invalid(MadeRun(first.store, protocol=QUICK))
+    runs["interrupted"] = _interrupted(MadeRun(first.store, protocol=SETTLE))
+    runs["empty"] = MadeRun(first.store, protocol=SETTLE).end("failed", "nothing started")
+    runs["capacity"] = _capacity(MadeRun(first.store, cpus=2))
+    first.store.close()
+    return dict(zip(runs, _dated(path, list(runs.values())), strict=True))
+
+
+def copies_run(path: Path) -> str:
+    """A store of one race of `deadheat calibrate --copies 10`; its id."""
+    names = [f"copy-{number:02}" for number in range(1, 11)]
+    slower = {f"slower-{share:.0%}": 9000.0 / (1 + share) for share in (0.02, 0.03, 0.05, 0.1)}
+    run = made_run(path, protocol=SETTLE)
+    run.race({**dict.fromkeys(names, 9000.0), **slower}, noise=0.005)
+    return run.end()
+
+
+def _settle(run: MadeRun) -> str:
+    """Two dead heats, one contender whose every trial failed a gate, one that never started."""
+    for name in ("null-server", "reference"):
+        run.contender(name, role="control", server=name)
+    rates = {"alpha": 9000.0, "beta": 8990.0, "gamma": 6000.0, "delta": 3010.0, "epsilon": 3000.0}
+    run.race(
+        {"null-server": 90_000.0, "reference": 12_000.0, **rates, "stolen": 5000.0},
+        gates_of={"stolen": failed()},
+        noise=0.005,
+    )
+    run.contender("absent", fault="absent ended before it was ready (exit 1)\nno such file")
+    run.trial("gamma", 5900.0, gates=[LOST], block=9)
+    run.trial("delta", None, state="failed", reason="delta died under load (exit 7)", block=9)
+    run.start("alpha", 4, behavior=CARD)
+    return run.end()
+
+
+def _levels(run: MadeRun) -> str:
+    """Three levels, offered rates, errors, one server at three numbers of workers, a card each."""
+    languages = {"alpha": ("Go", "net/http"), "beta": ("Rust", "hyper"), "gamma": ("Python", None)}
+    for name, (language, framework) in languages.items():
+        manifest = {"language": language, "framework": framework or "flask", "kind": "micro"}
+        run.contender(name, manifest=manifest)
+    workers = {1: "scaled", 2: "scaled:w2", 4: "scaled:w4"}
+    for count, name in workers.items():
+        run.contender(name, server="scaled", workers=count)
+    scaling = {name: 2000.0 * count**0.8 for count, name in workers.items()}
+    rates = {"alpha": 9000.0, "beta": 12_000.0, "gamma": 3000.0, **scaling}
+    run.race(rates, invocations=1, blocks=3, levels=(10, 100, 1000))
+    for name in languages:
+        run.start(name, 2, behavior=CARD)
+        for share in (0.5, 0.7, 0.9):
+            offered_per_s = share * rates[name]
+            response = histogram(20_000, round(1500 / (1 - share)))
+            run.trial(
+                name,
+                offered_per_s,
+                kind="latency",
+                offered_rate_per_s=offered_per_s,
+                requests_ok=round(0.5 * offered_per_s),
+                histograms={"response_us": response},
+            )
+    run.trial("gamma", 2500.0, connections=1000, block=4, errors={"connect_timeout": 12})
+    return run.end(why="repetitions done")
+
+
+def _invalid(run: MadeRun) -> str:
+    """No trial is valid."""
+    gates = (*failed("client_cpu", 0.97), *failed())
+    run.race(
+        {"alpha": 9000.0, "beta": 8000.0},
+        invocations=1,
+        blocks=3,
+        gates_of={"alpha": gates, "beta": gates},
+    )
+    return run.end(why="repetitions done")
+
+
+def _interrupted(run: MadeRun) -> str:
+    """Ended by the user in its second block."""
+    run.race({"alpha": 9000.0, "beta": 8000.0}, invocations=1, blocks=2)
+    return run.end("interrupted", "interrupted")
+
+
+def _capacity(run: MadeRun) -> str:
+    """One search that found a rate, one in which nothing held."""
+    for name in ("alpha", "beta"):
+        run.contender(name)
+    for rate_per_s in (4500.0, 6000.0):
+        _searched(run, "alpha", rate_per_s)
+    _searched(run, "beta", 45.0, gates=failed("achieved"))
+    found = {"name": "alpha", "rate_per_s": 4500.0, "above_per_s": 6000.0, "trials": 2}
+    none = {"name": "beta", "rate_per_s": 0.0, "above_per_s": 45.0, "trials": 1}
+    conclusion = {
+        "why": "done",
+        "slo": "p99=10ms",
+        "capacities": [one | {"trouble": None} for one in (found, none)],
+    }
+    run.store.end_run(run.run_id, "complete", conclusion)
+    return run.run_id
+
+
+def _searched(run: MadeRun, name: str, offered_per_s: float, **values: Any) -> None:
+    run.trial(
+        name,
+        0.99 * offered_per_s,
+        kind="capacity",
+        offered_rate_per_s=offered_per_s,
+        requests_ok=round(0.5 * 0.99 * offered_per_s),
+        histograms={"response_us": histogram(20_000, 900)},
+        **values,
+    )
+
+
+def _dated(path: Path, run_ids: list[str]) -> list[str]:
+    """Gives each run a day and an id that stay; returns the ids."""
+    ids = []
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for day, run_id in enumerate(run_ids, start=1):
+            ids.append(f"202601{day:02}-120000-{day:04x}")
+            for table, column in (("run", "id"), *((t, "run_id") for t in OF_A_RUN)):
+                statement = f"UPDATE {table} SET {column} = ? WHERE {column} = ?"
+                connection.execute(statement, (ids[-1], run_id))
+            connection.execute(
+                "UPDATE run SET started_at = ?, ended_at = ? WHERE id = ?",
+                (f"2026-01-{day:02}T12:00:00+00:00", f"2026-01-{day:02}T12:05:00+00:00", ids[-1]),
+            )
+    return ids

@@ -1,0 +1,72 @@
+"""Every output that a user reads is as its golden file says, word for word.
+
+Where a change is meant: `uv run pytest tests/golden --accept` (or `make accept`), and read the
+difference in git before committing it.
+"""
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+from tests.golden.command_line import CommandLine
+from tests.golden.outputs import OUTPUTS
+from tests.golden.scrub import FOR_MACHINES, rounded
+from tests.golden.stored import AGAIN, DECAY, REPLAY, make_runs
+
+FILES = Path(__file__).with_name("files")
+ACCEPT = "uv run pytest tests/golden --accept"
+
+
+@pytest.fixture(scope="session")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    """A store of every kind of run, made ones and imported ones."""
+    home = tmp_path_factory.mktemp("home")
+    runs = make_runs(home / "runs.sqlite")
+    line = CommandLine(tmp_path_factory.mktemp("import"), home, runs)
+    for bundle in (REPLAY, AGAIN, DECAY):
+        line.stdout("import", str(bundle))
+    return line
+
+
+@pytest.fixture
+def line(stored: CommandLine, tmp_path: Path) -> CommandLine:
+    """A home for each output: builds and files of one are not seen by the next."""
+    line = CommandLine(tmp_path / "folder", tmp_path / "home", stored.runs)
+    line.folder.mkdir()
+    line.home.mkdir()
+    line.store.symlink_to(stored.store)
+    return line
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_output_is_as_accepted(name: str, line: CommandLine, accept: bool) -> None:
+    text = OUTPUTS[name](line)
+    _require_same(FILES / name, rounded(text) if name.endswith(FOR_MACHINES) else text, accept)
+
+
+def test_no_golden_file_is_stale(accept: bool) -> None:
+    """A file that no output makes is not compared with anything."""
+    present = {path for path in FILES.rglob("*") if path.is_file()}
+    stale = sorted(present - {FILES / name for name in OUTPUTS})
+    if accept:
+        for path in stale:
+            path.unlink()
+    else:
+        assert not stale, f"remove them with: {ACCEPT}"
+
+
+def _require_same(path: Path, text: str, accept: bool) -> None:
+    if accept:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return
+    accepted = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if text != accepted:
+        difference = "\n".join(
+            difflib.unified_diff(
+                accepted.splitlines(), text.splitlines(), "accepted", "now", lineterm=""
+            )
+        )
+        name = path.relative_to(FILES)
+        pytest.fail(f"{name} differs:\n{difference}\nto accept: {ACCEPT}", pytrace=False)

@@ -1,0 +1,342 @@
+"""Gates: which trials they fail, what they cannot resolve, and when they have no reading."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.host import Completed, Sample, Usage
+from deadheat.host.fake import FakeHost
+from deadheat.load import Engine, LoadResult, LoadSpec
+from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender
+from deadheat.measure.gates.evidence import Evidence
+from deadheat.measure.gates.judge import GATES, judge, steady_gate
+from deadheat.measure.world import World
+from deadheat.store import Gate
+
+CODES = {gate.__name__ for gate in GATES}
+OPEN_LOOP_ONLY = {"achieved", "send_lag"}
+CLOSED_LOOP_ONLY = {"little_law", "frequency"}
+
+
+def sample(
+    at_s: float,
+    ticks: Mapping[str, int] | None = None,
+    server_cpu_s: float = 0.0,
+    network: Mapping[str, int] | None = None,
+) -> Sample:
+    """A sample of two CPUs; `ticks` are CPU 0's."""
+    fields = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    busy = tuple((ticks or {}).get(field, 0) for field in fields)
+    counters = dict.fromkeys(("ListenDrops", "ListenOverflows", "RetransSegs"), 7)
+    return Sample(
+        at_s=at_s,
+        cpu_ticks={0: busy, 1: (0,) * 8},
+        cpu_khz={},
+        usage={"1": Usage(server_cpu_s, 0, 0, 1, 1)},
+        network=counters | dict(network or {}),
+        pressure_cpu_us=None,
+        memory_available_bytes=1 << 33,
+    )
+
+
+def evidence(
+    result: Mapping[str, Any] | None = None,
+    spec: Mapping[str, Any] | None = None,
+    last: Sample | None = None,
+    **others: Any,
+) -> Evidence:
+    """A good trial of one second at 10 connections, with the given changes."""
+    good: dict[str, Any] = {
+        "generator": "engine",
+        "version": "1",
+        "rate_per_s": 10_000.0,
+        "requests_ok": 10_000,
+        "elapsed_s": 1.0,
+        "errors": {},
+        "service_us": {"mean": 1000.0, "p50": 900.0},
+        "connections_established": 10,
+        "connections_served": 10,
+        "busiest_thread_share": 0.5,
+        "run_wait_share": 0.001,
+        "little_law_error": -0.002,
+    }
+    load: dict[str, Any] = {"url": "http://127.0.0.1/", "connections": 10, "duration_s": 1.0}
+    readings: dict[str, Any] = {
+        "generator": Completed(0, "", "", elapsed_s=1.0, cpu_s=0.5),
+        "samples": (sample(0.0), last or sample(1.0, {"user": 100}, server_cpu_s=0.5)),
+        "cpus": (0, 1),
+        "ceiling_per_s": 50_000.0,
+        "clock_khz": (2_990_000, 3_000_000, 800_000),
+        "clock_khz_max": 3_100_000.0,
+    }
+    return Evidence(
+        LoadSpec(**load | dict(spec or {})),
+        LoadResult(**good | dict(result or {})),
+        **readings | others,
+    )
+
+
+def open_loop(late: int = 0, **result: Any) -> Evidence:
+    """10,000 requests/s offered for one second; `late` of them are answered after it."""
+    rows = [{"at_s": n / 10, "ok": 1000 - late // 10} for n in range(1, 11)]
+    defaults = {
+        "service_us": {"mean": 100.0},
+        "response_us": {"p50": 120.0},
+        "offered_rate_per_s": 10_000.0,
+        "client_lag_us_p99": 50.0,
+        "series": [*rows, {"at_s": 1.1, "ok": late}],
+    }
+    return evidence(defaults | result, {"rate_per_s": 10_000.0})
+
+
+def gate_of(code: str, of: Evidence) -> Gate:
+    return next(gate for gate in judge(of) if gate.code == code)
+
+
+def codes(of: Evidence) -> set[str]:
+    return {gate.code for gate in judge(of)}
+
+
+def test_good_closed_loop_trial_passes_all_its_gates() -> None:
+    judged = judge(evidence())
+    assert {gate.code for gate in judged} == CODES - OPEN_LOOP_ONLY
+    assert all(gate.passed and gate.advice == "" for gate in judged)
+
+
+def test_good_open_loop_trial_passes_all_its_gates() -> None:
+    judged = judge(open_loop())
+    assert {gate.code for gate in judged} == CODES - CLOSED_LOOP_ONLY
+    assert all(gate.passed for gate in judged)
+
+
+@pytest.mark.parametrize(
+    ("code", "bad"),
+    [
+        ("errors", evidence({"errors": {"reset_mid": 1}})),
+        ("served", evidence({"connections_served": 9})),
+        ("client_resources", evidence({"limits": [{"code": "client_resources", "reading": 3.0}]})),
+        ("little_law", evidence({"little_law_error": -0.1})),
+        ("little_law", evidence({"little_law_error": 0.1})),
+        ("client_cpu", evidence({"busiest_thread_share": 0.81})),
+        ("client_wait", evidence({"run_wait_share": 0.06})),
+        ("ceiling", evidence(ceiling_per_s=14_000.0)),
+        ("steal", evidence(last=sample(1.0, {"steal": 5}))),
+        ("neighbor", evidence(last=sample(1.0, {"user": 100, "system": 20}, server_cpu_s=0.5))),
+        ("frequency", evidence(clock_khz=(2_900_000, 3_000_000), clock_khz_max=3_110_000.0)),
+        ("listen_drops", evidence(last=sample(1.0, network={"ListenDrops": 8}))),
+        ("retransmits", evidence(last=sample(1.0, network={"RetransSegs": 9}))),
+        ("achieved", open_loop(late=200)),
+        ("send_lag", open_loop(client_lag_us_p99=101.0)),
+    ],
+)
+def test_each_fault_fails_only_its_gate(code: str, bad: Evidence) -> None:
+    failed = [gate for gate in judge(bad) if not gate.passed]
+    assert [gate.code for gate in failed] == [code]
+    assert failed[0].advice
+    assert failed[0].reading != failed[0].threshold
+
+
+def test_gate_functions_are_named_like_their_codes() -> None:
+    both = [evidence(), open_loop()]
+    for gate in GATES:
+        codes_read = {reading.code for trial in both if (reading := gate(trial)) is not None}
+        assert codes_read == {gate.__name__}
+
+
+def test_readings_have_units() -> None:
+    assert all(gate.unit for trial in (evidence(), open_loop()) for gate in judge(trial))
+    steady = steady_gate("flat")
+    assert steady is not None
+    assert steady.unit is None
+
+
+def test_errors_list_classes_by_count() -> None:
+    gate = gate_of("errors", evidence({"errors": {"status": 2, "eof_mid_body": 40}}))
+    assert gate.reading == 42
+    assert gate.advice == "40 eof_mid_body, 2 status"
+
+
+def test_advice_explains_read_errors_of_wrk() -> None:
+    wrk = {"generator": "wrk", "errors": {"read": 1143}}
+    assert "right answer" in gate_of("errors", evidence(wrk)).advice
+    assert "right answer" not in gate_of("errors", evidence({"errors": {"reset_mid": 1}})).advice
+
+
+def test_gates_without_a_reading_are_left_out() -> None:
+    wrk = {
+        "generator": "wrk",
+        "connections_served": None,
+        "busiest_thread_share": None,
+        "run_wait_share": None,
+        "little_law_error": None,
+    }
+    left_out = {"served", "client_resources", "client_wait", "little_law"} | OPEN_LOOP_ONLY
+    assert codes(evidence(wrk)) == CODES - left_out
+    assert "client_cpu" not in codes(evidence(wrk, {"threads": 2}))
+
+
+def test_client_cpu_of_one_thread_is_read_from_its_process() -> None:
+    ab = {"generator": "ab", "busiest_thread_share": None}
+    process = Completed(0, "", "", elapsed_s=2.0, cpu_s=1.8)
+    assert gate_of("client_cpu", evidence(ab, generator=process)).reading == pytest.approx(0.9)
+
+
+def test_gates_use_their_own_thresholds_for_limits_of_the_engine() -> None:
+    limits = [{"code": "little_law", "reading": 0.04}, {"code": "steal", "reading": 0.02}]
+    result = {"limits": limits, "little_law_error": 0.04, "run_wait_share": 0.03}
+    assert all(gate.passed for gate in judge(evidence(result)))
+
+
+def test_missing_ceiling_and_cpu_samples_give_no_gate() -> None:
+    assert "ceiling" not in codes(evidence(ceiling_per_s=None))
+    assert codes(evidence(cpus=(9,))).isdisjoint({"steal", "neighbor"})
+
+
+def test_missing_kernel_counters_give_no_gate() -> None:
+    bare = replace(sample(1.0), network={})
+    assert codes(evidence(last=bare)).isdisjoint({"listen_drops", "retransmits"})
+
+
+def test_null_server_has_no_gates_of_the_client() -> None:
+    at_limit = evidence({"busiest_thread_share": 1.0}, ceiling_per_s=10_000.0, probes_client=True)
+    assert codes(at_limit).isdisjoint({"client_cpu", "ceiling"})
+
+
+def evidence_of(world: World, contender: str, trial: Evidence) -> Evidence:
+    return Evidence.of(
+        world,
+        Contender(contender, "contender", ("serve",)),
+        trial.spec,
+        trial.result,
+        trial.generator,
+        trial.samples,
+        trial.ceiling_per_s,
+        trial.clock_khz_max,
+    )
+
+
+def world_on(server_host: FakeHost, load_host: FakeHost) -> World:
+    engine = Engine("engine")
+    return World(server_host, load_host, (0,), (1,), engine, "1", engine, "1", Path("logs"))
+
+
+@pytest.mark.parametrize(
+    ("contender", "judged"), [(NULL_SERVER, False), (REFERENCE, True), ("gin", True)]
+)
+def test_only_the_null_server_may_saturate_the_client(contender: str, judged: bool) -> None:
+    host = FakeHost()
+    collected = evidence_of(world_on(host, host), contender, evidence())
+    assert collected == replace(evidence(), probes_client=not judged, clock_khz=[])
+    assert ("ceiling" in codes(collected)) == judged
+
+
+def test_cpus_of_another_load_host_are_ignored() -> None:
+    collected = evidence_of(world_on(FakeHost(), FakeHost()), "gin", evidence())
+    assert collected == replace(evidence(), cpus=(0,), beside=False, clock_khz=[])
+
+
+def test_clock_is_read_from_the_servers_cpus() -> None:
+    host = FakeHost()
+    ticks = {0: (25, *(0,) * 7), 1: (25, *(0,) * 7)}
+    inner = replace(sample(0.25), cpu_ticks=ticks, cpu_khz={0: 3_000_000, 1: 2_000_000})
+    three = evidence(samples=(sample(0.0), inner, sample(1.0)))
+    assert evidence_of(world_on(host, host), "gin", three).clock_khz == [3_000_000]
+
+
+def test_little_law_allows_one_service_time_at_the_edges() -> None:
+    slow = {"rate_per_s": 40.0, "service_us": {"mean": 200_000.0}, "little_law_error": 0.2}
+    assert gate_of("little_law", evidence(slow)).passed
+    starved = slow | {"little_law_error": -0.3}
+    assert not gate_of("little_law", evidence(starved)).passed
+
+
+def test_one_tick_of_steal_in_half_a_second_passes() -> None:
+    one_tick = sample(0.5, {"steal": 1})
+    assert gate_of("steal", evidence(last=one_tick)).passed
+    assert not gate_of("steal", evidence(last=sample(0.5, {"steal": 4}))).passed
+
+
+def test_steal_of_other_cpus_is_ignored() -> None:
+    assert gate_of("steal", evidence(last=sample(1.0, {"steal": 50}), cpus=(1,))).reading == 0
+
+
+def test_unknown_clock_gives_no_gate() -> None:
+    assert "frequency" not in codes(evidence(clock_khz=()))
+    assert "frequency" not in codes(evidence(clock_khz_max=None))
+
+
+def test_frequency_reads_the_drop_of_the_clock() -> None:
+    dropped = gate_of("frequency", evidence(clock_khz=(2_700_000,), clock_khz_max=3_000_000.0))
+    assert dropped.reading == pytest.approx(0.1)
+    risen = gate_of("frequency", evidence(clock_khz=(3_000_000,), clock_khz_max=2_700_000.0))
+    assert (risen.reading, risen.passed) == (0, True)
+
+
+def test_neighbor_ignores_interrupt_time() -> None:
+    traffic = sample(1.0, {"user": 50, "system": 50, "irq": 10, "softirq": 40}, server_cpu_s=0.5)
+    assert gate_of("neighbor", evidence(last=traffic)).reading == 0
+
+
+def test_neighbor_reads_the_share_of_all_our_cpus() -> None:
+    busy = sample(1.0, {"user": 140}, server_cpu_s=0.5)
+    assert gate_of("neighbor", evidence(last=busy)).reading == pytest.approx(0.2)
+
+
+def test_neighbor_ignores_a_generator_on_another_host() -> None:
+    alone = sample(1.0, {"user": 50}, server_cpu_s=0.5)
+    assert gate_of("neighbor", evidence(last=alone, cpus=(0,), beside=False)).reading == 0
+
+
+def test_neighbor_needs_the_server_in_both_samples() -> None:
+    assert "neighbor" not in codes(evidence(last=replace(sample(1.0), usage={})))
+
+
+def test_one_retransmitted_segment_passes() -> None:
+    one_segment = sample(1.0, network={"RetransSegs": 8})
+    assert gate_of("retransmits", evidence({"requests_ok": 300}, last=one_segment)).passed
+
+
+def test_listen_overflows_count_as_drops() -> None:
+    overflow = sample(1.0, network={"ListenOverflows": 10})
+    assert gate_of("listen_drops", evidence(last=overflow)).reading == 3
+
+
+def test_achieved_ignores_answers_after_the_window() -> None:
+    gate = gate_of("achieved", open_loop(late=500, rate_per_s=10_000.0))
+    assert gate.reading == pytest.approx(0.95)
+    assert not gate.passed
+
+
+def test_achieved_allows_requests_in_flight_at_the_end() -> None:
+    slow_and_steady = open_loop(late=1000, service_us={"mean": 100_000.0})
+    assert gate_of("achieved", slow_and_steady).passed
+
+
+def test_send_lag_is_judged_relative_to_the_response_time() -> None:
+    assert gate_of(
+        "send_lag", open_loop(client_lag_us_p99=400.0, response_us={"p50": 10_000.0})
+    ).passed
+
+
+def test_open_loop_with_few_requests_needs_few_connections() -> None:
+    few = {"requests_ok": 4, "connections_served": 4}
+    assert gate_of("served", evidence(few, {"rate_per_s": 4.0})).passed
+    assert not gate_of("served", evidence(few)).passed
+
+
+@pytest.mark.parametrize("kind", ["flat", "warm-up", "slowdown"])
+def test_steady_instance_passes(kind: str) -> None:
+    gate = steady_gate(kind)
+    assert gate is not None
+    assert gate.passed
+
+
+def test_unsteady_instance_fails_and_unsought_has_no_gate() -> None:
+    gate = steady_gate("none")
+    assert gate is not None
+    assert not gate.passed
+    assert gate.advice
+    assert steady_gate("unsought") is None

@@ -1,0 +1,87 @@
+"""Inspections of real servers, most of which misbehave on purpose."""
+
+from dataclasses import replace
+
+import pytest
+
+from deadheat.build.builder import Built
+from deadheat.build.prepare import Candidate
+from deadheat.catalog import load_server, selection
+from deadheat.load import LoadResult
+from deadheat.measure import inspection
+from deadheat.measure.inspection import Inspection, inspect
+from deadheat.measure.lifecycle import Instance
+from deadheat.measure.world import World
+from tests.servers.contenders import CATALOG
+
+
+def candidate(name: str) -> Candidate:
+    folder = CATALOG / "servers" / name
+    server = load_server(folder, CATALOG / "recipes")
+    built = Built(server, "key", folder, "", 0.0, {}, {}, cached=True)
+    return Candidate(selection(server), built, "1.0", None)
+
+
+@pytest.fixture(autouse=True)
+def served_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load briefly; on a busy machine the longer retry follows."""
+    monkeypatch.setattr(inspection, "SERVE_S", 0.2)
+
+
+def test_good_server_serves_every_connection(world: World) -> None:
+    inspected = inspect(world, candidate("hello"), [5, 20])
+    assert inspected.state == "works"
+    assert inspected.served == {"5": 5, "20": 20}
+    assert inspected.behavior is not None
+    assert inspected.behavior["status"] == 200
+    assert inspected.stop is not None
+    assert Inspection.from_json(inspected.to_json()) == inspected
+
+
+def test_failed_short_load_is_retried_for_longer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: on a busy machine, an answer later than a second failed a server."""
+    monkeypatch.setattr(inspection, "RETRY_S", 0.4)
+    load, loads_s = inspection._load, []
+
+    def late_at_first(
+        world: World, instance: Instance, connections: int, duration_s: float
+    ) -> LoadResult:
+        loads_s.append(duration_s)
+        result = load(world, instance, connections, duration_s)
+        return replace(result, errors={"timeout_first_byte": 1} if len(loads_s) == 1 else {})
+
+    monkeypatch.setattr(inspection, "_load", late_at_first)
+    assert inspect(world, candidate("hello"), [5]).cautions == ()
+    assert loads_s == [0.2, 0.4]
+
+
+def test_no_levels_means_no_load(world: World) -> None:
+    assert inspect(world, candidate("hello")).served == {}
+
+
+def test_server_that_ignores_its_stop_signal_works_with_a_note(world: World) -> None:
+    inspected = inspect(world, candidate("outlives-sigterm"))
+    assert inspected.state == "works, with a note"
+    assert inspected.cautions == ("killed, because it had not ended 0.2 s after SIGTERM",)
+
+
+def test_reports_a_server_that_dies_under_load(world: World) -> None:
+    inspected = inspect(world, candidate("dies-mid-trial"), [5])
+    assert inspected.state == "works, with a note"
+    assert inspected.served == {"5": 0}
+
+
+def test_server_that_does_not_start_fails_with_its_reason(world: World) -> None:
+    inspected = inspect(world, candidate("exits-at-start"), [5])
+    assert inspected.state == "fails"
+    assert "ended before it was ready" in (inspected.fault or "")
+
+
+def test_unbuilt_server_is_missing_or_fails(world: World) -> None:
+    hello = candidate("hello").selection
+    lacking = inspect(world, Candidate(hello, None, None, "no maker", ("get maker",)))
+    assert lacking.state == "missing here"
+    assert lacking.lacks == ("get maker",)
+    assert inspect(world, Candidate(hello, None, None, "step failed")).state == "fails"

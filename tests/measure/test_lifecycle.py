@@ -1,0 +1,249 @@
+"""Starting and stopping real servers, most of which misbehave on purpose."""
+
+import itertools
+import socket
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deadheat.host import Exchange, Exited, HostError, ProcessSpec
+from deadheat.host.fake import FakeHost, FakeServer
+from deadheat.host.local import LocalHost
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import Contender
+from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.verify import verify
+from deadheat.measure.world import World
+from tests.servers.contenders import PYTHON, contender
+
+NEVER_READY = (
+    "never-ready",
+    "never-answers",
+    "wrong-body",
+    "wrong-media-type",
+    "not-found",
+    "bad-gateway",
+)
+RIGHT = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
+READY_S = 6.0  # long enough for a slow machine to get an answer out of those that give one
+
+
+def failure(world: World, one: Contender) -> StartFailed:
+    with pytest.raises(StartFailed) as caught:
+        lifecycle.start(world, one)
+    return caught.value
+
+
+@pytest.fixture(scope="module")
+def failures(world: World) -> Mapping[str, StartFailed]:
+    """All of those that run and never get ready, at the same time."""
+    contenders = [replace(contender(name), ready_s=READY_S) for name in NEVER_READY]
+    own = replace(contender("not-found"), name="own", any_body=True, ready_s=READY_S)
+    with ThreadPoolExecutor(len(contenders) + 1) as pool:
+        told = pool.map(lambda one: failure(world, one), [*contenders, own])
+    return dict(zip([*NEVER_READY, own.name], told, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("never-ready", "it never answered"),
+        ("never-answers", "it never answered"),
+        ("wrong-body", "expected the body 'Hello, World!', got 'Hello, World!\\n' (14 bytes)"),
+        ("wrong-media-type", "expected media type text/plain, got application/json"),
+        ("not-found", "expected status 200, got 404"),
+        ("bad-gateway", "expected status 200, got 502"),
+    ],
+)
+def test_an_open_port_is_not_ready(
+    failures: Mapping[str, StartFailed], name: str, fault: str
+) -> None:
+    assert failures[name].reason == f"{name} was not ready within 6 s: {fault}"
+
+
+def test_a_server_that_is_not_ready_leaves_its_last_words(
+    failures: Mapping[str, StartFailed],
+) -> None:
+    assert failures["never-ready"].log_tail == "waiting for the database\n"
+    assert str(failures["never-ready"]).endswith("\n  | waiting for the database")
+
+
+def test_a_server_that_exits_at_start(world: World) -> None:
+    failed = failure(world, contender("exits-at-start"))
+    assert failed.reason == "exits-at-start ended before it was ready (exit 1)"
+    assert failed.log_tail == "cannot read hello.conf\n"
+
+
+def test_a_program_that_is_not_there(world: World) -> None:
+    one = replace(contender("hello"), command=("/nowhere/server", "{port}"))
+    failed = failure(world, one)
+    assert failed.reason.startswith("hello cannot be started: ")
+    assert "/nowhere/server" in failed.reason
+
+
+class OnePort(LocalHost):
+    """A host on which some process has taken the port in the meantime."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__()
+        self._port = port
+
+    def free_port(self) -> int:
+        return self._port
+
+
+@pytest.mark.parametrize("name", ["hello", "never-answers"])
+def test_a_port_taken_by_another_process(world: World, tmp_path: Path, name: str) -> None:
+    """Regression: what another server answered, and rightly, was taken for ours."""
+    port = world.server_host.free_port()
+    other = world.server_host.start(
+        ProcessSpec(contender(name).command_at(port)), str(tmp_path / "x")
+    )
+    while not lifecycle.is_taken(world.server_host, port):
+        assert world.server_host.alive(other) is None
+    with OnePort(port) as host:
+        failed = failure(replace(world, server_host=host), contender("hello"))
+    world.server_host.stop(other, "SIGKILL", 0)
+    assert failed.reason == f"hello: port {port} is taken by another process"
+
+
+def test_a_server_that_goes_to_the_background(world: World) -> None:
+    """Nothing of it is left when it is told."""
+    code = "import os, signal; os.fork() and os._exit(0); signal.pause()"
+    failed = failure(world, replace(contender("hello"), command=(*PYTHON, "-c", code)))
+    assert failed.reason == (
+        "hello ended before it was ready (exit 0): its command has to stay in the foreground"
+    )
+
+
+class DiesAfterItsAnswer(FakeHost):
+    def __init__(self, successor: bytes | None) -> None:
+        super().__init__()
+        self._successor = successor
+
+    def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+        for fake in self.processes.values():
+            if not fake.listens_on(address[1]):
+                continue
+            if fake.exited is None:
+                fake.exited = Exited(7, 0.1, survivors=0, killed=False)
+                return Exchange(RIGHT, closed=True)
+            if self._successor is not None:
+                return Exchange(self._successor, closed=True)
+        raise HostError("refused")
+
+
+@pytest.mark.parametrize(
+    ("successor", "told", "starts"),
+    [(None, "", 1), (RIGHT, ": port 20002 is taken by another process", 3)],
+)
+def test_a_server_that_ends_with_its_first_answer(
+    world: World, successor: bytes | None, told: str, starts: int
+) -> None:
+    """Regression: its own answer was taken for one of another process on its port."""
+    host = DiesAfterItsAnswer(successor)
+    host.on_start(lambda _: True, lambda *_: FakeServer(log="out of memory"))
+    failed = failure(replace(world, server_host=host), contender("dies-mid-trial", "at-once"))
+    assert failed.reason == f"dies-mid-trial:at-once ended before it was ready (exit 7){told}"
+    assert failed.log_tail == "out of memory"
+    assert len(host.processes) == starts
+
+
+def test_a_port_lost_to_another_process_is_given_up_for_another(world: World) -> None:
+    """Regression: a race lost for a port took the server out of the run."""
+
+    class Racing(FakeHost):
+        def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+            if address[1] == 20000:
+                return Exchange(b"", closed=True)
+            return super().exchange(address, payload, silence_s)
+
+    host = Racing()
+    host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: RIGHT))
+    assert lifecycle.start(replace(world, server_host=host), contender("hello")).port == 20001
+
+
+def test_a_server_that_takes_long_for_its_first_answer_is_ready_in_the_end(world: World) -> None:
+    """Regression: no server was ready that needed more than 0.3 s to answer."""
+
+    class Slow(FakeHost):
+        def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+            if self.processes and silence_s < 2:
+                self.sleep(silence_s)
+                return Exchange(b"", closed=False)
+            return super().exchange(address, payload, silence_s)
+
+    host = Slow()
+    host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: RIGHT))
+    instance = lifecycle.start(replace(world, server_host=host), contender("hello"))
+    assert instance.ready_s > 2
+
+
+def test_a_wrong_answer_is_told_though_silence_came_last(world: World) -> None:
+    """Regression: on a busy machine a server that answered wrongly never answered."""
+    answers = itertools.chain([RIGHT.replace(b"200", b"502")], itertools.repeat(b""))
+    host = FakeHost()
+    host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: next(answers)))
+    failed = failure(replace(world, server_host=host), contender("hello"))
+    assert failed.reason == "hello was not ready within 30 s: expected status 200, got 502"
+
+
+def test_a_good_server_starts_answers_and_stops(world: World) -> None:
+    instance = lifecycle.start(world, contender("hello"))
+    assert instance.url == f"http://127.0.0.1:{instance.port}/"
+    behavior = verify(world.server_host, instance.address)
+    assert behavior.fault is None
+    assert (behavior.status, behavior.framing, behavior.keep_alive) == (200, "content-length", True)
+    assert (behavior.close_honored, behavior.http_1_0, behavior.pipelined) == (True, "closes", 2)
+    assert (behavior.head, behavior.unknown_path) == ("refuses", 404)
+    ended = lifecycle.stop(world, instance)
+    assert (ended.how, ended.killed, ended.survivors) == ("signal 15", False, 0)
+
+
+def test_a_frozen_server_is_stopped_too(world: World) -> None:
+    instance = lifecycle.start(world, contender("hello"))
+    world.server_host.freeze(instance.process)
+    assert not lifecycle.stop(world, instance).killed
+
+
+def test_nothing_outlives_a_stop(world: World) -> None:
+    instance = lifecycle.start(world, contender("outlives-sigterm"))
+    assert world.server_host.usage(instance.process).processes == 2
+    ended = lifecycle.stop(world, instance)
+    assert (ended.how, ended.killed) == ("killed past its deadline", True)
+    assert_port_is_free(instance)
+
+
+def assert_port_is_free(instance: Instance) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(instance.address)
+
+
+def test_logs_of_one_racer_do_not_overwrite_each_other(world: World) -> None:
+    first = lifecycle.start(world, contender("hello"))
+    second = lifecycle.start(world, contender("hello"))
+    try:
+        assert Path(first.log_path) != Path(second.log_path)
+    finally:
+        lifecycle.stop(world, first)
+        lifecycle.stop(world, second)
+
+
+def test_the_users_own_server_may_say_anything(
+    world: World, failures: Mapping[str, StartFailed]
+) -> None:
+    """But not that it has nothing to say."""
+    one = replace(contender("wrong-body"), any_body=True, ready_s=30)
+    lifecycle.stop(world, lifecycle.start(world, one))
+    assert failures["own"].reason.endswith(": expected status 200, got 404")
+
+
+def test_a_server_runs_on_its_own_cpus(world: World) -> None:
+    code = "import os; print(sorted(os.sched_getaffinity(0)))"
+    done = world.server_host.run(ProcessSpec([*PYTHON, "-c", code], cpus=world.server_cpus), 30)
+    assert done.stdout.strip() == str(list(world.server_cpus))
+    assert not set(world.server_cpus) & set(world.load_cpus)

@@ -1,0 +1,153 @@
+"""Trials of real servers, of which some die under load."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from deadheat.errors import DeadheatError
+from deadheat.load import Engine, LoadSpec
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import Contender
+from deadheat.measure.lifecycle import Instance
+from deadheat.measure.trial import TrialContext, load_spec, measure
+from deadheat.measure.world import World, split_cpus
+from deadheat.protocol import Protocol, load_protocol
+from deadheat.store import TrialRecord
+from tests.servers.contenders import CATALOG, contender
+
+SLOT = TrialContext(
+    "run", 1, 1, "measure", invocation=2, block=3, heat=1, at_s=4.5, steady="unsought"
+)
+
+
+@pytest.fixture
+def protocol() -> Protocol:
+    return load_protocol(CATALOG, "brief")
+
+
+def trial(world: World, one: Contender, protocol: Protocol) -> TrialRecord:
+    instance = lifecycle.start(world, one)
+    try:
+        return measure(world, instance, load_spec(protocol, instance, 2), SLOT, None)
+    finally:
+        lifecycle.stop(world, instance)
+
+
+def test_a_good_trial_is_kept_whole(world: World, protocol: Protocol) -> None:
+    record = trial(world, contender("hello"), protocol)
+    assert (record.state, record.reason, record.errors) == ("ok", None, {})
+    assert (record.invocation, record.block, record.at_s) == (2, 3, 4.5)
+    assert record.requests_ok is not None
+    assert record.requests_ok > 0
+    assert record.elapsed_s is not None
+    assert record.rate_per_s == pytest.approx(record.requests_ok / record.elapsed_s)
+    assert record.server_cpu_us_per_request is not None
+    assert record.server_cpu_us_per_request > 0
+    assert record.memory_peak_bytes is not None
+    assert record.memory_peak_bytes > 0
+    assert (record.processes, record.connections) == (1, 2)
+    assert record.stdout.startswith('{"schema":')
+    assert "service_us" in record.histograms
+    assert len(record.series["machine"]) >= 2
+    assert record.series["load"]
+    assert "errors" in {gate.code for gate in record.gates}
+
+
+def test_a_server_that_dies_under_load_is_a_failed_trial(world: World, protocol: Protocol) -> None:
+    record = trial(world, contender("dies-mid-trial"), protocol)
+    assert record.state == "failed"
+    assert record.reason == "dies-mid-trial died under load (exit 7)\nout of memory"
+    assert record.gates == []
+    assert record.command[1].startswith("http://127.0.0.1:")
+    assert record.stdout  # what the engine saw of it stays
+
+
+def test_a_server_that_answers_wrongly_later_fails_a_gate(world: World, protocol: Protocol) -> None:
+    """It was right when it got ready; what it says under load is still compared."""
+    one = replace(contender("wrong-body"), any_body=True, ready_s=30)
+    instance = lifecycle.start(world, one)
+    try:
+        spec = replace(load_spec(protocol, instance, 2), expect_body="Hello, World!")
+        record = measure(world, instance, spec, SLOT, None)
+    finally:
+        lifecycle.stop(world, instance)
+    assert record.state == "failed"
+    assert record.reason is not None
+    assert "the first request failed" in record.reason
+
+
+class Printing(Engine):
+    """A load generator that is any command."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        super().__init__("deadheat-load")
+        self._printing = list(command)
+
+    def command(self, spec: LoadSpec) -> list[str]:
+        return self._printing
+
+
+@pytest.mark.parametrize(
+    ("command", "limit_s", "reason"),
+    [
+        (["sh", "-c", "echo bad flag >&2; exit 2"], 10, "ended with 2 and printed no result (bad"),
+        (["/nowhere/generator"], 10, "/nowhere/generator"),
+        (["sleep", "60"], 0.2, "engine did not end within"),
+    ],
+)
+def test_a_generator_that_fails_is_a_failed_trial(
+    world: World,
+    protocol: Protocol,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    limit_s: float,
+    reason: str,
+) -> None:
+    monkeypatch.setattr(LoadSpec, "limit_s", limit_s)
+    record = trial(replace(world, generator=Printing(command)), contender("hello"), protocol)
+    assert record.state == "failed"
+    assert record.reason is not None
+    assert reason in record.reason
+    assert record.rate_per_s is None
+
+
+def test_the_users_own_body_is_not_ours_to_expect(world: World, protocol: Protocol) -> None:
+    own = Instance(Contender("own", "contender", ("own",), any_body=True), "1", 80, "log", 0.1)
+    assert load_spec(protocol, own, 5).expect_body is None
+    ours = replace(own, contender=contender("hello"))
+    assert load_spec(protocol, ours, 5).expect_body == "Hello, World!"
+
+
+def test_the_limit_of_a_trial_leaves_time_for_its_timeouts() -> None:
+    spec = LoadSpec("http://127.0.0.1/", 10, duration_s=4, discard_s=1, timeout_s=5)
+    assert spec.limit_s > 4 + 1 + 2 * 5
+
+
+def test_server_and_client_get_disjoint_cpus() -> None:
+    fingerprint = {"cpu": {"allowed": [0, 2, 3, 7]}}
+    assert split_cpus(fingerprint, 1) == ([0, 2, 3], [7])
+    assert split_cpus(fingerprint, 3) == ([0], [2, 3, 7])
+    with pytest.raises(DeadheatError, match="--load-threads 4: 4 CPUs here") as caught:
+        split_cpus(fingerprint, 4)
+    assert caught.value.hint == "use at most 3"
+    with pytest.raises(DeadheatError, match="1 CPU: expected two"):
+        split_cpus({"cpu": {"allowed": [5]}}, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "duration_s"),
+    [
+        ("settle-trials", {}, 1.25),
+        ("settle-trials", {"generator": "wrk"}, 0.2),
+        ("quick", {}, 1.0),
+    ],
+)
+def test_a_slow_servers_slice_is_longer_only_where_nobody_asked_for_its_length(
+    name: str, changes: dict[str, object], duration_s: float
+) -> None:
+    """Regression: wrk and ab got a fraction of a second, and --duration was not kept."""
+    asked = load_protocol(CATALOG.parents[2], name).model_copy(update=changes)
+    instance = Instance(contender("hello"), "1", 20000, "", 0.0)
+    assert load_spec(asked, instance, 100, rate_per_s=400.0).duration_s == duration_s
+    assert load_spec(asked, instance, 100, rate_per_s=1e6).duration_s == asked.duration_s

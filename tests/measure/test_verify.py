@@ -1,0 +1,154 @@
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+
+from deadheat.host import Exchange, HostError
+from deadheat.host.fake import FakeHost
+from deadheat.measure.response import Response, read_responses
+from deadheat.measure.verify import BODY, Behavior, fault_of, first_answer, verify
+
+ADDRESS = ("127.0.0.1", 8080)
+GREETING = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    b"Content-Length: 13\r\nDate: now\r\nServer: made\r\n\r\nHello, World!"
+)
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+
+
+class AnsweringHost(FakeHost):
+    """A host that answers every request."""
+
+    def __init__(self, answers: Callable[[bytes], Exchange]) -> None:
+        super().__init__()
+        self._answers = answers
+
+    def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+        return self._answers(payload)
+
+
+def good(request: bytes) -> Exchange:
+    """The answers of a complete server."""
+    heads = request.split(b"\r\n\r\n")[:-1]
+    first = heads[0]
+    if b"GET /deadheat" in first:
+        return Exchange(NOT_FOUND, closed=False)
+    if first.startswith(b"HEAD"):
+        return Exchange(GREETING.removesuffix(BODY), closed=False)
+    closes = b"Connection: close" in first or b"HTTP/1.0" in first
+    return Exchange(GREETING * len(heads), closed=closes)
+
+
+def behavior_of(answers: Callable[[bytes], Exchange]) -> Behavior:
+    return verify(AnsweringHost(answers), ADDRESS)
+
+
+def test_behavior_of_a_complete_server() -> None:
+    assert behavior_of(good) == Behavior(
+        status=200,
+        media_type="text/plain; charset=utf-8",
+        body_bytes=13,
+        framing="content-length",
+        head_bytes=len(GREETING) - 13,
+        date=True,
+        server_header="made",
+        keep_alive=True,
+        close_honored=True,
+        http_1_0="closes",
+        head="empty",
+        pipelined=2,
+        unknown_path=404,
+        fault=None,
+    )
+
+
+def test_behavior_of_a_server_that_closes_every_connection() -> None:
+    """It closes after every response, and answers every request alike."""
+    behavior = behavior_of(lambda _: Exchange(GREETING, closed=True))
+    assert behavior.fault is None
+    assert (behavior.keep_alive, behavior.pipelined, behavior.head) == (False, 1, "body")
+    assert behavior.unknown_path == 200
+
+
+def test_behavior_of_a_server_that_never_closes() -> None:
+    """It never closes, and refuses HTTP/1.0 and HEAD."""
+
+    def answers(request: bytes) -> Exchange:
+        refused = b"HTTP/1.0" in request or request.startswith(b"HEAD")
+        return Exchange(NOT_FOUND if refused else GREETING, closed=False)
+
+    behavior = behavior_of(answers)
+    assert (behavior.close_honored, behavior.http_1_0, behavior.head) == (
+        False,
+        "refuses",
+        "refuses",
+    )
+
+
+def test_behavior_of_a_silent_server() -> None:
+    behavior = behavior_of(lambda _: Exchange(b"", closed=False))
+    assert behavior.fault == "no readable HTTP response to GET /"
+    values = dataclasses.asdict(behavior)
+    del values["fault"], values["date"]
+    assert set(values.values()) == {None}
+
+
+def test_slow_answer_is_retried() -> None:
+    """Regression: one answer later than 0.3 s excluded a server, or hid its behavior."""
+
+    class Slow(FakeHost):
+        def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+            return good(payload) if silence_s > 2 else Exchange(b"", closed=False)
+
+    assert verify(Slow(), ADDRESS) == behavior_of(good)
+
+
+def test_only_status_media_type_and_body_decide() -> None:
+    def answers(request: bytes) -> Exchange:
+        if request == b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n":
+            return Exchange(GREETING, closed=False)
+        raise HostError("reset")
+
+    behavior = behavior_of(answers)
+    assert behavior.fault is None
+    assert (behavior.close_honored, behavior.http_1_0, behavior.head) == (None, None, None)
+    assert (behavior.pipelined, behavior.unknown_path) == (None, None)
+
+
+def response(received: bytes) -> Response:
+    (parsed,) = read_responses(received)
+    return parsed
+
+
+@pytest.mark.parametrize(
+    ("received", "fault"),
+    [
+        (GREETING, None),
+        (GREETING.replace(b"text/plain; charset=utf-8", b"TEXT/Plain"), None),
+        (NOT_FOUND, "expected status 200, got 404"),
+        (GREETING.replace(b"200", b"502"), "expected status 200, got 502"),
+        (
+            GREETING.replace(b"text/plain", b"text/html"),
+            "expected media type text/plain, got text/html; charset=utf-8",
+        ),
+        (
+            GREETING.replace(b"Content-Type", b"X-Type"),
+            "expected media type text/plain, got none",
+        ),
+        (
+            GREETING.replace(b"13", b"12"),
+            "expected the body 'Hello, World!', got 'Hello, World' (12 bytes)",
+        ),
+        (
+            GREETING.replace(b"World", b"\xffWor."),
+            "expected the body 'Hello, World!', got 'Hello, \N{REPLACEMENT CHARACTER}Wor.!' "
+            "(13 bytes)",
+        ),
+    ],
+)
+def test_fault_of_a_response(received: bytes, fault: str | None) -> None:
+    assert fault_of(response(received), "text/plain", BODY) == fault
+
+
+def test_no_answer_gives_none() -> None:
+    assert first_answer(FakeHost(), ADDRESS) is None

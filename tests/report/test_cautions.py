@@ -1,0 +1,82 @@
+"""The cautions of a run."""
+
+from pathlib import Path
+
+from deadheat.report.findings.cautions import Caution, cautions, none_found
+from deadheat.report.model.load import load_view
+from deadheat.store import Gate
+from tests.report.made import MadeRun, failed, made_run
+
+
+def cautions_of(run: MadeRun) -> dict[str, Caution]:
+    return {caution.code: caution for caution in cautions(load_view(run.store, run.run_id))}
+
+
+def test_a_clean_run_lists_the_gates_it_passed(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    passed = (
+        Gate("steal", True, 0.0, 0.01, "share", ""),
+        Gate("errors", True, 0.0, 0.0, "count", ""),
+    )
+    run.race({"a": 9000}, invocations=1, blocks=2, gates=passed)
+    run.end()
+    assert cautions_of(run) == {}
+    view = load_view(run.store, run.run_id)
+    assert none_found(view) == "none: 2 trials passed every gate (errors, steal)"
+
+
+def test_warns_about_an_unfinished_run(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    assert "still under way" in cautions_of(run)["running"].text
+    run.end("interrupted", "interrupted")
+    assert "the run was interrupted;" in cautions_of(run)["interrupted"].text
+    run.end("failed", "the disk is full")
+    assert "the run failed: the disk is full" in cautions_of(run)["failed"].text
+
+
+def test_a_gate_is_one_line_with_its_worst_reading_and_advice(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    run.contender("b")
+    for reading in (0.02, 0.09, 0.03):
+        run.trial("a", 100.0, gates=failed(reading=reading))
+    run.trial("b", 100.0, gates=failed())
+    run.trial("b", 100.0)
+    caution = cautions_of(run)["steal"]
+    assert caution.text == "steal: failed in 3 trials of a and 1 trial of b (worst 9 %, limit 1 %)"
+    assert caution.contenders == ("a", "b")
+    assert caution.advice == "stop what else runs on this machine"
+
+
+def test_counts_the_contenders_beyond_the_first_few(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    for name in "abcdefg":
+        run.contender(name)
+        run.trial(name, 100.0, gates=failed())
+    run.trial("a", 100.0)
+    assert "1 trial of d and 3 of 3 others" in cautions_of(run)["steal"].text
+
+
+def test_reports_a_gate_that_all_trials_failed(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    for name in "ab":
+        run.contender(name)
+        run.trial(name, 100.0, gates=failed())
+    assert cautions_of(run)["steal"].text.startswith("steal: failed in all 2 trials (worst 4 %")
+
+
+def test_warns_about_failed_trials_absences_errors_and_unsteady_starts(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    run.trial("a", None, state="failed", reason="a died under load (exit 1)\nits last words")
+    run.trial("a", 100.0, errors={"reset": 1200, "timeout": 3})
+    run.start("a", steady={"kind": "none", "trouble": "no steady state within 10 s of load"})
+    run.start("a")
+    run.contender("b", fault="b was not ready within 30 s")
+    by_code = cautions_of(run)
+    assert by_code["trial-failed"].text == "a: 1 trial failed: a died under load (exit 1)"
+    assert by_code["errors"].text.startswith("a: 1,203 requests failed (1,200 reset, 3 timeout)")
+    assert by_code["unsteady"].text.endswith(
+        "no steady state within 10 s of load, in 1 of 2 starts"
+    )
+    assert by_code["absent"].text == "b was not ready within 30 s"

@@ -1,0 +1,59 @@
+"""Figures and foreign text as words: the cases are also those of web/test/format.test.js."""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.report import format
+
+CASES = json.loads(Path(__file__).with_name("format_cases.json").read_text(encoding="utf-8"))
+FUNCTIONS: dict[str, Callable[..., object]] = {
+    "plain": format.plain,
+    "rate": format.rate,
+    "figure": format.figure,
+    "milliseconds": format.milliseconds,
+    "microseconds": format.microseconds,
+    "mebibytes": format.mebibytes,
+    "percent": format.percent,
+    "count": format.count,
+    "duration": format.duration,
+    "reading_and_limit": lambda *values: list(format.reading_and_limit(*values)),
+    "shell": shlex.join,
+}
+
+
+def test_every_list_of_cases_has_a_function() -> None:
+    assert set(CASES) == set(FUNCTIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "text"),
+    [(name, values, text) for name, cases in CASES.items() for values, text in cases],
+)
+def test_formats_as_the_page_does(name: str, values: list[Any], text: object) -> None:
+    assert FUNCTIONS[name](*values) == text
+
+
+@pytest.mark.parametrize(("text", "shown"), [("a\nb\tc", "a b c"), ("x" * 400, "x" * 300 + "…")])
+def test_foreign_text_is_one_line_and_cut(text: str, shown: str) -> None:
+    assert format.plain(text) == shown
+
+
+def test_listings() -> None:
+    assert [format.listing(["a", "b", "c"][:n]) for n in range(4)] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "shown"), [([], ""), ([3], "3"), ([0, 1, 2, 3, 6], "0-3,6"), ([5, 0, 1], "0-1,5")]
+)
+def test_cpus_are_ranges(cpus: list[int], shown: str) -> None:
+    assert format.ranges(cpus) == shown

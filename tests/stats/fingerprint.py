@@ -1,0 +1,185 @@
+"""What the statistics decide and what they compute, on data that tempt the last bit.
+
+    python -m tests.stats.fingerprint STORE
+
+prints the fingerprint of this process as JSON, with the report of STORE's last run. Rates without
+noise are in it on purpose: there a difference, a variance or a coefficient is 0 but for rounding.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deadheat.report import load_view, write
+from deadheat.stats.agreement import compare
+from deadheat.stats.changepoint import change_points
+from deadheat.stats.distributions import Floats
+from deadheat.stats.ranking import Ranking, rank
+from deadheat.stats.repetitions import differ
+from deadheat.stats.steady import classify
+from deadheat.stats.trend import trend
+from deadheat.stats.unpaired import change
+from deadheat.stats.usl import fit_scaling
+from deadheat.store import Store
+from tests.stats.races import MACHINES, Noise
+
+NAMES = tuple("abcdef")
+LOG_MEANS = (9.0, 9.0, 9.02, 9.1, 9.3, 8.0)
+COUNTS = np.array([3000.0, 3000, 3100, 3300, 4100, 1000])  # requests in a second
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """`decisions` and `report` may not depend on the processor; `figures` only within rounding."""
+
+    decisions: dict[str, Any]
+    figures: dict[str, list[float]]
+    report: str
+
+
+def fingerprint(store: Path) -> Fingerprint:
+    decisions: dict[str, Any] = {}
+    figures: dict[str, list[float]] = {}
+    for name, decided, computed in (*_rankings(), *_series(), *_scaling(), *_comparisons()):
+        decisions[name] = decided
+        figures[name] = [float(value) for value in computed]
+    return Fingerprint(decisions, figures, _report(store))
+
+
+Case = tuple[str, Any, list[float]]
+
+
+def _rates() -> Iterator[tuple[str, Floats]]:
+    for name, machine in MACHINES.items():
+        if machine.slice_sd == 0.05:
+            yield name, machine.rates(np.random.default_rng(7), LOG_MEANS)
+    for seconds in (1.0, 0.3, 7.0):
+        even = np.broadcast_to(COUNTS / seconds, (3, 7, len(NAMES))).copy()
+        yield f"no noise, {seconds} s", even
+        drift = 1 + 0.1 * np.random.default_rng(3).random((3, 7, 1))
+        yield f"drift without noise, {seconds} s", even * drift
+        heats = np.concatenate([even, even * drift])
+        heats[:3, :, 1:3] = np.nan
+        heats[3:, :, 3:5] = np.nan
+        yield f"heats without noise, {seconds} s", heats
+        mixed = even * drift
+        mixed[:, :, 2:] *= Noise().rates(np.random.default_rng(5), [0.0] * 4, 3, 7)
+        yield f"two without noise, {seconds} s", mixed
+
+
+def _rankings() -> Iterator[Case]:
+    rankings = {name: rank(rates, NAMES) for name, rates in _rates()}
+    for name, ranking in rankings.items():
+        yield f"ranking: {name}", _ranking_decisions(ranking), _ranking_figures(ranking)
+    first, *others = rankings
+    for other in others:
+        agreement = compare(rankings[first], rankings[other])
+        yield (
+            f"agreement: {first} and {other}",
+            agreement.inversions,
+            [agreement.tau_b, agreement.low, agreement.high, agreement.tau_b_of_separated],
+        )
+
+
+def _ranking_decisions(ranking: Ranking) -> Any:
+    return {
+        "rows": [(row.name, row.rank, row.group) for row in ranking.rows],
+        "pairs": [(pair.faster, pair.slower, pair.verdict) for pair in ranking.pairs],
+        "efforts": [pair.effort and asdict(pair.effort) for pair in ranking.pairs],
+        "methods": [pair.ratio.method for pair in ranking.pairs],
+    }
+
+
+def _ranking_figures(ranking: Ranking) -> list[float]:
+    return [
+        *(row.rate_median for row in ranking.rows),
+        *(
+            figure
+            for pair in ranking.pairs
+            for figure in (
+                *(pair.ratio.ratio, pair.ratio.low, pair.ratio.high),
+                pair.probability_faster,
+            )
+        ),
+        ranking.minimum_detectable_effect,
+    ]
+
+
+def _series() -> Iterator[Case]:
+    windows = np.arange(40.0)
+    noisy = np.exp(np.random.default_rng(11).normal(0, 0.03, len(windows)))
+    shapes = {
+        "level": np.full(40, 1000 / 3),
+        "step": np.where(windows < 15, 0.7, 1000 / 3),
+        "fall": np.where(windows < 20, 1000 / 3, 1000 / 7),
+        "ramp": 1000 + windows / 3,
+        "rounding": 1000 / 3 * (1 + np.where(windows < 20, 1, -1) * 2.0**-52),
+    }
+    for name, shape in shapes.items():
+        for values, how in ((shape, "without noise"), (shape * noisy, "with noise")):
+            steady = classify(values, 20)
+            slope = trend(values.tolist())
+            assert slope is not None
+            yield (
+                f"series: {name} {how}",
+                {
+                    "kind": steady.kind,
+                    "stretch": (steady.start, steady.windows),
+                    "changes": change_points(values),
+                    "falls": slope.high < -1e-12,
+                    "grows": slope.low > 1e-12,
+                },
+                [steady.rate, slope.per_step, slope.low, slope.high],
+            )
+
+
+def _scaling() -> Iterator[Case]:
+    for levels in ((1, 2, 4), (1, 2, 3, 5, 8), (1, 2, 4, 6, 8, 12, 16)):
+        n = np.array(levels, dtype=float)
+        for sigma, kappa in ((0.0, 0.0), (0.2, 0.0), (0.0, 0.01), (0.1, 0.01), (1.0, 0.0)):
+            exact = 1000 / 3 * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
+            noise = np.exp(np.random.default_rng(13).normal(0, 0.02, (6, len(n))))
+            for rates, how in (
+                (exact[None], "once"),
+                (np.repeat(exact[None], 6, axis=0), "without noise"),
+                (exact * noise, "with noise"),
+            ):
+                fit = fit_scaling(n, rates, resamples=20)
+                estimates = (fit.rate_of_one, fit.contention, fit.coherency, fit.peak_workers)
+                yield (
+                    f"scaling: {levels}, {sigma}, {kappa} {how}",
+                    {
+                        "peak": fit.has_peak,
+                        "limited": bool(np.isfinite(fit.speedup_limit)),
+                        "above zero": [estimate.above_zero for estimate in estimates],
+                        "zero": [estimate.value == 0 for estimate in estimates],
+                    },
+                    [x for estimate in estimates for x in asdict(estimate).values()],
+                )
+
+
+def _comparisons() -> Iterator[Case]:
+    for rate in (100.0, 1000 / 3, 12345.678):
+        for starts, blocks in ((2, 3), (3, 7), (5, 6)):
+            first, second = np.full((4, 4), rate), np.full((starts, blocks), rate)
+            changed = change(first, second, 0.05)
+            yield (
+                f"change: {rate}, {starts} starts, {blocks} blocks",
+                {"known": changed.known, "differ": differ(first[0].tolist(), second[0].tolist())},
+                [changed.ratio, changed.low, changed.high],
+            )
+
+
+def _report(path: Path) -> str:
+    with Store(path, read_only=True) as store:
+        run = store.rows("SELECT id FROM run ORDER BY rowid DESC LIMIT 1")[0]["id"]
+        return write(load_view(store, str(run)), "md")
+
+
+if __name__ == "__main__":
+    json.dump(asdict(fingerprint(Path(sys.argv[1]))), sys.stdout)

@@ -1,0 +1,241 @@
+"""The additive model of slices: exact where it must be, honest in simulated races."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import linalg
+
+from deadheat.stats.contender_effects import _combine
+from deadheat.stats.distributions import t_critical
+from deadheat.stats.machine_state import equations
+from deadheat.stats.slice_layout import Layout
+from deadheat.stats.slice_model import fit_slices
+from tests.stats.races import binomial_limit
+from tests.stats.slice_races import (
+    DRIFTING,
+    NOISY,
+    PAUSES,
+    QUIET,
+    Field,
+    Machine,
+    Schedule,
+    race,
+)
+from tests.stats.test_machine_state import INTENSITY, small_race, walk_precision
+
+
+def test_effects_are_those_of_dense_generalized_least_squares() -> None:
+    layout = Layout.of(small_race())
+    weights = np.random.default_rng(6).uniform(100, 1000, len(layout))
+    spread = np.linspace(0.0001, 0.001, 6)
+    combined = _combine(layout, equations(layout, weights, INTENSITY), spread)
+
+    instances = np.eye(6)[layout.instance]
+    covariance = np.diag(1 / weights) + instances @ np.diag(spread) @ instances.T
+    levels = np.eye(3)[layout.block]
+    for block in range(3):
+        mine = np.flatnonzero(layout.block == block)
+        walk = linalg.pinv(walk_precision(layout.time_s[mine]))
+        covariance[np.ix_(mine, mine)] += walk
+    design = np.concatenate([np.eye(3)[layout.contender][:, 1:], levels], axis=1)
+    inverse = linalg.inv(covariance)
+    normal = linalg.inv(design.T @ inverse @ design)
+    expected = normal @ design.T @ inverse @ layout.log_rate
+
+    effects = combined.effects - combined.effects[0]
+    assert effects[1:] == pytest.approx(expected[:2])
+    contrast = np.array([-1, 1, 0])
+    assert contrast @ combined.covariance @ contrast == pytest.approx(normal[0, 0])
+
+
+def test_what_the_machine_does_to_a_whole_block_cancels() -> None:
+    slices = race(np.random.default_rng(7), Field.mixed([0.0] * 5), Schedule(40, 3), QUIET)
+    shaken = slices.with_log_rates(slices.log_rate + np.sin(3.0 * slices.block))
+    quiet, loud = fit_slices(slices).robust, fit_slices(shaken).robust
+    assert np.diff(loud.log_rate) == pytest.approx(np.diff(quiet.log_rate), abs=1e-6)
+    assert loud.variance == pytest.approx(quiet.variance, rel=1e-4)
+
+
+def test_slices_may_come_in_any_order_with_any_instance_numbers() -> None:
+    slices = race(np.random.default_rng(8), Field.mixed([0.0] * 4), Schedule(24, 3))
+    order = np.argsort(slices.log_rate)
+    names = ("log_rate", "contender", "instance", "block", "round", "time_s")
+    shuffled = replace(slices, **{name: getattr(slices, name)[order] for name in names})
+    renumbered = replace(shuffled, instance=shuffled.instance * 7 + 3)
+    expected = fit_slices(slices).robust
+    assert fit_slices(renumbered).robust.log_rate == pytest.approx(expected.log_rate)
+
+
+def test_rates_are_those_of_the_slices() -> None:
+    field = Field.copies(3, instance_sd=0.001)
+    slices = race(np.random.default_rng(10), replace(field, log_rates=[9.0, 9.5, 10.0]),
+                  Schedule(60, 3), QUIET)  # fmt: skip
+    fit = fit_slices(slices)
+    means = [slices.log_rate[slices.contender == k].mean() for k in range(3)]
+    assert fit.plain.log_rate == pytest.approx(means, abs=0.01)
+    assert fit.robust.log_rate == pytest.approx([9, 9.5, 10], abs=0.05)
+
+
+def test_a_contender_that_left_early_is_rated_as_if_it_had_stayed() -> None:
+    """The machine slows down by half after it left; its rate is that of the whole race."""
+    slices = race(np.random.default_rng(11), Field.copies(4, 0.002),
+                  Schedule(80, 4, last_round=(30, 80, 80, 80)), QUIET)  # fmt: skip
+    slowed = slices.with_log_rates(slices.log_rate - 0.7 * (slices.round >= 40))
+    rates = fit_slices(slowed).robust.log_rate
+    assert rates[0] == pytest.approx(rates[1:].mean(), abs=0.03)
+
+
+def test_robust_weights_sharpen_a_noisy_race() -> None:
+    generator = np.random.default_rng(12)
+    field = Field.copies(10, instance_sd=0.0)
+    errors = []
+    for _ in range(12):
+        fit = fit_slices(race(generator, field, Schedule(40, 4)))
+        errors.append([np.std(fit.plain.log_rate), np.std(fit.robust.log_rate)])
+    plain, robust = np.sqrt(np.mean(np.square(errors), axis=0))
+    assert robust < 0.85 * plain
+
+
+def test_robust_weights_leave_a_servers_own_pauses_in_its_rate() -> None:
+    generator = np.random.default_rng(13)
+    field = replace(Field.copies(8, instance_sd=0.0), pauses=[PAUSES] + [0] * 7)
+    found = []
+    for _ in range(25):
+        log_rates = fit_slices(race(generator, field, Schedule(60, 3))).robust.log_rate
+        found.append(log_rates[0] - log_rates[1:].mean())
+    error = np.std(found) / 5
+    assert np.mean(found) == pytest.approx(np.log(0.6) / 12, abs=3 * error)
+    assert error < 0.005
+
+
+def test_flags_a_contender_that_disturbances_hit_harder() -> None:
+    slices = race(np.random.default_rng(14), Field.copies(8, 0.01), Schedule(160, 4), QUIET)
+    disturbed = slices.round % 16 < 2
+    depth = np.where(slices.contender == 2, 1.2, 0.4)
+    fit = fit_slices(slices.with_log_rates(slices.log_rate - disturbed * depth))
+    assert fit.estimates_differ.tolist() == [k == 2 for k in range(8)]
+    assert fit.robust_gap[2] > 3 * fit.robust_gap_error[2]
+
+
+def test_rarely_flags_copies_that_feel_the_machine_alike() -> None:
+    generator = np.random.default_rng(15)
+    field, machine = Field.copies(8), replace(NOISY, sensitivity_sd=0.0)
+    races = 60
+    flagged = sum(
+        fit_slices(race(generator, field, Schedule(80, 4), machine)).estimates_differ.any()
+        for _ in range(races)
+    )
+    assert flagged / races <= binomial_limit(0.05, races)
+
+
+def test_a_single_instance_has_no_interval_unless_it_is_asked_for() -> None:
+    slices = race(np.random.default_rng(16), Field.copies(4), Schedule(40, (1, 4, 4, 4)), QUIET)
+    plain = fit_slices(slices).robust
+    assert np.isnan(plain.degrees_of_freedom[0, 1])
+    assert np.isfinite(plain.degrees_of_freedom[1, 2])
+    asked = fit_slices(slices, fewest_instances=1).robust
+    assert asked.degrees_of_freedom[0, 1] < plain.degrees_of_freedom[1, 2]
+    assert asked.variance[0, 1] > asked.variance[1, 2]
+
+
+def test_contenders_that_never_met_have_no_ratio() -> None:
+    slices = race(np.random.default_rng(17), Field.copies(4), Schedule(48, 4), QUIET)
+    first_half = slices.block % 2 == 0
+    apart = slices.taken(first_half == (slices.contender < 2))
+    estimate = fit_slices(apart).robust
+    assert np.isnan(estimate.variance[0, 2])
+    assert np.isfinite(estimate.variance[0, 1])
+    assert estimate.log_rate == pytest.approx([0, 0, 0, 0], abs=0.15)
+
+
+def test_one_contender_alone_has_the_mean_rate_of_its_slices() -> None:
+    slices = race(np.random.default_rng(21), Field.copies(2), Schedule(48, 4), QUIET)
+    alone = slices.taken(slices.contender == 0)
+    fit = fit_slices(replace(alone, contenders=1))
+    assert fit.robust.log_rate[0] == pytest.approx(alone.log_rate.mean(), abs=0.02)
+    assert np.isnan(fit.robust.degrees_of_freedom).all()
+
+
+def test_heats_are_linked_by_a_control_that_ran_in_both() -> None:
+    """Nothing but the control's own instances links the heats: their variance is in the pair."""
+    schedule = Schedule(96, 6, lockstep=True)
+    slices = race(np.random.default_rng(18), Field.copies(5, 0.03), schedule, QUIET)
+    first_heat = slices.round // 16 % 2 == 0
+    control = slices.contender == 4
+    heats = slices.taken(control | (first_heat == (slices.contender < 2)))
+    estimate = fit_slices(heats).robust
+    assert np.isfinite(estimate.degrees_of_freedom[0, 2])
+    legs = estimate.variance[0, 1] + estimate.variance[2, 3]
+    assert estimate.variance[0, 2] > legs / 2
+    assert np.isnan(fit_slices(heats.taken(heats.contender < 4)).robust.variance[0, 2])
+
+
+def test_slices_without_any_noise_are_exact() -> None:
+    slices = small_race(contenders=4, rounds=6)
+    fit = fit_slices(replace(slices, log_rate=np.multiply(0.5, slices.contender, dtype=float)))
+    assert np.diff(fit.robust.log_rate) == pytest.approx(0.5)
+    assert np.nanmax(fit.robust.variance) < 1e-6
+    assert not fit.estimates_differ.any()
+
+
+def test_a_contender_without_slices_is_left_out() -> None:
+    slices = race(np.random.default_rng(19), Field.copies(3), Schedule(30, 3), QUIET)
+    fit = fit_slices(replace(slices, contenders=4))
+    assert np.isnan(fit.robust.log_rate[3])
+    assert np.isnan(fit.robust.degrees_of_freedom[3]).all()
+    assert np.isfinite(fit.robust.degrees_of_freedom[0, 1])
+
+
+def test_no_slices_are_no_model() -> None:
+    slices = small_race()
+    with pytest.raises(ValueError, match="no slices"):
+        fit_slices(slices.taken(np.zeros(len(slices), dtype=bool)))
+
+
+def test_rejects_an_instance_of_two_contenders() -> None:
+    slices = small_race()
+    with pytest.raises(ValueError, match="one contender"):
+        replace(slices, instance=np.zeros(len(slices), dtype=np.int64))
+
+
+def test_rejects_a_rate_that_is_not_finite() -> None:
+    slices = small_race()
+    with pytest.raises(ValueError, match="finite"):
+        replace(slices, log_rate=np.full(len(slices), -np.inf))
+
+
+def test_rejects_arrays_of_unequal_length() -> None:
+    slices = small_race()
+    with pytest.raises(ValueError, match="block"):
+        replace(slices, block=slices.block[:-1])
+
+
+HONEST_RACES: dict[str, tuple[Field, Schedule, Machine]] = {
+    "fifteen copies": (Field.copies(15), Schedule(24, 3), NOISY),
+    "one start-unstable": (Field.mixed([0.0] * 8, start_unstable=True), Schedule(48, 4), NOISY),
+    "stopped early": (
+        Field.mixed([0.0] * 8),
+        Schedule(72, (3, 4, 4, 5, 6, 6, 6, 6), (24, 24, 32, 40, 48, 56, 72, 72)),
+        NOISY,
+    ),
+    "drift": (Field.mixed([0.0] * 8), Schedule(48, 4), DRIFTING),
+}
+
+
+@pytest.mark.parametrize("name", HONEST_RACES)
+def test_no_pair_is_falsely_told_apart_in_more_than_one_race_of_twenty(name: str) -> None:
+    """The short form of bench/model.py; all pairs of a race at once, both estimates."""
+    field, schedule, machine = HONEST_RACES[name]
+    generator = np.random.default_rng(20)
+    truth = field.true_log_rates
+    upper = np.triu_indices(len(truth), k=1)
+    races, wrong = 60, np.zeros(2)
+    for _ in range(races):
+        fit = fit_slices(race(generator, field, schedule, machine))
+        for k, estimate in enumerate((fit.plain, fit.robust)):
+            reach = t_critical(0.025 / len(upper[0]), estimate.degrees_of_freedom)
+            log_ratio = estimate.log_rate[:, None] - estimate.log_rate
+            miss = np.abs(log_ratio - (truth[:, None] - truth))
+            wrong[k] += bool((miss > reach * np.sqrt(estimate.variance))[upper].any())
+    assert np.all(wrong / races <= binomial_limit(0.05, races))

@@ -1,0 +1,148 @@
+"""Reading one run: `StoredRun` has what was written, and reads it in few queries."""
+
+import datetime
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deadheat.store import Gate, Store, StoredRun, StoreError, TrialPlace, TrialRecord, read_run
+from deadheat.store.reading import trial_series
+from deadheat.store.rows import StoredBuild, StoredHost, TrialOutput
+from tests.store.made import begin, trial
+
+FAILED = Gate("steal", False, 0.04, 0.01, "share", "stop other programs")
+LATE = Gate("late", False, None, None, None, "none")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "runs.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture
+def written(store: Store) -> list[TrialRecord]:
+    """Three trials of the second run of a store."""
+    other_id, other_contender = begin(store)
+    store.add_trial(trial(other_id, other_contender))
+    run_id, contender_id = begin(store)
+    store.add_host(run_id, "server", [0, 1], {"kernel": "6.1"})
+    store.add_host(run_id, "load", [2], {"kernel": "6.2"})
+    build_id = store.add_build(
+        server="plain",
+        key="abc",
+        built_at="2026-11-20T12:00:00+00:00",
+        elapsed_s=1.5,
+        toolchains={"gcc": "14"},
+        files={"main.c": "00ff"},
+        log="cc main.c",
+    )
+    store.update_contender(contender_id, build_id=build_id)
+    store.add_instance(
+        contender_id=contender_id, invocation=1, at_s=0.5, command=["plain"], behavior={"head": 1}
+    )
+    records = [trial(run_id, contender_id, block) for block in (1, 2, 3)]
+    records[1] = TrialRecord.at(
+        TrialPlace(run_id, contender_id, None, "measure", 1, 2, 1, 2.0),
+        connections=10,
+        command=["other"],
+        state="ok",
+        gates=[FAILED, LATE],
+    )
+    for record in records:
+        store.add_trial(record)
+    return records
+
+
+@pytest.fixture
+def run(store: Store, written: list[TrialRecord]) -> StoredRun:
+    return read_run(store, written[0].run_id)
+
+
+def test_reads_the_row_and_all_that_belongs_to_the_run(run: StoredRun) -> None:
+    assert (run.state, run.seed, run.protocol, run.conclusion) == (
+        "running",
+        1,
+        {"name": "small"},
+        {},
+    )
+    assert run.started_at.tzinfo == datetime.UTC
+    assert run.hosts == (
+        StoredHost("server", (0, 1), {"kernel": "6.1"}),
+        StoredHost("load", (2,), {"kernel": "6.2"}),
+    )
+    (contender,) = run.contenders
+    assert (contender.name, contender.manifest) == ("plain", {"name": "plain"})
+    assert contender.build_key == "abc"
+    assert run.builds[contender.build_id or 0] == StoredBuild(
+        "abc", "2026-11-20T12:00:00+00:00", 1.5, {"gcc": "14"}, {"main.c": "00ff"}, "cc main.c"
+    )
+    (instance,) = run.instances
+    assert (instance.command, instance.behavior, instance.steady) == (("plain",), {"head": 1}, None)
+
+
+def test_reads_trials_as_they_were_written(run: StoredRun, written: list[TrialRecord]) -> None:
+    assert len(run.trials) == len(written)
+    for stored, record in zip(run.trials, written, strict=True):
+        for name in {*stored._fields} - {"id", "command_json", "result_json"}:
+            assert getattr(stored, name) == getattr(record, name)
+        assert (stored.command, stored.result) == (tuple(record.command), record.result)
+        assert run.outputs([stored.id]) == {stored.id: TrialOutput(record.stdout, record.stderr)}
+
+
+def test_finds_the_parts_of_a_trial_by_its_id(run: StoredRun, store: Store) -> None:
+    first, second, third = (stored.id for stored in run.trials)
+    assert run.gates_failed == {second: (LATE, FAILED)}
+    assert run.gate_codes == ("late", "little", "steal")
+    assert run.errors == {first: {"reset": 3}, third: {"reset": 3}}
+    assert run.histograms("service_us", "none") == {
+        (first, "service_us"): "HISTFAAA",
+        (third, "service_us"): "HISTFAAA",
+    }
+    series = {"load": [{"at_s": 0.1, "ok": 100}], "machine": []}
+    assert dict(run.series("load", "machine")) == {first: series, third: series}
+    assert trial_series(store, first, "load") == series["load"]
+    assert trial_series(store, second, "load") == []
+
+
+def test_finds_the_newest_calibration_of_a_machine(run: StoredRun, store: Store) -> None:
+    for key, pairs in (("here", 1), ("here", 2), ("elsewhere", 3)):
+        store.add_calibration(key, {}, {"pairs": pairs})
+    calibration = run.calibration("here")
+    assert calibration is not None
+    assert calibration.result == {"pairs": 2}
+    assert run.calibration("nowhere") is None
+
+
+def test_rejects_an_unknown_run(store: Store) -> None:
+    with pytest.raises(StoreError, match="has no run nothing"):
+        read_run(store, "nothing")
+
+
+def test_queries_do_not_grow_with_the_run(
+    store: Store, written: list[TrialRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries: list[str] = []
+    select = Store.select
+
+    def counting(store: Store, query: str, *values: object) -> list[sqlite3.Row]:
+        queries.append(query)
+        return select(store, query, *values)
+
+    monkeypatch.setattr(Store, "select", counting)
+
+    def read_all() -> int:
+        queries.clear()
+        run = read_run(store, written[0].run_id)
+        run.histograms("service_us")
+        run.outputs([stored.id for stored in run.trials])
+        assert all((run.gates_failed, run.gate_codes, run.errors, run.builds))
+        assert list(run.series("load"))
+        return len(queries)
+
+    before = read_all()
+    for block in range(10, 30):
+        store.add_trial(trial(written[0].run_id, written[0].contender_id, block))
+    assert read_all() == before
