@@ -14,12 +14,12 @@ extern "C" fn note(_signal: libc::c_int) {
     RECEIVED.fetch_add(1, Ordering::Relaxed);
     let event = EVENT.load(Ordering::Relaxed);
     if event >= 0 {
-        let one = 1u64.to_ne_bytes();
-        // SAFETY: write may be called in a handler, and `one` has as many bytes as it says. The
+        let count = 1u64.to_ne_bytes();
+        // SAFETY: write may be called in a handler, and `count` has as many bytes as it says. The
         // error number of what was interrupted is put back.
         unsafe {
             let errno = *libc::__errno_location();
-            libc::write(event, one.as_ptr().cast(), one.len());
+            libc::write(event, count.as_ptr().cast(), count.len());
             *libc::__errno_location() = errno;
         }
     }

@@ -161,9 +161,9 @@ mod tests {
 
     /// All numbers of a tally, with their paths, and the counts of its distributions.
     fn numbers(tally: &Tally) -> Vec<(String, u64)> {
-        let mut found = Vec::new();
+        let mut numbers = Vec::new();
         let value = serde_json::to_value(tally).unwrap();
-        flatten("", &value, &mut found);
+        flatten("", &value, &mut numbers);
         for (name, latency) in [
             ("connect", &tally.connect),
             ("first_byte", &tally.first_byte),
@@ -173,23 +173,23 @@ mod tests {
             ("send_lag", &tally.send_lag),
             ("client_lag", &tally.client_lag),
         ] {
-            found.push((format!("{name}.count"), latency.count()));
+            numbers.push((format!("{name}.count"), latency.count()));
         }
-        found
+        numbers
     }
 
-    fn flatten(at: &str, value: &serde_json::Value, found: &mut Vec<(String, u64)>) {
+    fn flatten(at: &str, value: &serde_json::Value, numbers: &mut Vec<(String, u64)>) {
         use serde_json::Value::{Array, Number, Object};
         match value {
-            Number(number) => found.push((at.to_owned(), number.as_u64().unwrap())),
+            Number(number) => numbers.push((at.to_owned(), number.as_u64().unwrap())),
             Object(members) => {
                 members
                     .iter()
-                    .for_each(|(name, part)| flatten(&format!("{at}.{name}"), part, found));
+                    .for_each(|(name, part)| flatten(&format!("{at}.{name}"), part, numbers));
             }
             Array(items) => {
                 items.iter().enumerate().for_each(|(n, part)| {
-                    flatten(&format!("{at}[{n}]"), part, found);
+                    flatten(&format!("{at}[{n}]"), part, numbers);
                 });
             }
             _ => {}

@@ -66,17 +66,17 @@ impl Target {
 fn resolve(host: &str) -> io::Result<Address> {
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
     let full = if has_port { host.to_owned() } else { format!("{host}:80") };
-    let found = full.to_socket_addrs()?;
-    let address = choose(&found.collect::<Vec<_>>());
+    let addresses: Vec<SocketAddr> = full.to_socket_addrs()?.collect();
+    let address = choose(&addresses);
     address.map(Address::Tcp).ok_or_else(|| io::Error::other("the host has no address"))
 }
 
 /// The first address that accepts a connection, or the first of all. `localhost` is often both
 /// `::1` and 127.0.0.1, and servers listen on one of them.
-fn choose(found: &[SocketAddr]) -> Option<SocketAddr> {
+fn choose(addresses: &[SocketAddr]) -> Option<SocketAddr> {
     let answers = |address: &&SocketAddr| TcpStream::connect_timeout(address, LOOK).is_ok();
-    let several = (found.len() > 1).then(|| found.iter().find(answers)).flatten();
-    several.or(found.first()).copied()
+    let several = (addresses.len() > 1).then(|| addresses.iter().find(answers)).flatten();
+    several.or(addresses.first()).copied()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Which driver is used, and what both of them have to cope with.
+//! The choice of the driver, and cases that are hard for both.
 
 mod common;
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::{GOOD, Reply, Server, Then, allows_io_uring, assert_all_in, load};
 use serde_json::Value;
 
-/// Those that this machine allows.
+/// The backends that this machine allows.
 fn backends() -> Vec<&'static str> {
     let io_uring = allows_io_uring().then_some("io_uring");
     ["epoll"].into_iter().chain(io_uring).collect()
@@ -21,7 +21,7 @@ fn good_server() -> Server {
     Server::start(|_| Reply::new(GOOD, Then::Keep, "answered"))
 }
 
-/// An engine whose io_uring_setup fails with EPERM, as in many a container.
+/// Runs the engine with an io_uring_setup that fails with EPERM, as in many containers.
 fn engine_without_io_uring(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_deadheat-load"));
     command.args(args);
@@ -33,7 +33,7 @@ fn engine_without_io_uring(args: &[&str]) -> Output {
 fn refuse_io_uring() -> std::io::Result<()> {
     let step = |code: u32, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf, k };
     let mut steps = [
-        // The number of the call is the first field of what the filter sees.
+        // The first field of the filter's input is the number of the call.
         step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
         step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_io_uring_setup as u32),
         step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
@@ -85,7 +85,7 @@ fn refused_io_uring_is_a_usage_error() {
     assert!(error.contains("Operation not permitted"), "{error}");
 }
 
-/// Requests that no socket takes at once, to a server that is slow to read them.
+/// Requests that are longer than a socket buffer, to a slow server.
 #[test]
 fn long_requests_arrive_complete_and_in_order() {
     const BYTES: usize = 9_000_000;
@@ -128,7 +128,7 @@ fn long_requests_arrive_complete_and_in_order() {
     std::fs::remove_file(&path).unwrap();
 }
 
-/// More bytes than there are buffers for.
+/// Responses that are larger than all receive buffers.
 #[test]
 fn long_responses_are_compared_completely() {
     const BYTES: usize = 12_000_000;
@@ -149,7 +149,7 @@ fn long_responses_are_compared_completely() {
     }
 }
 
-/// Slots, descriptors and ports come round again and again while old completions are about.
+/// Slots, descriptors and ports are reused while completions of old connections arrive.
 #[test]
 fn connections_closed_by_the_client_leave_no_completions() {
     for backend in backends() {

@@ -1,4 +1,4 @@
-//! How connections end, as the server sees it.
+//! How connections end, seen from the server.
 
 mod common;
 
@@ -16,7 +16,7 @@ enum End {
     Other,
 }
 
-/// A server that answers once a connection, and then waits for the client's end of it.
+/// A server that responds once per connection, and then waits for the client to close.
 fn start(server_first: bool) -> (String, Receiver<End>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -42,7 +42,7 @@ fn serve(mut stream: TcpStream, server_first: bool, ends: &Sender<End>) {
     ends.send(end).unwrap();
 }
 
-/// Runs with a connection per request, all of which end with a FIN.
+/// Runs with a connection per request; all must end with a FIN.
 fn check(server_first: bool, args: &[&str]) {
     let (url, ends) = start(server_first);
     let (document, _) = load(&url, &[&["--close", "-c", "20"], args].concat());

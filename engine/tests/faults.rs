@@ -1,4 +1,4 @@
-//! Servers at fault: every request is in the class of the fault, as often as the server counted.
+//! Faulty servers: every request is in the class of the fault, and the server's count agrees.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use common::{GOOD, Nth, Reply, Server, Then, assert_all_in, class, classes, load};
 
-/// A server that answers the preflight well and everything after it as told.
+/// A server that responds correctly to the preflight, and with `fault` afterwards.
 fn after_preflight(fault: impl Fn(Nth) -> Reply + Send + Sync + 'static) -> Server {
     Server::start(move |nth| match nth.is_preflight {
         true => Reply::new(GOOD, Then::Keep, "preflight"),
@@ -15,7 +15,7 @@ fn after_preflight(fault: impl Fn(Nth) -> Reply + Send + Sync + 'static) -> Serv
     })
 }
 
-/// Runs against one fault, the same for every request.
+/// Runs against a server with the same fault for every request.
 fn all_are(name: &'static str, bytes: &'static str, then: Then) -> serde_json::Value {
     let server = after_preflight(move |_| Reply::new(bytes, then, "fault"));
     let timeout: &[_] = if then == Then::Hang { &["--timeout", "1s"] } else { &[] };
@@ -58,8 +58,8 @@ fn eof_without_a_byte_on_a_reused_connection() {
     assert_eq!(exit, 3);
 }
 
-/// Every length that a truncated response can have, `names` being the class of none of it, of a
-/// part of the head, and of a part of the body.
+/// Truncates a response at every byte. `names` are the classes of an empty response, of a part of
+/// the head, and of a part of the body.
 fn truncated_at_every_byte(then: Then, names: [&str; 3]) {
     let head = GOOD.find("Hello").unwrap();
     let server = after_preflight(move |nth| {
@@ -99,7 +99,7 @@ fn no_byte_within_the_timeout() {
     let document = all_are("timeout_first_byte", "", Then::Hang);
     let service = &document["latency"]["service_us"];
     assert_eq!(service["count"], document["requests"]["scheduled"], "the tail is not cut off");
-    // Of 3 digits, as everything in a histogram.
+    // A histogram has 3 digits.
     assert!(service["min"].as_u64().unwrap() >= 999_000);
 }
 
@@ -162,7 +162,7 @@ fn unsolicited_bytes_after_a_response() {
     all_are("unsolicited", bytes, Then::Keep);
 }
 
-/// They are in no class, as no request is out.
+/// They have no class, as no request is in flight.
 #[test]
 fn unsolicited_bytes_on_idle_connections() {
     let server =
@@ -211,7 +211,7 @@ fn malformed_chunks() {
     all_malformed("chunk_end", const_str(HEAD, "5\r\nHello!"));
 }
 
-/// Test data that lasts as long as the server's thread may.
+/// Test data for the server's thread.
 fn const_str(head: &str, tail: &str) -> &'static str {
     Box::leak(format!("{head}{tail}").into_boxed_str())
 }
@@ -236,7 +236,7 @@ fn stopped_server_refuses_connections() {
         drop(listener);
         assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
         stream.write_all(GOOD.as_bytes()).unwrap();
-        // The preflight goes on only when it sees whether its connection is kept.
+        // The preflight waits to see whether its connection is kept.
         stream.read(&mut [0; 1]).unwrap()
     });
     let (document, exit) = load(&url, &["--close"]);
@@ -275,7 +275,7 @@ fn wrong_usage_exits_with_2() {
         &[],
         &["http://127.0.0.1/", "-c", "0"],
         &["https://x/"],
-        // Once, what had no effect was taken without a word.
+        // Bug: options without effect were accepted.
         &["http://127.0.0.1/", "--null-body", "x"],
         &["http://127.0.0.1/", "--null-server", "0"],
         &["http://127.0.0.1/", "--json", "--stream"],

@@ -1,4 +1,4 @@
-//! The tests of whole runs once more, on io_uring (where the kernel refuses it, on epoll again).
+//! The tests of whole runs on io_uring, or again on epoll if the kernel refuses io_uring.
 #![allow(clippy::duplicate_mod, reason = "each file brings the helpers that it uses")]
 
 #[path = "closing.rs"]

@@ -42,7 +42,7 @@ fn signal_ends_a_run_with_the_result_so_far() {
     }
 }
 
-/// Bug: the preflight failed with EINTR, which the kernel's own work for an io_uring brings too.
+/// Bug: the preflight failed with EINTR, which the kernel's work for an io_uring also causes.
 #[test]
 fn preflight_survives_sigstop_and_sigcont() {
     // Its port may be given to another test's server as soon as it is closed: not at this address.
@@ -88,7 +88,7 @@ fn signal_in_the_preflight_ends_the_process() {
     assert_eq!(engine.wait().unwrap().signal(), Some(libc::SIGTERM));
 }
 
-/// Bug: connections that had no time for a measured response were the client's limit.
+/// Bug: connections without time for a response were reported as a limit.
 #[test]
 fn signal_in_the_warm_up_reports_no_limit() {
     let server = good_server();
@@ -155,8 +155,8 @@ fn connects_from_the_given_sources() {
     assert_eq!(peers, ["127.0.0.7", "127.0.0.7", "127.0.0.8", "127.0.0.8"], "after the preflight");
 }
 
-/// A listen queue of one that nobody empties: some connections get into it and are never
-/// answered, and the others never get a connection.
+/// A listen queue of one without accept(): some connections enter it and get no response, and the
+/// others are never established.
 #[test]
 fn full_listen_queue_is_a_connect_timeout() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -290,7 +290,7 @@ fn frozen_server_is_a_timeout() {
     let url = format!("http://{}/", line.trim().rsplit(' ').next().unwrap());
     let mut engine = Command::new(program)
         .args([&url, "--stream", "-c", "3", "-d", "1500ms", "--warmup", "0s"])
-        // A drain in which the last requests can time out, not end unfinished.
+        // The drain is long enough for the last requests to time out.
         .args(["--timeout", "200ms", "--drain", "5s"])
         .stdout(Stdio::piped())
         .spawn()

@@ -1,10 +1,10 @@
-//! Servers that are odd but right: every response is ok, and there are as many as were sent.
+//! Unusual but correct servers: every response is ok, and the counts agree.
 
 mod common;
 
 use common::{GOOD, Reply, Server, Then, assert_all_in, load};
 
-/// Runs against a server that gives one reply, split at another byte each time.
+/// Runs against a server with one reply, split at another byte each time.
 fn all_ok(response: &'static str, then: Then, args: &[&str]) -> serde_json::Value {
     let length = response.len() as u64;
     let server = Server::start(move |nth| {
@@ -130,7 +130,7 @@ fn several_processes_report_one_run() {
     assert_eq!(answered, accounted);
 }
 
-/// What the null server counted, and what the document accounts for.
+/// The counts of the null server, and of the document.
 fn run_null_server(args: &[&str]) -> (u64, u64) {
     use std::io::{BufRead, BufReader, Read};
     use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! The reference's reading of a chunked body (RFC 9112, section 7.1).
+//! The reference parser of chunked bodies (RFC 9112, section 7.1).
 
 use crate::classes::MalformedKind;
 
@@ -35,7 +35,7 @@ pub(super) fn chunked_body(reader: &mut Reader) -> Result<Vec<u8>, Rest> {
     }
 }
 
-/// One to sixteen digits; then nothing, or a blank or a semicolon and anything up to a line end.
+/// One to sixteen digits, then nothing, or a blank or semicolon and anything up to the line end.
 fn chunk_size(reader: &mut Reader, extra: &mut usize) -> Result<u64, Rest> {
     let bad = || Rest::Malformed(MalformedKind::ChunkSize);
     let mut size = 0u64;
@@ -67,7 +67,7 @@ fn chunk_size(reader: &mut Reader, extra: &mut usize) -> Result<u64, Rest> {
     }
 }
 
-/// Extensions and trailers are limited in all.
+/// Extensions and trailers have a common limit.
 fn count(extra: &mut usize) -> Result<(), Rest> {
     *extra += 1;
     match *extra > MAX_TRAILER_BYTES {

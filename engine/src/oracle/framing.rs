@@ -1,4 +1,4 @@
-//! What the reference concludes from a head: where the body ends, and whether the connection does.
+//! The reference rules for the end of the body and of the connection.
 
 use crate::classes::MalformedKind;
 
@@ -19,7 +19,7 @@ fn elements<'h>(head: &'h Head, name: &'h [u8]) -> impl Iterator<Item = Vec<u8>>
 }
 
 pub(super) fn framing(head: &Head, to_head_request: bool) -> Result<Framing, MalformedKind> {
-    // Header lines are judged in their order: the first fault names the kind.
+    // Header lines are checked in order; the first fault is the kind.
     let mut length = None;
     let mut codings = Vec::new();
     for (name, list) in &head.headers {

@@ -1,4 +1,4 @@
-//! The reference's reading of a head (RFC 9112, sections 2 to 5).
+//! The reference parser of heads (RFC 9112, sections 2 to 5).
 
 use crate::classes::MalformedKind;
 
@@ -92,7 +92,7 @@ fn header(reader: &mut Reader) -> Result<Option<Header>, Rest> {
         while let Some(byte) = text_byte(reader, MalformedKind::HeaderValue)? {
             value.push(byte);
         }
-        // A line that begins with a blank goes on with the value of the line before it.
+        // A line that begins with a blank continues the value of the line before.
         if !matches!(reader.peek()?, b' ' | b'\t') {
             break;
         }

@@ -1,5 +1,4 @@
-//! One stream of bytes through the parser, in pieces, and through the reference: all must agree.
-//! The parser's tests and the fuzzer share this.
+//! Compares the parser, in any pieces, with a reference parser. The tests and the fuzzer use it.
 
 mod chunks;
 mod framing;
@@ -14,21 +13,21 @@ use crate::template::Template;
 
 use self::reference::{Rest, Seen};
 
-/// Bytes of a server, how they arrive, and what is expected of each response in them.
+/// The bytes of a server, their pieces, and the expected response.
 #[derive(Debug)]
 pub struct Case {
     pub(crate) expected: Expected,
-    /// Sizes of the pieces, over and over.
+    /// Sizes of the pieces, repeated.
     pub pieces: Vec<usize>,
     pub stream: Vec<u8>,
 }
 
-/// What feeding one piece of a response leads to.
+/// Feeds one piece of a response.
 type Feed<'f> = dyn FnMut(&[u8]) -> Progress + 'f;
 
 impl Case {
-    /// A case from a fuzzer's bytes: flags, number of piece sizes, the sizes, the stream. Where
-    /// the stream is doubled, one byte near its end may differ: the fast path is to notice.
+    /// Decodes a case from a fuzzer's bytes: flags, number of piece sizes, the sizes, the stream.
+    /// In a doubled stream one byte near the end may differ, which the fast path must notice.
     pub fn decode(data: &[u8]) -> Self {
         let (&flags, data) = data.split_first().unwrap_or((&0, &[]));
         let (&count, data) = data.split_first().unwrap_or((&0, &[]));
@@ -52,8 +51,8 @@ impl Case {
         }
     }
 
-    /// Panics where the parser, with and without its fast path, in one piece and in several,
-    /// does not see what the reference sees.
+    /// Panics if the parser, with or without its fast path, in one piece or in several, disagrees
+    /// with the reference.
     pub fn check(&self) {
         let wanted = reference::read(&self.stream, &self.expected);
         for pieces in [&[], &self.pieces[..]] {
@@ -66,7 +65,7 @@ impl Case {
         }
     }
 
-    /// What the general parser sees.
+    /// The result of the parser.
     fn parsed(&self, pieces: &[usize]) -> Seen {
         let mut parser = Parser::default();
         let (answers, malformed) =
@@ -75,7 +74,7 @@ impl Case {
         Seen::new(answers, malformed, in_body, || parser.end_of_stream(&self.expected))
     }
 
-    /// What a connection sees, which compares with the last response before it parses.
+    /// The result of a connection, which has the fast path.
     fn connected(&self, pieces: &[usize]) -> Seen {
         let mut template = Template::default();
         let mut connection = Connection::new(0);
@@ -87,7 +86,7 @@ impl Case {
         Seen::new(answers, malformed, in_body, || connection.end_of_stream(&self.expected))
     }
 
-    /// Feeds the stream; answers with the offset of their last byte, and what stopped it.
+    /// Feeds the stream; returns the responses with their ends, and the error that stopped it.
     fn feed(&self, pieces: &[usize], feed: &mut Feed) -> (Vec<(Answer, usize)>, Option<Rest>) {
         let mut answers = Vec::new();
         let mut sizes = pieces.iter().copied().cycle();

@@ -1,4 +1,4 @@
-//! The reference's way through a stream: one byte, then the next.
+//! A reader of single bytes, for the reference parser.
 
 use crate::classes::MalformedKind;
 
@@ -9,7 +9,7 @@ const MAX_HEAD_BYTES: usize = 65_536;
 pub(super) struct Reader<'s> {
     pub stream: &'s [u8],
     pub at: usize,
-    /// Set while a head is read, which must not be too long.
+    /// Where the current head began; heads have a limit.
     pub head_start: Option<usize>,
 }
 
@@ -28,7 +28,7 @@ impl Reader<'_> {
         Ok(byte)
     }
 
-    /// Takes the rest of a line end whose first byte is `byte`; false when it is none.
+    /// Reads the rest of a line end that begins with `byte`; false if it is not one.
     pub(super) fn ends_line(&mut self, byte: u8, kind: MalformedKind) -> Result<bool, Rest> {
         if byte == b'\r' && self.byte()? != b'\n' {
             return Err(Rest::Malformed(kind));

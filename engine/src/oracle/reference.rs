@@ -1,5 +1,5 @@
-//! The rules of the response parser once more, for reading and not for speed: the whole buffer,
-//! one byte after the other, RFC 9112 in hand. It shares no code with the parser but its types.
+//! A second response parser, written for clarity after RFC 9112. It reads the whole buffer byte by
+//! byte and shares only types with the parser.
 
 use crate::classes::MalformedKind;
 use crate::expected::{Comparison, Expected};
@@ -10,7 +10,7 @@ use super::framing::{Framing, closes, framing};
 use super::head::{Head, head};
 use super::reader::Reader;
 
-/// What is in a stream: whole responses, each with the offset of its end, and what is left.
+/// The content of a stream: complete responses with the offsets of their ends, and the rest.
 #[derive(Debug, PartialEq)]
 pub(super) struct Seen {
     pub answers: Vec<(Answer, usize)>,
@@ -19,9 +19,9 @@ pub(super) struct Seen {
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Rest {
-    /// Nothing, or less than a head.
+    /// Nothing, or an incomplete head.
     Head,
-    /// Less than a body; the answer that the end of the stream makes of it.
+    /// An incomplete body, and the response that the end of the stream completes.
     Body(Option<Answer>),
     Malformed(MalformedKind),
 }
@@ -83,7 +83,7 @@ fn response(reader: &mut Reader, expected: &Expected) -> Result<Answer, Rest> {
     }
 }
 
-/// The weightiest difference.
+/// The most important difference.
 fn compare(head: &Head, body: &[u8], expected: &Expected) -> Comparison {
     let mut types = head.headers.iter().rev().filter(|(name, _)| name == b"content-type");
     let media_type = match types.next() {

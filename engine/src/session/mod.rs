@@ -260,14 +260,14 @@ impl<'p> Session<'p> {
         if !self.is_due(now_ns) {
             return None;
         }
-        let found = self.take_idle();
-        if found.is_none()
+        let idle_slot = self.take_idle();
+        if idle_slot.is_none()
             && let Some(backlog) = &mut self.backlog
         {
             backlog.note(now_ns);
             self.none_free_ns = now_ns;
         }
-        let slot = found?;
+        let slot = idle_slot?;
         if self.connections[slot].state == State::Closed {
             self.assign(slot, now_ns);
             return Some((slot, Action::Open));

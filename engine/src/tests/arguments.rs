@@ -1,4 +1,4 @@
-//! The command line and its help say the same.
+//! The help and the parser agree.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -12,16 +12,16 @@ const HELP: &str = include_str!("../help.txt");
 fn help_lists_exactly_the_options() {
     let code = include_str!("../args.rs");
     let mut known: Vec<&str> = code.split('"').filter(|word| is_option(word)).collect();
-    // How a process of several is told its part; not for people to type.
+    // The engine passes it to its own processes.
     known.retain(|option| *option != "--shard");
     known.sort_unstable();
     known.dedup();
     let (options, _) = HELP.split_once("Exit code").unwrap();
     let words = options.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
-    let mut told: Vec<&str> = words.filter(|word| is_option(word)).collect();
-    told.sort_unstable();
-    told.dedup();
-    assert_eq!(told, known);
+    let mut listed: Vec<&str> = words.filter(|word| is_option(word)).collect();
+    listed.sort_unstable();
+    listed.dedup();
+    assert_eq!(listed, known);
 }
 
 fn is_option(word: &str) -> bool {

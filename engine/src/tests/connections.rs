@@ -1,5 +1,5 @@
-//! What becomes of the requests of a connection, whatever happens to it, event by event: also what
-//! no server can be made to do at will.
+//! The classes of requests after each event on their connection, including events that no test
+//! server can cause.
 
 use crate::classes::Class;
 use crate::plan::Plan;
@@ -8,7 +8,7 @@ use crate::session::{Action, Session, Window};
 use super::events::{ANSWER, END, LAST_ANSWER, LOAD, MEASURE, MS, SECOND, WRONG_BODY};
 use super::events::{begun, classes, closed, connect, plan};
 
-/// Three requests on one connection, of which the server has seen to `input`.
+/// Three requests on one connection, to which the server sent `input`.
 fn three_in_flight<'p>(plan: &'p Plan, input: &str) -> Session<'p> {
     let mut session = closed(plan, 1);
     let (slot, action) = connect(&mut session, MEASURE);

@@ -1,4 +1,4 @@
-//! A session alone, told event by event what happened to it.
+//! Sessions that are driven event by event.
 
 use std::ffi::OsString;
 
@@ -34,12 +34,12 @@ pub(super) fn plan(args: &[&str]) -> Plan {
     Plan::new(&config, vec![expected; config.targets.len()], false)
 }
 
-/// A closed loop of `slots` connections, its load begun.
+/// A closed loop of `slots` connections, with its load begun.
 pub(super) fn closed(plan: &Plan, slots: usize) -> Session<'_> {
     begun(Session::new(plan, slots, slots, None))
 }
 
-/// An open loop whose requests are due every 100 ms, from the beginning of the load on.
+/// An open loop with requests due every 100 ms from the start of the load.
 pub(super) fn open(plan: &Plan, slots: usize) -> Session<'_> {
     let backlog = Backlog::new(Arrivals::new(Arrival::Constant, 10.0, 1, 0, 1));
     begun(Session::new(plan, slots, slots, Some(backlog)))
@@ -50,14 +50,14 @@ pub(super) fn begun(mut session: Session<'_>) -> Session<'_> {
     session
 }
 
-/// Opens the next slot, which connects at once.
+/// Opens the next slot, and connects it immediately.
 pub(super) fn connect(session: &mut Session, now_ns: u64) -> (usize, Action) {
     let slot = session.next_open(now_ns).expect("a slot to open");
     session.opening(slot, now_ns);
     (slot, session.connected(slot, now_ns))
 }
 
-/// The classes that occurred, of warm-up and measured part together.
+/// The classes with a count above 0, in the warm-up and the window together.
 pub(super) fn classes(session: &Session) -> Vec<(Class, u64)> {
     let count = |class| session.tallies.iter().map(|tally| tally.count(class)).sum();
     let all = Class::ALL.iter().map(|class| (*class, count(*class)));

@@ -1,4 +1,4 @@
-//! From a run to its document and its summary, where the figures are known.
+//! Documents and summaries of runs with known figures.
 
 use std::ffi::OsString;
 

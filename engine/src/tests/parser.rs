@@ -1,5 +1,5 @@
-//! The parser against its reference: the fuzzer's corpus, a seeded random run, and what was found.
-//! `cargo fuzz` runs the same checks for as long as wanted; see docs/engine.md.
+//! The parser against its reference: the fuzzer's corpus, seeded random changes, and past bugs.
+//! `cargo fuzz` runs the same checks; see docs/engine.md.
 
 use crate::expected::Expected;
 use crate::head::{Framing, MAX_HEAD_BYTES, MAX_HEADERS, parse_head};
@@ -16,7 +16,7 @@ fn corpus() -> Vec<Vec<u8>> {
     files.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }
 
-/// Sends this stream in these pieces, where any response is as expected.
+/// Checks this stream in these pieces; any response is expected.
 fn check(stream: Vec<u8>, pieces: &[usize]) {
     let expected = Expected { status: 200, media_type: None, body: None, to_head_request: false };
     Case { expected, pieces: pieces.to_vec(), stream }.check();
@@ -41,7 +41,7 @@ fn agrees_with_the_reference_on_random_changes_to_the_corpus() {
     let corpus = corpus();
     let mut random = Random(20_261_120);
     for _ in 0..RANDOM_CASES {
-        // Most of the corpus is short; the longer of some makes for whole responses.
+        // Most of the corpus is short; the longest of several has complete responses.
         let some = [(); 4].map(|()| &corpus[random.below(corpus.len())]);
         let mut data = some.into_iter().max_by_key(|data| data.len()).cloned().unwrap_or_default();
         if random.below(2) == 0 && data.len() > 2 {
@@ -54,7 +54,7 @@ fn agrees_with_the_reference_on_random_changes_to_the_corpus() {
     }
 }
 
-/// Bug: a long body in one piece counted as head where the head had begun in the piece before.
+/// Bug: a long body in one piece counted as head if the head had begun in an earlier piece.
 #[test]
 #[cfg_attr(miri, ignore = "takes minutes under Miri")]
 fn head_in_pieces_does_not_include_the_body() {
@@ -64,7 +64,7 @@ fn head_in_pieces_does_not_include_the_body() {
     check(stream, &[10, 65_536]);
 }
 
-/// Bug: they were malformed; RFC 9112, section 5.2, has user agents read them as one.
+/// Bug: they were malformed; by RFC 9112, section 5.2, user agents join them.
 #[test]
 fn joins_folded_header_lines() {
     let head = "HTTP/1.1 200 OK\r\nX: a\r\n\tb\r\nY:\n \nContent-Length:\r\n 2\r\n\r\n";
@@ -110,7 +110,7 @@ fn limits_extensions_and_trailers() {
 /// A small generator with a seed (SplitMix64).
 struct Random(u64);
 
-/// What responses are made of, to insert.
+/// Parts of responses, to insert.
 const WORDS: &[&str] = &[
     "\r\n",
     "\n",

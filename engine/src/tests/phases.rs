@@ -1,4 +1,4 @@
-//! What is sent when, and which part of a run it counts in, event by event.
+//! When requests are sent, and in which part of a run they count.
 
 use crate::backlog::Backlog;
 use crate::classes::Class;
@@ -172,7 +172,7 @@ fn driver_wakes_before_a_request_is_due() {
     assert_eq!(session.next_wake_ns(LOAD + 99 * MS), LOAD + 100 * MS - spin_ns);
 }
 
-/// Timeouts are that much late at most; see docs/engine.md.
+/// This is how late timeouts may be; see docs/engine.md.
 #[test]
 fn scans_for_timeouts_every_twentieth_of_the_timeout() {
     for (timeout, apart_ns) in [("1s", 50 * MS), ("1h", 100 * MS), ("5ms", MS)] {
@@ -202,7 +202,7 @@ fn driver_wakes_at_the_end_of_a_phase() {
     assert_eq!(session.next_wake_ns(END - MS), END);
 }
 
-/// Bug: a driver polled without rest while the last answers were awaited.
+/// Bug: the driver polled without pause during the drain.
 #[test]
 fn driver_sleeps_during_the_drain() {
     let plan = plan(&["--timeout", "1s"]);
@@ -239,7 +239,7 @@ fn only_expected_responses_are_late() {
     let mut session = open(&plan, 2);
     connect(&mut session, LOAD);
     connect(&mut session, LOAD + 200 * MS);
-    // The second connection took on what was due at 100 ms, 100 ms late.
+    // The second connection took the request that was due at 100 ms, 100 ms late.
     session.received(1, ANSWER.as_bytes(), LOAD + 251 * MS, false);
     session.received(0, WRONG_BODY.as_bytes(), LOAD + 252 * MS, false);
     assert_eq!(classes(&session), [(Class::BodyMismatch, 1), (Class::Late, 1)]);
@@ -255,7 +255,7 @@ fn sheds_requests_past_the_deadline() {
     assert_eq!(session.tallies[0].send_lag.max_us().map(|us| us / 1000), Some(150));
 }
 
-/// Bug: a server with all its connections busy was called a client that sends late.
+/// Bug: the wait for a busy server was reported as send_lag.
 #[test]
 fn wait_for_the_server_is_not_client_lag() {
     let plan = plan(&["--rate", "10"]);

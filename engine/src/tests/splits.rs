@@ -1,4 +1,4 @@
-//! The parser: every split of every response gives what the whole gives.
+//! The parser gives the same result for every split of a response.
 
 use crate::expected::{Comparison, Expected};
 use crate::response::{Parser, Progress};
@@ -26,7 +26,7 @@ fn expected() -> Expected {
     }
 }
 
-/// Feeds pieces until there is an end; `used` counts from the start of the first piece.
+/// Feeds pieces until the response ends; `used` counts from the start of the first piece.
 fn feed(pieces: &[&[u8]]) -> (Progress, bool) {
     let mut parser = Parser::default();
     let mut before = 0;

@@ -1,4 +1,4 @@
-//! The session against a simulated server in virtual time, where theory gives the answer.
+//! Sessions against a simulated server in virtual time, compared with theory.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +16,7 @@ use crate::target::Target;
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const SECOND: u64 = 1_000_000_000;
 
-/// One queue, served in order, each request in the same time; frozen for a while, if at all.
+/// A queue that is served in order with a constant service time; it may be frozen for a while.
 struct Server {
     service_ns: u64,
     frozen: Option<(u64, u64)>,
@@ -41,7 +41,7 @@ impl Server {
     }
 }
 
-/// A run of `duration_s` at virtual speed; the measured part and the peak of the backlog.
+/// Runs `duration_s` of virtual time; returns the measured tally and the peak of the backlog.
 fn run(pace: Pace, connections: usize, duration_s: u64, mut server: Server) -> (Tally, u64) {
     let plan = plan(pace);
     let backlog = match pace {
@@ -201,8 +201,8 @@ fn closed_loop_obeys_littles_law() {
     assert_near("N", rate * tally.service.mean_ns().unwrap() / 1e9, 10.0, 0.005);
 }
 
-/// Regression: a request that was sent shortly before the end of a run, to a server that answers
-/// nothing, was left unfinished by a drain as long as the timeout.
+/// Bug: with a drain as long as the timeout, a request sent shortly before the end of a run to a
+/// silent server ended as unfinished.
 #[test]
 #[cfg_attr(miri, ignore = "takes hours under Miri")]
 fn overdue_requests_time_out_at_the_end() {

@@ -1,4 +1,4 @@
-//! Scripted servers that count what they do, and the engine run against them.
+//! Scripted servers that count their replies, and runs of the engine against them.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
 pub(crate) mod resident;
@@ -15,23 +15,23 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// What follows a response, or a piece of one.
+/// The action after a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     Keep,
     Close,
     /// Close with a RST.
     Reset,
-    /// Say nothing more until the client leaves.
+    /// Send nothing more until the client closes.
     Hang,
 }
 
-/// One reply: its pieces are written apart, so that the client reads them apart.
+/// One reply; its pieces are written apart, so that the client reads them apart.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub pieces: Vec<Vec<u8>>,
     pub then: Then,
-    /// What the server counts this reply as.
+    /// The name under which the server counts this reply.
     pub count_as: &'static str,
 }
 
@@ -49,16 +49,16 @@ impl Reply {
     }
 }
 
-/// Number of a request: on the server, and on its connection; from 0.
+/// The number of a request, on the server and on its connection, from 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nth {
     pub of_server: u64,
     pub of_connection: u64,
-    /// The first of a run: the engine's preflight.
+    /// True for the first request of a run, which is the preflight's.
     pub is_preflight: bool,
 }
 
-/// A server of one thread a connection.
+/// A server with one thread per connection.
 pub(crate) struct Server {
     pub address: SocketAddr,
     preflight_next: Arc<AtomicBool>,
@@ -98,8 +98,8 @@ impl Server {
         format!("http://{}/", self.address)
     }
 
-    /// Runs the engine against this server, again and again until it has seen `wanted` requests;
-    /// checks each run, whose requests the server counted as `count_as`, and returns the last.
+    /// Runs the engine against this server until it has seen `wanted` requests. Calls `check` with
+    /// each document and the server's count of `count_as`; returns the last document.
     pub(crate) fn load_until(
         &self,
         wanted: usize,
@@ -118,7 +118,7 @@ impl Server {
         }
     }
 
-    /// Requests read so far, the preflight's among them.
+    /// The number of requests so far, including the preflight's.
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::SeqCst)
     }
@@ -166,7 +166,7 @@ fn serve(
     }
 }
 
-/// Reads to the blank line; requests have no bodies here.
+/// Reads a request without a body.
 fn read_request(mut stream: &TcpStream) -> bool {
     let mut request = Vec::new();
     let mut byte = [0; 1024];
@@ -190,7 +190,7 @@ pub(crate) fn reset_on_close(stream: &TcpStream) {
     assert_eq!(result, 0);
 }
 
-/// The usual good response.
+/// A correct response.
 pub(crate) const GOOD: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!";
 
@@ -198,7 +198,7 @@ pub(crate) fn engine(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_deadheat-load")).args(args).output().unwrap()
 }
 
-/// The driver under test: tests/on_io_uring.rs is the same tests once more.
+/// The backend under test: tests/on_io_uring.rs repeats the tests with io_uring.
 pub(crate) fn backend() -> &'static str {
     let io_uring = env!("CARGO_CRATE_NAME") == "on_io_uring";
     if io_uring && allows_io_uring() { "io_uring" } else { "epoll" }
@@ -237,7 +237,7 @@ pub(crate) fn load(url: &str, args: &[&str]) -> (Value, i32) {
     (document, output.status.code().unwrap())
 }
 
-/// The classes that occurred.
+/// The classes with a count above 0.
 pub(crate) fn classes(document: &Value) -> Vec<(String, u64)> {
     let classes = document["classes"].as_object().unwrap();
     classes
@@ -251,7 +251,7 @@ pub(crate) fn class(document: &Value, name: &str) -> u64 {
     document["classes"][name].as_u64().unwrap_or_else(|| panic!("no class {name}"))
 }
 
-/// Checks that every measured request is in `class`, as often as the server counted.
+/// Checks that every measured request is in class `name`, and that the server's count agrees.
 pub(crate) fn assert_all_in(document: &Value, name: &str, server_count: u64) {
     let scheduled = document["requests"]["scheduled"].as_u64().unwrap();
     assert!(scheduled > 0, "nothing was sent");
