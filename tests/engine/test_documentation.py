@@ -1,4 +1,4 @@
-"""docs/engine.md names every class, kind, limit and key that there is, and no other."""
+"""docs/engine.md names every existing class, kind, limit and key, and no other."""
 
 import json
 import re
@@ -18,16 +18,16 @@ SOURCE = ROOT / "engine" / "src"
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    """A document with every key: of a run that its preflight prevents."""
+    """A document with every key, from a run whose preflight fails."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        told, exit_code = run_engine("http://{}:{}/".format(*closed.getsockname()))
+        document, exit_code = run_engine("http://{}:{}/".format(*closed.getsockname()))
     assert exit_code == 3
-    return told
+    return document
 
 
 def rows_under(heading: str) -> list[str]:
-    """What the first column of the table with this heading names."""
+    """The names in the first column of the table with this heading."""
     _, _, rest = PAGE.partition(f"\n| {heading} |")
     table = rest.partition("\n\n")[0].splitlines()[2:]
     return [name for row in table for name in re.findall(r"`(\w+)`", row.split("|")[1])]
@@ -42,34 +42,34 @@ def keys(part: object) -> Iterator[str]:
                 yield from keys(value)
 
 
-def test_every_class_is_documented(document: dict[str, Any]) -> None:
+def test_documents_every_class(document: dict[str, Any]) -> None:
     assert sorted(rows_under("class")) == sorted(document["classes"])
 
 
-def test_every_top_level_key_is_documented(document: dict[str, Any]) -> None:
+def test_documents_every_top_level_key(document: dict[str, Any]) -> None:
     assert sorted(rows_under("key")) == sorted(document)
 
 
-def test_every_latency_is_documented(document: dict[str, Any]) -> None:
+def test_documents_every_latency(document: dict[str, Any]) -> None:
     _, _, latencies = PAGE.partition("**`latency`**")
     named = re.findall(r"^\| `(\w+)` \|", latencies.partition("**`connections`**")[0], re.M)
     assert sorted(named) == sorted(document["latency"])
 
 
-def test_every_key_of_the_parts_is_named(document: dict[str, Any]) -> None:
+def test_documents_every_nested_key(document: dict[str, Any]) -> None:
     quantiles = {"count", "min", "mean", "stdev", "max", "p50", "p75", "p90", "p99"}
     quantiles |= {"p99_9", "p99_99"}
     missing = [key for key in keys(document) if f"`{key}`" not in PAGE and key not in quantiles]
     assert not missing
 
 
-def test_every_malformed_kind_is_documented() -> None:
+def test_documents_every_malformed_kind() -> None:
     _, _, kinds = (SOURCE / "classes.rs").read_text().partition("MalformedKind {")
     names = re.findall(r'= "(\w+)"', kinds.partition("\n}")[0])
     assert sorted(rows_under("malformed kind")) == sorted(names)
 
 
-def test_every_limit_is_documented() -> None:
+def test_documents_every_limit() -> None:
     limits, _, _ = (SOURCE / "limits.rs").read_text().partition("#[cfg(test)]")
     codes = re.findall(r'(?:\(\s*|above\(|code: )"(\w+)"', limits)
     assert sorted(rows_under("code")) == sorted(codes)
