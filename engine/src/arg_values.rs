@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::schedule::Arrival;
 use crate::shard::Shard;
 
-/// Anything that a standard type reads; `expected` names it in the error.
+/// Parses a number or an address; the error says what was `expected`.
 pub(crate) fn number<T: FromStr>(value: &str, expected: &str) -> Result<T> {
     value.parse().map_err(|_| Error::usage(format!("{value:?}: expected {expected}")))
 }
@@ -36,7 +36,7 @@ pub(crate) fn backend(value: &str) -> Result<Option<Backend>> {
     }
 }
 
-/// FIRST/COUNT/TOTAL: which threads of a run are this process's. Not for people to type.
+/// Parses FIRST/COUNT/TOTAL, which the engine passes to its own processes.
 pub(crate) fn shard(value: &str) -> Result<Shard> {
     let wrong = || Error::usage(format!("{value:?}: expected FIRST/COUNT/TOTAL"));
     let parts: Vec<usize> =

@@ -1,4 +1,4 @@
-//! The command line.
+//! Parsing of the command line.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -17,22 +17,22 @@ use crate::schedule::Arrival;
 use crate::shard::Shard;
 use crate::target::Target;
 
-/// What to do.
+/// What the command line asks for.
 pub(crate) enum Command {
     Load(Box<Config>),
     NullServer(NullServerConfig),
-    /// Print this and leave.
+    /// Print this text.
     Print(String),
 }
 
 const HELP: &str = include_str!("help.txt");
 const DEFAULT_TIMEOUT_NS: u64 = 10_000_000_000;
-/// Rows of a series: of a run, of a slice, and the shortest that can be asked for.
+/// Length of a row of the series: default of a run, default of slices, and minimum.
 const INTERVAL_NS: u64 = 100_000_000;
 const SLICE_INTERVAL_NS: u64 = 10_000_000;
 const LEAST_INTERVAL_NS: u64 = 1_000_000;
 
-/// Reads the arguments after the program's name.
+/// Parses the arguments that follow the program's name.
 pub(crate) fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Command> {
     let mut arguments = CliArgs::default();
     let mut parser = Parser::from_args(args);
@@ -72,7 +72,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Resul
     arguments.command()
 }
 
-/// The arguments as given, before they are checked against each other.
+/// The arguments, not yet checked against each other.
 #[derive(Default)]
 struct CliArgs {
     urls: Vec<String>,
@@ -146,7 +146,7 @@ impl CliArgs {
         WITH_VALUE.contains(&name)
     }
 
-    /// Sets an option without a value; false when it is none.
+    /// Sets an option that takes no value; false if there is no such option.
     fn flag(&mut self, name: &str) -> bool {
         let flag = match name {
             "--close" => &mut self.close,
@@ -297,7 +297,7 @@ impl CliArgs {
         })
     }
 
-    /// A slice says on its own line how long it is, and is answered with a line.
+    /// Rejects the options that conflict with --slices.
     fn check_slices(&self) -> Result<()> {
         let others = [
             ("-d", self.duration_ns.is_some()),

@@ -1,4 +1,4 @@
-//! Which driver moves the bytes.
+//! The kernel interface that a driver uses.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,14 @@
-//! Open loop: the requests that are due and not yet sent, without a queue to hold them.
+//! Open loop: the requests that are due but not sent, counted without a queue.
 
 use crate::schedule::Arrivals;
 
-/// Two walks over one schedule: how far requests were sent, and how far they are due.
+/// Two positions in one schedule: the next request to send, and the next to become due.
 #[derive(Debug)]
 pub(crate) struct Backlog {
     head: Arrivals,
     due: Arrivals,
     end_ns: u64,
-    /// Most requests that ever waited at once.
+    /// Largest number of requests that waited at a time.
     pub peak: u64,
 }
 
@@ -24,7 +24,7 @@ impl Backlog {
         self.end_ns = end_ns;
     }
 
-    /// Forgets what is left of the schedule, for one that goes on with the same random numbers.
+    /// Drops the rest of the schedule; the next one continues the sequence of random numbers.
     pub(crate) fn restart(&mut self) {
         self.head.restart();
         self.due = self.head.clone();
@@ -36,21 +36,21 @@ impl Backlog {
         self.end_ns = self.end_ns.min(end_ns);
     }
 
-    /// When the oldest unsent request is wanted; `None` when the schedule is over.
+    /// When the oldest unsent request is due; `None` after the end of the schedule.
     #[inline]
     pub(crate) fn next_ns(&self) -> Option<u64> {
         let next_ns = self.head.next_ns();
         (next_ns < self.end_ns).then_some(next_ns)
     }
 
-    /// Takes the oldest unsent request off.
+    /// Removes the oldest unsent request.
     pub(crate) fn take(&mut self) -> Option<u64> {
         let next_ns = self.next_ns()?;
         self.head.pass();
         Some(next_ns)
     }
 
-    /// Notes how many requests wait now.
+    /// Updates the peak with the requests that wait now.
     pub(crate) fn note(&mut self, now_ns: u64) {
         while self.due.next_ns() <= now_ns && self.due.next_ns() < self.end_ns {
             self.due.pass();

@@ -1,4 +1,4 @@
-//! Buffers that the kernel fills as bytes come (a provided-buffer ring).
+//! Receive buffers that the kernel chooses from (a provided-buffer ring).
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
@@ -10,7 +10,7 @@ use io_uring::types::BufRingEntry;
 
 const PAGE_BYTES: usize = 4096;
 
-/// Must outlive the ring that they are registered with.
+/// The buffers of one ring, which they must outlive.
 pub(crate) struct Buffers {
     entries: NonNull<BufRingEntry>,
     layout: Layout,
@@ -24,7 +24,7 @@ pub(crate) struct Buffers {
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// Makes `count` buffers, a power of two, the group 0 of `ring`.
+    /// Registers `count` buffers, a power of two, as group 0 of `ring`.
     ///
     /// # Safety
     ///
@@ -50,14 +50,14 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// What the kernel has put into a buffer.
+    /// The bytes that the kernel wrote to a buffer.
     #[inline]
     pub(crate) fn filled(&self, id: u16, bytes: usize) -> &[u8] {
         let at = usize::from(id) * self.bytes_each;
         &self.bytes[at..at + bytes.min(self.bytes_each)]
     }
 
-    /// Lets the kernel fill a buffer again.
+    /// Returns a buffer to the kernel.
     #[inline]
     pub(crate) fn give_back(&mut self, id: u16) {
         let at = usize::from(id) * self.bytes_each;

@@ -1,4 +1,4 @@
-//! The same load on a null server: what the client could do at best.
+//! The same load on a null server: the client's own limit.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -12,11 +12,11 @@ use crate::{load, preflight, process};
 
 /// Longest measured time on the null server.
 const MAX_DURATION_NS: u64 = 2_000_000_000;
-/// Longer bodies are calibrated with one of this length.
+/// Longest body of the null server.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Answers per second that the client gets from a null server with bodies of `body_bytes`; with
-/// as many connections as one process can have.
+/// Responses per second from a null server with bodies of `body_bytes`, with at most the
+/// connections of one process.
 pub(crate) fn null_rate_per_s(config: &Config, body_bytes: usize) -> Result<f64> {
     let server = NullProcess::start(body_bytes.min(MAX_BODY_BYTES))?;
     let config = Config {
@@ -34,7 +34,7 @@ pub(crate) fn null_rate_per_s(config: &Config, body_bytes: usize) -> Result<f64>
     Ok(run.tallies[1].count(Class::Ok) as f64 * 1e9 / run.elapsed_ns.max(1) as f64)
 }
 
-/// A null server in a process of its own, killed when dropped.
+/// A null server in another process, which is killed on drop.
 struct NullProcess {
     child: Child,
     url: String,
@@ -64,7 +64,7 @@ impl NullProcess {
 
 impl Drop for NullProcess {
     fn drop(&mut self) {
-        // It may be gone already, which is as good.
+        // Both fail if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! The chunked transfer coding (RFC 9112, section 7.1), a byte at a time where it must be.
+//! Decoder of the chunked transfer coding (RFC 9112, section 7.1).
 
 use crate::classes::MalformedKind;
 
@@ -33,7 +33,7 @@ impl Default for Chunked {
 }
 
 impl Chunked {
-    /// Takes `input` and hands each piece of data to `sink`; the bytes used once the body is over.
+    /// Passes the data in `input` to `sink`; the number of bytes used, at the end of the body.
     pub(crate) fn feed(
         &mut self,
         input: &[u8],
@@ -60,7 +60,7 @@ impl Chunked {
         Ok(None)
     }
 
-    /// Takes one byte outside the data; true when it was the last of the body.
+    /// Takes one byte outside the data; true at the end of the body.
     fn step(&mut self, byte: u8) -> Result<bool, MalformedKind> {
         self.state = match (self.state, byte) {
             (State::Size { digits }, _) if byte.is_ascii_hexdigit() => {

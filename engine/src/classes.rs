@@ -1,6 +1,6 @@
 //! How requests end. Every request ends in exactly one [`Class`].
 
-/// Gives an enum its variants as a list and the names they have in every output.
+/// Defines an enum with a list of its variants and their names in the output.
 macro_rules! named {
     ($(#[$doc:meta])* $kind:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal,)* }) => {
         $(#[$doc])*
@@ -19,9 +19,9 @@ macro_rules! named {
 }
 
 named! {
-    /// The one way in which a request ended.
+    /// How a request ended.
     Class {
-        /// The whole expected response arrived.
+        /// The complete expected response arrived.
         Ok = "ok",
         /// The server's address refused the connection.
         ConnectRefused = "connect_refused",
@@ -35,9 +35,9 @@ named! {
         FdLimit = "fd_limit",
         /// The connection broke while the request was being written.
         WriteReset = "write_reset",
-        /// The server closed without a byte, on a connection that had not answered yet.
+        /// The server closed without a byte, on a connection without an earlier response.
         EofOnFresh = "eof_on_fresh",
-        /// The server closed without a byte, on a connection that had answered before.
+        /// The server closed without a byte, on a connection with an earlier response.
         EofOnReused = "eof_on_reused",
         /// The server closed inside the response head.
         EofMidHead = "eof_mid_head",
@@ -61,19 +61,19 @@ named! {
         BodyMismatch = "body_mismatch",
         /// A body of another length than expected.
         BodyLength = "body_length",
-        /// The right response, followed by bytes nobody had asked for.
+        /// The expected response, followed by unsolicited bytes.
         Unsolicited = "unsolicited",
-        /// Open loop: the right response, past the deadline.
+        /// Open loop: the expected response, after the deadline.
         Late = "late",
-        /// Open loop: past the deadline before it could be sent, hence never sent.
+        /// Open loop: dropped, because the deadline passed before it could be sent.
         Shed = "shed",
-        /// Still waiting for its turn or its response when the run was over.
+        /// Not sent or without a complete response when the run ended.
         Unfinished = "unfinished",
     }
 }
 
 named! {
-    /// Why a response was not HTTP/1.x.
+    /// Why a response is not HTTP/1.x.
     MalformedKind {
         StatusLine = "status_line",
         HeaderName = "header_name",
@@ -96,18 +96,18 @@ named! {
 }
 
 impl Class {
-    /// True where the server (or the path to it) is at fault: exit code 3.
+    /// True if the server, or the path to it, is at fault (exit code 3).
     pub(crate) fn is_server_error(self) -> bool {
         !matches!(self, Self::Ok | Self::Late | Self::Shed | Self::Unfinished)
             && !self.is_client_limit()
     }
 
-    /// True where the client itself ran out of something: exit code 4.
+    /// True if the client ran out of a resource (exit code 4).
     pub(crate) fn is_client_limit(self) -> bool {
         matches!(self, Self::AddrNotAvail | Self::FdLimit)
     }
 
-    /// True where, on a kept connection, the server may have closed before it saw the request.
+    /// True if, on a kept connection, the server may have closed before it read the request.
     pub(crate) fn is_stale_reuse(self) -> bool {
         matches!(self, Self::EofOnReused | Self::ResetBeforeByte | Self::WriteReset)
     }
@@ -128,9 +128,9 @@ impl Class {
 mod tests {
     use super::*;
 
-    /// The exit code of each class is documented; see the table.
+    /// Reads the table in docs/engine.md.
     #[test]
-    fn classes_have_the_exit_codes_of_the_documentation() {
+    fn classes_have_the_documented_exit_codes() {
         let page = include_str!("../../docs/engine.md");
         for class in Class::ALL {
             let row =
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_connects_are_told_apart_by_their_error_number() {
+    fn class_of_failed_connect_follows_its_error_number() {
         for (errno, class) in [
             (libc::ECONNREFUSED, Class::ConnectRefused),
             (libc::ETIMEDOUT, Class::ConnectTimeout),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closing_server_is_met_before_the_first_byte_only() {
+    fn stale_reuse_ends_before_the_first_byte() {
         let stale = Class::ALL.iter().filter(|class| class.is_stale_reuse()).copied();
         let wanted = [Class::WriteReset, Class::EofOnReused, Class::ResetBeforeByte];
         assert_eq!(stale.collect::<Vec<_>>(), wanted);

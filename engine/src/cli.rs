@@ -1,4 +1,4 @@
-//! The command: what is printed where, and the exit code.
+//! The commands, their output and their exit codes.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -21,7 +21,7 @@ use crate::{
 const SERVER_ERRORS: u8 = 3;
 const CLIENT_LIMIT: u8 = 4;
 
-/// Runs the command line; see the help text for the exit codes.
+/// Runs the command with these arguments; the help lists the exit codes.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = args::parse(args).and_then(|command| {
         descriptors::raise_limit();
@@ -56,7 +56,7 @@ fn load(config: &Config) -> Result<Document> {
         Err(error) => return Err(error),
     };
     let phase = Phase { name: "preflight", start_ns, end_ns: clock::now_ns() };
-    // Until here there is nothing to report, and a signal ends the process at once.
+    // Before this point there is nothing to report, and a signal ends the process.
     signals::install();
     let plan = Plan::new(config, seen.expected.clone(), seen.closes_unannounced);
     if config.stream {
@@ -78,7 +78,7 @@ fn load(config: &Config) -> Result<Document> {
     Ok(document)
 }
 
-/// Loads as one of several processes; the parent reports.
+/// Runs one of several processes of a load; the parent reports.
 fn load_as_child(config: &Config) -> Result<u8> {
     let seen = preflight::run(config)?;
     signals::install();
@@ -86,7 +86,7 @@ fn load_as_child(config: &Config) -> Result<u8> {
     Ok(0)
 }
 
-/// Prints the document as asked for; the exit code.
+/// Prints the document in the format of the options; returns the exit code.
 fn finish(config: &Config, document: &Document) -> Result<u8> {
     match (config.stream, config.json) {
         (true, _) => say(&stream::end(document))?,
@@ -104,7 +104,7 @@ fn verdict(document: &Document) -> u8 {
     let count = |class: &Class| document.classes.get(class.name()).copied().unwrap_or(0);
     let mut errors = Class::ALL.iter().filter(|class| class.is_server_error()).map(count);
     let stray = document.connections.unsolicited_idle > 0;
-    // A drain that is shorter than the timeout leaves a silent server without any other class.
+    // If the drain is shorter than the timeout, a silent server has only unfinished requests.
     let silent = document.connections.served == 0 && count(&Class::Unfinished) > 0;
     match () {
         () if document.preflight_error.is_some() => SERVER_ERRORS,

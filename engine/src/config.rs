@@ -1,4 +1,4 @@
-//! What was asked for, frozen.
+//! The settings of a load.
 
 use std::net::IpAddr;
 
@@ -9,13 +9,13 @@ use crate::target::Target;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Pace {
-    /// The next request goes out when a response is in.
+    /// A response triggers the next request.
     Closed,
-    /// Requests go out by a schedule, whatever the responses do.
+    /// Requests follow a schedule, independent of the responses.
     Open { rate_per_s: f64, arrival: Arrival, seed: u64, deadline_ns: Option<u64> },
 }
 
-/// One load run; durations in nanoseconds.
+/// The settings of one load; durations in nanoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub targets: Vec<Target>,
@@ -36,26 +36,26 @@ pub(crate) struct Config {
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     pub expect: Expect,
-    /// Local addresses to connect from; chosen by the engine where none is given.
+    /// Local addresses to connect from; empty if the engine chooses.
     pub sources: Vec<IpAddr>,
-    /// The driver asked for; chosen by the engine where none is.
+    /// The backend; `None` if the engine chooses.
     pub backend: Option<Backend>,
     pub json: bool,
     pub stream: bool,
     pub calibrate: bool,
-    /// Slices are asked for on the standard input.
+    /// Read requests for slices from standard input.
     pub slices: bool,
-    /// Set where this process is one of several of a run.
+    /// The threads of this process, if it is one of several.
     pub shard: Option<Shard>,
 }
 
-/// What the command line expects of every response; the preflight fills in what it leaves open.
+/// What every response must be; the preflight sets what is `None` here.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expect {
     pub status: Option<u16>,
     pub media_type: Option<String>,
     pub body: Option<Vec<u8>>,
-    /// Bodies are not compared.
+    /// Do not compare bodies.
     pub any_body: bool,
 }
 
@@ -64,7 +64,7 @@ impl Config {
         self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
     }
 
-    /// The threads of this process: all of them, unless others have their part.
+    /// The threads of this process.
     pub(crate) fn shard(&self) -> Shard {
         let whole = Shard { first: 0, count: self.threads, total: self.threads };
         self.shard.unwrap_or(whole)

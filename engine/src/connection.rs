@@ -1,4 +1,4 @@
-//! One connection as a state machine: requests in flight, bytes in, answers out. No syscall.
+//! One connection as a state machine without syscalls.
 
 use std::collections::VecDeque;
 
@@ -11,17 +11,17 @@ pub(crate) enum State {
     Closed,
     Opening,
     Open,
-    /// The server said that it closes; its end of stream is awaited.
+    /// The server announced a close, which is awaited.
     Lingering,
 }
 
-/// One request from its start to its class; stamps are CLOCK_MONOTONIC nanoseconds.
+/// One request in flight; times are CLOCK_MONOTONIC nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
-    /// When the connection took the request on: connecting counts where it is part of it.
+    /// When the connection took the request; before connecting, if it connects for this request.
     pub begun_ns: u64,
     pub sent_ns: u64,
-    /// When the schedule wanted it sent; 0 in a closed loop.
+    /// When the request was due; 0 in a closed loop.
     pub intended_ns: u64,
     pub url: u32,
     pub measured: bool,
@@ -32,15 +32,15 @@ pub(crate) struct Connection {
     pub state: State,
     /// When `state` was entered.
     pub since_ns: u64,
-    /// First byte of the response to the oldest request in flight; 0 before it came.
+    /// When the first byte of the current response came; 0 before that.
     pub first_byte_ns: u64,
     /// Responses and requests of this connection since it was opened.
     pub served: u64,
     pub issued: u64,
     /// Measured responses over all connections that used this slot.
     pub responses: u64,
-    /// Slices: how often this slot may still fail before its first answer is no longer awaited;
-    /// 0 once it is not.
+    /// Slices: remaining failures before discarding no longer waits for this slot; 0 after its
+    /// first response.
     pub attempts_left: u8,
     pub next_url: u32,
     parser: Parser,
@@ -88,12 +88,12 @@ impl Connection {
         self.front.as_ref()
     }
 
-    /// Requests assigned and not yet sent.
+    /// Requests that are assigned but not sent.
     pub(crate) fn unsent_mut(&mut self) -> impl Iterator<Item = &mut Flight> {
         self.front.iter_mut().chain(&mut self.behind).filter(|flight| flight.sent_ns == 0)
     }
 
-    /// One request may be assigned ahead of its connection.
+    /// Number of requests that were assigned before the connection was open: 0 or 1.
     pub(crate) fn unsent(&self) -> usize {
         usize::from(self.front.is_some_and(|flight| flight.sent_ns == 0))
     }
@@ -106,7 +106,7 @@ impl Connection {
         }
     }
 
-    /// The oldest request in flight, which has just got its class.
+    /// Removes the oldest request in flight.
     pub(crate) fn pop(&mut self) -> Option<Flight> {
         let flight = self.front.take();
         self.front = self.behind.pop_front();
@@ -136,7 +136,7 @@ impl Connection {
         progress
     }
 
-    /// The answer that the end of the stream completes, where it does.
+    /// The response that the end of the stream completes, if any.
     pub(crate) fn end_of_stream(&mut self, url: &Expected) -> Option<Answer> {
         self.front.as_ref().and_then(|_| self.parser.end_of_stream(url))
     }

@@ -1,20 +1,20 @@
-//! Counts about connections rather than requests.
+//! Counts of connections.
 
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ConnectionStats {
-    /// Connections opened over the whole run.
+    /// Connections opened in the run or slice.
     pub opened: u64,
-    /// Most connections open at once.
+    /// Most connections open at a time.
     pub established: u64,
     pub closed_by_server: u64,
     pub closed_by_client: u64,
-    /// Connects that failed while no request waited for one.
+    /// Failed connects that no request waited for.
     pub failed_without_request: u64,
-    /// Connections on which bytes came while no request was out.
+    /// Connections that received bytes without a request in flight.
     pub unsolicited_idle: u64,
-    /// Requests lost because the server closed a kept connection as they were sent.
+    /// Requests lost on kept connections that the server may have been closing.
     pub stale_reuse: u64,
 }
 

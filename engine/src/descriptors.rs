@@ -1,6 +1,6 @@
-//! File descriptors: how many this process may have.
+//! The limit of file descriptors.
 
-/// Raises the soft limit to the hard one; the number of descriptors that gives.
+/// Raises the soft limit to the hard limit, and returns it.
 pub(crate) fn raise_limit() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is valid for both calls.

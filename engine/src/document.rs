@@ -18,12 +18,12 @@ pub(crate) struct Document {
     pub urls: Vec<String>,
     /// `closed` or `open`.
     pub mode: String,
-    /// Absent where the run was not started.
+    /// `None` if the preflight failed.
     pub backend: Option<Backend>,
     pub processes: usize,
-    /// The run was ended by a signal.
+    /// A signal ended the run early.
     pub interrupted: bool,
-    /// Why the run was not started.
+    /// Why the preflight failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preflight_error: Option<String>,
     pub config: ConfigPart,
@@ -37,7 +37,7 @@ pub(crate) struct Document {
     pub status_codes: BTreeMap<u16, u64>,
     pub malformed_kinds: BTreeMap<String, u64>,
     pub connect_errnos: BTreeMap<i32, u64>,
-    /// What came before the measured window.
+    /// The load before the measured window.
     pub warmup: WarmupPart,
     pub connections: ConnectionsPart,
     pub latency: LatencyPart,
@@ -80,7 +80,7 @@ pub(crate) struct ExpectedPart {
     pub content_type: String,
     /// `none`, `length`, `chunked` or `until_close`.
     pub framing: &'static str,
-    /// Absent where bodies are not compared.
+    /// `None` if bodies are not compared.
     pub body_bytes: Option<usize>,
     pub head_bytes: usize,
     pub closes_unannounced: bool,
@@ -90,7 +90,7 @@ pub(crate) struct ExpectedPart {
 pub(crate) struct RequestsPart {
     pub scheduled: u64,
     pub ok: u64,
-    /// Sent before the run, in no class.
+    /// Requests before the run, in no class.
     pub preflight: usize,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct RequestsPart {
 pub(crate) struct CalibrationPart {
     /// Rate of the same load on a null server.
     pub null_rate_per_s: f64,
-    /// The measured rate over that.
+    /// The measured rate divided by it.
     pub share: f64,
 }
 
@@ -113,11 +113,11 @@ pub(crate) struct WarmupPart {
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct ConnectionsPart {
     pub asked: usize,
-    /// Most open at once.
+    /// Most open at a time.
     pub established: u64,
-    /// Slots that got at least one measured response.
+    /// Connections with a measured response.
     pub served: u64,
-    /// Opened over the whole run.
+    /// Opened in the run or slice.
     pub opened: u64,
     pub responses_min: u64,
     pub responses_max: u64,
@@ -155,10 +155,10 @@ pub(crate) struct ClientPart {
     pub steal_share: f64,
 }
 
-/// One interval; the last row is what the drain brought.
+/// One interval; the last row is the drain.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct SeriesRow {
-    /// End of the interval, from the start of measuring.
+    /// End of the interval, from the start of the measured window.
     pub at_s: f64,
     pub sent: u64,
     pub ok: u64,

@@ -1,8 +1,8 @@
-//! Durations as they are typed: `500ms`, `10s`, `1m`.
+//! Durations such as `500ms`, `10s` and `1m`.
 
 use crate::error::{Error, Result};
 
-/// Nanoseconds of a duration; a number without a unit is in seconds.
+/// Parses a duration into nanoseconds; a number without a unit is in seconds.
 pub(crate) fn parse_ns(text: &str) -> Result<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -29,7 +29,7 @@ mod tests {
     use super::parse_ns;
 
     #[test]
-    fn units_are_known() {
+    fn parses_all_units() {
         assert_eq!(parse_ns("500ms").unwrap(), 500_000_000);
         assert_eq!(parse_ns("1.5s").unwrap(), 1_500_000_000);
         assert_eq!(parse_ns("2").unwrap(), 2_000_000_000);

@@ -1,4 +1,4 @@
-//! The threads of a run in this process: prepared, started together, listened to.
+//! The threads of this process: created, started together, and collected from.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Barrier, OnceLock};
@@ -19,20 +19,20 @@ use crate::sockets::Endpoint;
 use crate::target::Address;
 use crate::worker::{Start, Worker};
 
-/// Most connects under way at once, over all threads: what a listen queue takes anywhere.
+/// Most connects in progress at a time, over all threads; every listen queue has this room.
 const MAX_OPENING: usize = 256;
-/// Connections from one source address, above which finding a free port gets slow.
+/// Connections per source address; with more, finding a free port gets slow.
 const PER_SOURCE: usize = 12_000;
-/// Rest between the barrier and the load, so that all threads start together.
+/// Time from the barrier to the load, so that all threads start together.
 const START_DELAY_NS: u64 = 5_000_000;
 
-/// When a load that starts as soon as it can may start.
+/// The start of a load that starts now.
 pub(crate) fn soon_ns() -> u64 {
     clock::now_ns() + START_DELAY_NS
 }
 
-/// Runs this process's threads. `agree` is called once all are connected and says when the load
-/// starts; `each` gets every message, the last ones being the ends of the threads.
+/// Runs the threads of this process. `agree` is called when all are connected, and returns when the
+/// load starts. `each` receives every message.
 pub(crate) fn run(
     config: &Config,
     plan: &Plan,
@@ -62,7 +62,7 @@ pub(crate) fn run(
     })
 }
 
-/// The threads of this process, ready to be started; they send what they have to say to `rows`.
+/// The threads of this process, not started yet; they send their messages to `rows`.
 pub(crate) fn workers<'p>(
     config: &Config,
     plan: &'p Plan,
@@ -78,7 +78,7 @@ pub(crate) fn workers<'p>(
         .collect()
 }
 
-/// The measured window of a load that starts then.
+/// The window of a load that starts at `load_ns`.
 pub(crate) fn window(config: &Config, load_ns: u64) -> Window {
     let measure_ns = load_ns + config.warmup_ns;
     Window { load_ns, measure_ns, end_ns: measure_ns + config.duration_ns }
@@ -109,8 +109,8 @@ fn prepare<'p>(
     Ok((session, choice::build(backend, route, slots, plan.response_bytes())?))
 }
 
-/// Where each slot of a thread connects from: the given addresses, or as many of 127.0.0.0/8 as
-/// the ports of the whole run demand; empty where the kernel may choose.
+/// The source address of each slot of a thread: those given, or as many of 127.0.0.0/8 as the run
+/// needs for its ports. Empty if the kernel chooses.
 fn sources(config: &Config, thread: usize, slots: usize) -> Vec<Endpoint> {
     let loopback = match &config.targets[0].address {
         Address::Tcp(address) => address.is_ipv4() && address.ip().is_loopback(),

@@ -1,4 +1,4 @@
-//! What keeps a command from being carried out, and the exit code that each kind has.
+//! Why a command failed, and the exit code of each reason.
 
 use std::io;
 
@@ -8,14 +8,14 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// The command line cannot be carried out, here or anywhere.
+    /// The command line is wrong, or asks for what this machine does not allow.
     #[error("{0}")]
     Usage(String),
     #[error("preflight of {url}: {problem}")]
     Preflight { url: String, problem: PreflightProblem },
     #[error("{what}: {source}")]
     System { what: &'static str, source: io::Error },
-    /// Another process of the run failed, or said something else than it should.
+    /// Another process of the run failed or sent something unexpected.
     #[error("{0}")]
     Process(String),
     #[error("a client thread ended early")]
@@ -25,7 +25,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// As documented in the help.
+    /// The exit code, as listed in the help.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
@@ -38,17 +38,17 @@ impl Error {
         Self::Usage(message.into())
     }
 
-    /// Of a system call by its error number.
+    /// A failed system call and its error number.
     pub(crate) fn of_errno(what: &'static str, errno: i32) -> Self {
         Self::System { what, source: io::Error::from_raw_os_error(errno) }
     }
 
-    /// For `map_err`: what failed, with the error of the system.
+    /// For `map_err`: names what failed.
     pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { what, source }
     }
 
-    /// The same, about this option.
+    /// Names the option in a usage error.
     pub(crate) fn of_option(self, name: &str) -> Self {
         match self {
             Self::Usage(message) => Self::Usage(format!("{name}: {message}")),
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exit_codes_follow_the_kind() {
+    fn exit_code_follows_the_kind_of_error() {
         let problem = PreflightProblem::Timeout;
         for (error, code) in [
             (Error::usage("-c"), 2),

@@ -1,19 +1,19 @@
-//! What every response must be.
+//! Comparison of responses with the expected one.
 
 use crate::classes::Class;
 use crate::head::Head;
 
-/// What every response to one URL must be; `None` accepts anything.
+/// The expected response of one URL; `None` accepts anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub status: u16,
     pub media_type: Option<Vec<u8>>,
     pub body: Option<Vec<u8>>,
-    /// The request is a HEAD: no response has a body.
+    /// The requests are HEAD, so responses have no body.
     pub to_head_request: bool,
 }
 
-/// The first difference between a response and what was expected, in order of weight.
+/// The most important difference between a response and the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Comparison {
     Same,
@@ -24,7 +24,7 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
-    /// The weightier of two differences.
+    /// The more important of two differences.
     pub(crate) fn or(self, other: Self) -> Self {
         self.max(other)
     }
@@ -53,7 +53,7 @@ impl Expected {
         }
     }
 
-    /// Compares a piece of body that starts `at` bytes into it.
+    /// Compares a piece of the body that starts at offset `at`.
     pub(crate) fn compare_body(&self, at: u64, data: &[u8]) -> Comparison {
         let Some(body) = &self.body else { return Comparison::Same };
         let at = usize::try_from(at).unwrap_or(usize::MAX);

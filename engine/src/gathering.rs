@@ -1,4 +1,4 @@
-//! What the threads of a load send, added up.
+//! Collects what the threads of a load send.
 
 use crate::error::Result;
 use crate::message::{Message, Outcome};
@@ -6,7 +6,7 @@ use crate::run::Run;
 use crate::series::{Collector, Row};
 use crate::session::Window;
 
-/// What came from the threads so far.
+/// The messages of the threads so far.
 pub(crate) struct Gathering<F> {
     collector: Collector,
     rows: Vec<Row>,
@@ -45,7 +45,7 @@ impl<F: FnMut(&Row)> Gathering<F> {
         self.running == 0
     }
 
-    /// The sum of what came; the first phase began at `connect_ns`.
+    /// Adds up the threads; the first phase began at `connect_ns`.
     pub(crate) fn add_up(self, connect_ns: u64, window: Window) -> Result<Run> {
         let run = Run::add_up(self.outcomes?, connect_ns, window);
         Ok(Run { rows: self.rows, ..run })

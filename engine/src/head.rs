@@ -1,4 +1,4 @@
-//! The head of a response: its status, how its body ends, and what it holds.
+//! Parser of response heads.
 
 use std::mem::MaybeUninit;
 
@@ -19,7 +19,7 @@ pub(crate) enum Framing {
 }
 
 impl Framing {
-    /// As the outputs name it.
+    /// Its name in the output.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -30,19 +30,19 @@ impl Framing {
     }
 }
 
-/// What a response head says.
+/// The fields of a response head that the engine uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head<'b> {
     pub status: u16,
     pub framing: Framing,
-    /// The connection ends with this response.
+    /// The server closes after this response.
     pub closes: bool,
     /// Media type without its parameters; empty when absent.
     pub media_type: &'b [u8],
     pub bytes: usize,
 }
 
-/// Parses a head from the start of `input`: `None` when it is not all there yet.
+/// Parses a head at the start of `input`; `None` if it is incomplete.
 pub(crate) fn parse_head(
     input: &[u8],
     to_head_request: bool,
@@ -85,7 +85,7 @@ fn kind_of(error: httparse::Error) -> MalformedKind {
     }
 }
 
-/// The header fields that decide the framing and the comparison.
+/// The header fields that framing and comparison need.
 #[derive(Default)]
 struct Fields<'b> {
     length: Option<u64>,

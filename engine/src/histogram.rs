@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 const MAX_US: u64 = 3_600_000_000;
 const DIGITS: u8 = 3;
 
-/// A distribution of durations, with their exact sum beside it.
+/// A distribution of durations, with their exact sum.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "Wire", try_from = "Wire")]
 pub(crate) struct Latency {
@@ -20,7 +20,7 @@ pub(crate) struct Latency {
     pub sum_ns: u128,
 }
 
-/// The figures of a distribution, microseconds; a quantile q is absent below 100 / (1 - q) values.
+/// The figures of a distribution, in microseconds; a quantile q needs 100 / (1 - q) values.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
     pub count: u64,
@@ -39,7 +39,7 @@ pub(crate) struct Summary {
 
 impl Default for Latency {
     fn default() -> Self {
-        // Grows with the longest duration seen: most stay small, and some empty.
+        // Grows with the longest duration; most histograms stay small.
         let histogram = Histogram::new(DIGITS).expect("HdrHistogram takes 3 digits");
         Self { histogram, sum_ns: 0 }
     }
@@ -70,7 +70,7 @@ impl Latency {
         (self.count() > 0).then(|| self.sum_ns as f64 / self.count() as f64)
     }
 
-    /// The q-quantile in microseconds, where there are enough values to speak of it.
+    /// The q-quantile in microseconds; `None` if there are too few values.
     pub(crate) fn quantile_us(&self, q: f64) -> Option<u64> {
         let enough = self.count() as f64 * (1.0 - q) >= 100.0 - 1e-6;
         enough.then(|| self.histogram.value_at_quantile(q))
@@ -98,7 +98,7 @@ impl Latency {
         }
     }
 
-    /// Compressing costs 0.1 ms, which many empty distributions of a slice need not pay.
+    /// Compression costs 0.1 ms, so empty distributions share one text.
     fn encode(&self) -> String {
         static EMPTY: OnceLock<String> = OnceLock::new();
         match self.count() {
@@ -116,7 +116,7 @@ impl Latency {
     }
 }
 
-/// What one process tells another of a distribution.
+/// A distribution as one process sends it to another.
 #[derive(Serialize, Deserialize)]
 struct Wire {
     sum_ns: u128,
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "takes minutes under Miri")]
-    fn a_quantile_needs_a_hundred_values_beyond_it() {
+    fn quantile_needs_a_hundred_values_beyond_it() {
         let mut latency = Latency::default();
         (1..=9_999).for_each(|us| latency.record(us * 1000));
         assert_eq!(latency.quantile_us(0.99), None);
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "takes minutes under Miri")]
-    fn a_summary_is_that_of_its_values() {
+    fn summary_has_the_quantiles_of_the_values() {
         const COUNT: u64 = 200_000;
         let mut latency = Latency::default();
         (1..=COUNT).for_each(|us| latency.record(us * 1000));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distribution_survives_the_wire() {
+    fn distribution_survives_encoding() {
         let mut latency = Latency::default();
         for ns in [1_000, 42_500, 3_600_000_000_000, u64::MAX / 2] {
             latency.record(ns);

@@ -1,7 +1,6 @@
-//! Signs that the client, not the server, set the figures.
+//! Signs that the client, not the server, was the limit.
 //!
-//! A campaign judges the same readings by gates of the same names with the same thresholds; see
-//! docs/engine.md.
+//! The gates of a campaign have the same names and thresholds; see docs/engine.md.
 
 use serde::Serialize;
 
@@ -12,13 +11,14 @@ const CLIENT_CPU_MAX: f64 = 0.80;
 const CLIENT_WAIT_MAX: f64 = 0.05;
 const STEAL_MAX: f64 = 0.01;
 const CEILING_MAX: f64 = 0.70;
-/// How far Little's law may be off.
+/// Allowed error of Little's law.
 const LITTLE_LAW_MAX: f64 = 0.05;
-/// The 99th percentile of the client's lag: at least this, or a share of the median response time.
+/// Allowed 99th percentile of the client's lag: the larger of this and a share of the median
+/// response time.
 const SEND_LAG_US_MAX: f64 = 100.0;
 const SEND_LAG_SHARE_MAX: f64 = 0.05;
 
-/// One sign, with what was read, what is allowed, and what to do about it.
+/// One sign, with its reading, its threshold and advice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Limit {
     pub code: &'static str,
@@ -27,15 +27,15 @@ pub(crate) struct Limit {
     pub advice: &'static str,
 }
 
-/// The readings that limits are found in; an absent one is not judged.
+/// The readings that are judged; an absent one is not.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Readings {
     pub busiest_thread_share: f64,
     pub run_wait_share: f64,
     pub steal: Steal,
     pub little_law_error: Option<f64>,
-    /// The mean service time over the measured time: a request that overlaps an end of the window
-    /// is counted whole or not at all, which moves Little's law by this much at most.
+    /// The mean service time divided by the measured time. A request at an end of the window counts
+    /// fully or not at all, which changes Little's law by at most this share.
     pub edge_share: f64,
     pub client_lag_us_p99: Option<f64>,
     pub response_us_p50: Option<f64>,
@@ -45,7 +45,7 @@ pub(crate) struct Readings {
 }
 
 impl Readings {
-    /// The limits that were reached.
+    /// The limits that the readings exceed.
     pub(crate) fn limits(&self) -> Vec<Limit> {
         let lag_us_max =
             (self.response_us_p50.unwrap_or(0.0) * SEND_LAG_SHARE_MAX).max(SEND_LAG_US_MAX);
@@ -111,7 +111,7 @@ impl Limit {
         (reading > threshold).then_some(Self { code, reading, threshold, advice })
     }
 
-    /// The limit that this share of the null server's rate is, if it is one.
+    /// Judges the share of the null server's rate.
     pub(crate) fn of_ceiling(share: f64) -> Option<Self> {
         let advice = "the rate is near what the client gets from the null server: use more threads";
         Self::above("ceiling", share, CEILING_MAX, advice)
@@ -122,7 +122,7 @@ impl Limit {
 mod tests {
     use super::*;
 
-    /// Readings of a run in which the server set the figures.
+    /// Readings exactly at their thresholds.
     const FINE: Readings = Readings {
         busiest_thread_share: 0.80,
         run_wait_share: 0.05,
@@ -136,13 +136,13 @@ mod tests {
     };
 
     #[test]
-    fn what_is_at_its_threshold_is_no_limit() {
+    fn accepts_readings_at_their_thresholds() {
         assert_eq!(FINE.limits(), []);
         assert_eq!(Readings::default().limits(), [], "what was not read is not judged");
     }
 
     #[test]
-    fn each_reading_past_its_threshold_is_its_limit() {
+    fn reports_each_reading_above_its_threshold() {
         for (code, readings) in [
             ("client_cpu", Readings { busiest_thread_share: 0.801, ..FINE }),
             ("client_wait", Readings { run_wait_share: 0.051, ..FINE }),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lag_is_allowed_a_twentieth_of_a_slow_servers_response_time() {
+    fn allows_a_lag_of_a_twentieth_of_the_response_time() {
         let slow = Readings { response_us_p50: Some(10_000.0), ..FINE };
         assert_eq!(Readings { client_lag_us_p99: Some(500.0), ..slow }.limits(), []);
         let limits = Readings { client_lag_us_p99: Some(501.0), ..slow }.limits();
@@ -167,20 +167,20 @@ mod tests {
     }
 
     #[test]
-    fn rate_above_seven_tenths_of_the_null_servers_is_the_clients_limit() {
+    fn reports_a_rate_near_the_ceiling() {
         assert_eq!(Limit::of_ceiling(0.70), None);
         assert!(Limit::of_ceiling(0.71).is_some());
     }
 
     #[test]
-    fn connection_without_response_is_a_limit() {
+    fn reports_connections_without_response() {
         let limits = Readings { served: Some([2, 3]), ..FINE }.limits();
         let read: Vec<_> = limits.iter().map(|l| (l.code, l.reading, l.threshold)).collect();
         assert_eq!(read, [("served", 2.0, 3.0)]);
     }
 
     #[test]
-    fn thresholds_are_widened_by_what_a_reading_cannot_resolve() {
+    fn thresholds_include_the_resolution_of_the_reading() {
         let short = Readings {
             steal: Steal { share: 0.05, resolution: 0.05 },
             little_law_error: Some(0.08),

@@ -12,7 +12,7 @@ use crate::run::Run;
 use crate::series::Row;
 use crate::usage::MachineTicks;
 
-/// Loads as the plan says; `each_row` sees every interval as soon as it is whole.
+/// Runs a load; `each_row` receives every interval when it is complete.
 pub(crate) fn run(config: &Config, plan: &Plan, each_row: impl FnMut(&Row)) -> Result<Run> {
     let shards = process::shards(config);
     let total = shards.iter().map(|shard| shard.count).sum();

@@ -1,4 +1,4 @@
-//! What a thread of a load sends while it runs, and at its end.
+//! Messages from the threads of a load.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ use crate::series::Row;
 use crate::tally::Tally;
 use crate::usage::ThreadUsage;
 
-/// What a thread tells the collector.
+/// A message to the collector.
 pub(crate) enum Message {
     Row { thread: usize, tick: i64, row: Box<Row> },
     End { thread: usize, outcome: Box<Result<Outcome>> },
 }
 
-/// What a thread leaves behind.
+/// The result of one thread.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Outcome {
     pub backend: Backend,
@@ -23,9 +23,9 @@ pub(crate) struct Outcome {
     pub stats: ConnectionStats,
     pub responses: Vec<u64>,
     pub backlog_peak: Option<u64>,
-    /// At the start and the end of measuring, and at the end of the drain.
+    /// At the start and the end of the measured window, and at the end of the drain.
     pub usage: [ThreadUsage; 3],
-    /// When nothing new was sent any more, and when the last answer was in or given up.
+    /// When sending stopped, and when the drain ended.
     pub stopped_ns: u64,
     pub ended_ns: u64,
 }

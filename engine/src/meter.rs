@@ -1,13 +1,13 @@
-//! What a thread used in the measured window.
+//! CPU usage of a thread in the measured window.
 
 use crate::session::Window;
 use crate::usage::ThreadUsage;
 
-/// Reads the thread's usage as the bounds of the measured window pass.
+/// Reads the thread's usage at both ends of the measured window.
 pub(crate) struct Meter {
     usage: [Option<ThreadUsage>; 2],
     next_ns: u64,
-    /// Time in which the thread only looked whether a request is due.
+    /// Time in which the thread only polled for the next request.
     pub polled_ns: u64,
 }
 

@@ -14,14 +14,14 @@ pub(crate) enum Reply {
     Refusal,
 }
 
-/// The replies, written once, and the last request that was parsed.
+/// The prepared replies, and the last parsed request.
 pub(crate) struct Replies {
     keep: Vec<u8>,
     keep_old: Vec<u8>,
     close: Vec<u8>,
     body_bytes: usize,
     refusal: &'static [u8],
-    /// A whole request without a body that keeps its connection: its like needs no parsing.
+    /// A complete request without a body that keeps its connection; equal ones are not parsed.
     learned: Vec<u8>,
 }
 
@@ -56,7 +56,7 @@ impl Replies {
     }
 }
 
-/// What a request head says.
+/// The fields of a request head that the server uses.
 struct Request {
     bytes: usize,
     old: bool,
@@ -73,9 +73,9 @@ enum Body {
 
 pub(crate) struct Client {
     fd: OwnedFd,
-    /// Input of a request that is not all there.
+    /// Input of an incomplete request.
     input: Vec<u8>,
-    /// The rest of the body of a request that was answered already.
+    /// The rest of the body of a request that has its reply.
     body: Body,
     output: Vec<u8>,
     closing: bool,
@@ -90,7 +90,7 @@ impl Client {
         !self.output.is_empty()
     }
 
-    /// Takes input and replies to the requests in it; false when the connection is over.
+    /// Replies to the requests in the input; false if the connection ended.
     pub(crate) fn take(
         &mut self,
         new: &[u8],
@@ -131,7 +131,7 @@ impl Client {
         self.flush()
     }
 
-    /// Writes what the socket takes; false when the connection is over.
+    /// Writes as much output as the socket accepts; false if the connection ended.
     pub(crate) fn flush(&mut self) -> bool {
         let output = std::mem::take(&mut self.output);
         self.send(&output)
@@ -151,7 +151,7 @@ impl Client {
         self.input.is_empty() && self.output.is_empty() && matches!(self.body, Body::Length(0))
     }
 
-    /// Leaves the body of the last request behind; true once it is over.
+    /// Skips the body of the last request; true at its end.
     fn skip_body(&mut self, held: &[u8], at: &mut usize) -> bool {
         match &mut self.body {
             Body::Length(left) => {
@@ -179,7 +179,7 @@ impl Client {
     }
 }
 
-/// A request head at the start of `input`; `None` when it is not all there yet.
+/// Parses a request head at the start of `input`; `None` if it is incomplete.
 fn parse(input: &[u8]) -> Result<Option<Request>, ()> {
     let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut []);

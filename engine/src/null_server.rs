@@ -1,4 +1,4 @@
-//! A server that does as little as HTTP/1.1 allows, and counts what it answers.
+//! A minimal HTTP/1.1 server that counts its responses.
 
 use std::hint::black_box;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ pub(crate) struct NullServerConfig {
     pub body: String,
 }
 
-/// What a null server did, by its own count.
+/// The counts of a null server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
     pub answered: u64,
@@ -45,7 +45,7 @@ const LISTENER: usize = usize::MAX;
 const STOP_POLL_NS: u64 = 100_000_000;
 
 impl NullServer {
-    /// Listens, shared with other listeners on the port (SO_REUSEPORT).
+    /// Listens on the port, which several servers may share (SO_REUSEPORT).
     pub(crate) fn bind(config: &NullServerConfig) -> Result<Self> {
         let listener = listen(config.address)
             .map_err(std::io::Error::from_raw_os_error)
@@ -70,7 +70,7 @@ impl NullServer {
         std::net::TcpListener::from(listener).local_addr().map_err(Error::system("getsockname"))
     }
 
-    /// Serves until `stopped`, which is asked at least ten times a second.
+    /// Serves until `stopped` returns true; it is called at least ten times per second.
     pub(crate) fn run(mut self, stopped: impl Fn() -> bool) -> Result<Counts> {
         while !stopped() {
             let ready = self.poll.wait(clock::now_ns() + STOP_POLL_NS)?;
@@ -149,7 +149,7 @@ impl NullServer {
     }
 }
 
-/// `work` dependent multiplications that the compiler cannot leave out.
+/// Does `work` dependent multiplications that the compiler cannot remove.
 fn busy(mut state: u64, work: u64) -> u64 {
     for _ in 0..work {
         state = black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));

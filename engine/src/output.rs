@@ -1,4 +1,4 @@
-//! Lines of the standard output.
+//! Output to standard output.
 
 use std::io::Write;
 
@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// Prints a line at once.
+/// Prints a line and flushes it.
 pub(crate) fn say(line: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::system("stdout"))
 }
 
-/// Plain data as JSON.
+/// Encodes plain data as JSON.
 pub(crate) fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("outputs are plain data")
 }

@@ -1,8 +1,8 @@
-//! The parts of a run, stamped.
+//! The phases of a run.
 
 use serde::Serialize;
 
-/// One part of a run, CLOCK_MONOTONIC nanoseconds.
+/// One phase; times are CLOCK_MONOTONIC nanoseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Phase {
     /// `preflight`, `connect`, `warmup`, `measure`, `drain` or `close`.

@@ -1,4 +1,4 @@
-//! What the threads of a run share, read-only: made from the configuration and the preflight.
+//! What the threads of a run share, read-only.
 
 use crate::config::{Config, Pace};
 use crate::expected::Expected;
@@ -7,12 +7,12 @@ use crate::request::RequestBook;
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub book: RequestBook,
-    /// One a URL, in the order of the book.
+    /// One per URL, in the order of the book.
     pub expected: Vec<Expected>,
     pub pace: Pace,
-    /// A connection per request: connections are opened for a request, not ahead of it.
+    /// Open a connection for each request.
     pub per_request: bool,
-    /// The server closes after a response without saying so.
+    /// The server closes after a response without announcing it.
     pub closes_unannounced: bool,
     pub requests_per_connection: u64,
     pub pipeline: usize,
@@ -38,13 +38,13 @@ impl Plan {
         }
     }
 
-    /// About as long as the longest response: its body is known, its head is not.
+    /// Approximate size of the longest response; the size of its head is a guess.
     pub(crate) fn response_bytes(&self) -> usize {
         let bodies = self.expected.iter().filter_map(|expected| expected.body.as_ref());
         1024 + bodies.map(Vec::len).max().unwrap_or(0)
     }
 
-    /// How long a request may wait before it is shed, or be late.
+    /// How long a request may take before it is shed or late.
     pub(crate) fn deadline_ns(&self) -> Option<u64> {
         match self.pace {
             Pace::Open { deadline_ns, .. } => deadline_ns,

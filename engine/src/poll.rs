@@ -1,4 +1,4 @@
-//! An epoll instance whose waits end at a nanosecond.
+//! An epoll instance with nanosecond timeouts.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
@@ -9,12 +9,12 @@ use crate::sockets::check;
 pub(crate) struct Poll {
     fd: OwnedFd,
     events: Vec<libc::epoll_event>,
-    /// False where the kernel has no epoll_pwait2 (before Linux 5.11).
+    /// False if the kernel has no epoll_pwait2 (before Linux 5.11).
     to_the_nanosecond: bool,
 }
 
 impl Poll {
-    /// Waits return at most `capacity` events.
+    /// A wait returns at most `capacity` events.
     pub(crate) fn new(capacity: usize) -> Result<Self> {
         // SAFETY: no pointers are passed.
         let fd = check(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })
@@ -41,7 +41,7 @@ impl Poll {
             .map_err(|errno| Error::of_errno("epoll_ctl", errno))
     }
 
-    /// Waits for events until `wake_ns` (CLOCK_MONOTONIC); the number of them.
+    /// Waits for events until `wake_ns` (CLOCK_MONOTONIC); returns their number.
     #[inline]
     pub(crate) fn wait(&mut self, wake_ns: u64) -> Result<usize> {
         let left_ns = wake_ns.saturating_sub(clock::now_ns());
@@ -60,7 +60,7 @@ impl Poll {
         }
     }
 
-    /// Token and flags of one event of the last wait.
+    /// The token and flags of one event of the last wait.
     #[inline]
     pub(crate) fn event(&self, at: usize) -> (usize, u32) {
         let event = self.events[at];
@@ -87,7 +87,7 @@ impl Poll {
         }
     }
 
-    /// Rounds down, so that a wait never overshoots its end by a millisecond.
+    /// Rounds down, so that a wait does not end up to a millisecond late.
     fn wait_coarsely(&mut self, left_ns: u64) -> i32 {
         let timeout_ms = (left_ns / 1_000_000).min(i32::MAX as u64) as i32;
         let capacity = self.events.len() as i32;

@@ -1,4 +1,4 @@
-//! One request to each URL before the run: what it answers is what all others must match.
+//! One request to each URL before the run; all later responses must equal its response.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -15,24 +15,24 @@ use crate::request::RequestBook;
 use crate::signals;
 use crate::target::Address;
 
-/// How long a connection that should be kept is watched for a close.
+/// How long to wait for an unannounced close.
 const KEPT_WATCH: Duration = Duration::from_millis(20);
-/// Longest body that is kept to compare others with.
+/// Longest body that is stored for comparison.
 const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
 
-/// What the preflight saw.
+/// The result of the preflight.
 #[derive(Clone, Debug)]
 pub(crate) struct Preflight {
-    /// One a URL.
+    /// One per URL.
     pub expected: Vec<Expected>,
-    /// Of the first URL's response.
+    /// Of the response of the first URL.
     pub head_bytes: usize,
     pub framing: Framing,
-    /// The server closed after a response that did not say so.
+    /// The server closed after a response that did not announce it.
     pub closes_unannounced: bool,
 }
 
-/// Sends one request to each URL; the error names the URL and what was wrong.
+/// Sends one request to each URL; the error names the URL and the problem.
 pub(crate) fn run(config: &Config) -> Result<Preflight> {
     let book = RequestBook::new(config);
     let mut seen = Preflight {
@@ -88,8 +88,8 @@ impl Stream {
         }
     }
 
-    /// Goes on after an interruption that is not the user's: a read with a time limit ends with
-    /// EINTR after a SIGCONT too, and where the kernel has work left of an io_uring.
+    /// Reads, and repeats the read after EINTR unless the user sent a signal. A read with a time
+    /// limit also ends with EINTR after a SIGCONT, and when an io_uring has work left.
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         loop {
             let got = match self {
@@ -104,13 +104,13 @@ impl Stream {
         }
     }
 
-    /// True when the end of the stream comes within a moment.
+    /// True if the server closes within `KEPT_WATCH`.
     fn is_closed(&mut self) -> bool {
         self.limit_reads(KEPT_WATCH).is_ok() && matches!(self.read(&mut [0]), Ok(0))
     }
 }
 
-/// One whole response.
+/// One complete response.
 struct Answer {
     status: u16,
     media_type: Vec<u8>,
@@ -143,7 +143,7 @@ impl Answer {
         }
     }
 
-    /// What this answer makes all others match, unless the command line says something else.
+    /// The expected response that follows from this one and the options.
     fn expected(&self, config: &Config) -> Result<Expected, Problem> {
         let expect = &config.expect;
         let accepts = |status: u16| match expect.status {
@@ -178,14 +178,14 @@ fn is_interim(head: &Head) -> bool {
     head.status < 200 && head.status != 101
 }
 
-/// Bytes read and not yet taken.
+/// Bytes that were read but not parsed.
 struct Input {
     bytes: Vec<u8>,
     deadline: Instant,
 }
 
 impl Input {
-    /// Waits for more; an error at the end of the stream.
+    /// Reads more bytes; an error at the end of the stream.
     fn more(&mut self, stream: &mut Stream) -> Result<(), Problem> {
         let mut buffer = [0; 16 * 1024];
         if Instant::now() >= self.deadline {

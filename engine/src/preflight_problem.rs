@@ -1,4 +1,4 @@
-//! What can be wrong with the first answer of a URL.
+//! Why a preflight failed.
 
 use std::io;
 

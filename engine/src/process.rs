@@ -1,4 +1,4 @@
-//! Several processes for one run, where one may not have enough file descriptors.
+//! Several processes for one run, if one cannot have enough file descriptors.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -17,12 +17,12 @@ use crate::series::Row;
 use crate::shard::{Shard, share};
 use crate::{descriptors, signals};
 
-/// Descriptors for everything but connections.
+/// Descriptors for other uses than connections.
 const SPARE_DESCRIPTORS: usize = 32;
 const PROCESS: &str = "a process of the run";
 const SIGNAL_POLL: Duration = Duration::from_millis(50);
 
-/// What a child writes to its standard output, a line each.
+/// One line that a child process writes to its standard output.
 #[derive(Serialize, Deserialize)]
 enum Line {
     Connected,
@@ -30,13 +30,13 @@ enum Line {
     End { thread: usize, outcome: Box<Result<Outcome, String>> },
 }
 
-/// Connections that one process can have.
+/// The number of connections that one process can have.
 pub(crate) fn room(config: &Config) -> usize {
     let limit = usize::try_from(descriptors::raise_limit()).unwrap_or(usize::MAX);
     limit.saturating_sub(SPARE_DESCRIPTORS + config.threads).max(1)
 }
 
-/// How the threads of a run are spread over processes: as few as descriptors allow.
+/// Spreads the threads of a run over as few processes as the descriptor limit allows.
 pub(crate) fn shards(config: &Config) -> Vec<Shard> {
     let processes = config.connections.div_ceil(room(config));
     let total = config.threads.max(processes);
@@ -50,7 +50,7 @@ pub(crate) fn shards(config: &Config) -> Vec<Shard> {
         .collect()
 }
 
-/// Runs the shard of a child process: the parent says when to start and reads the lines.
+/// Runs the shard of this child process; the parent sends the start time and reads the lines.
 pub(crate) fn run_as_child(config: &Config, plan: &Plan) -> Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes plain numbers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM as usize, 0usize, 0usize, 0usize) };
@@ -78,7 +78,7 @@ fn print_line(line: &Line) {
     println!("{}", serde_json::to_string(line).expect("lines are plain data"));
 }
 
-/// Runs each shard in a process of its own; `agree` is asked for the start when all are connected.
+/// Runs one process per shard; `agree` returns the start time, when all are connected.
 pub(crate) fn run(
     shards: &[Shard],
     agree: impl FnOnce() -> u64,
@@ -114,7 +114,7 @@ pub(crate) fn run(
     children.wait()
 }
 
-/// The processes of a run; those that still live when it is dropped are killed.
+/// The processes of a run; those still running are killed on drop.
 #[derive(Default)]
 struct Children {
     running: Vec<(Child, ChildStdin)>,
@@ -122,7 +122,7 @@ struct Children {
 }
 
 impl Children {
-    /// Runs this program again, with the same arguments, for one shard.
+    /// Starts this program again, with the same arguments, for one shard.
     fn start(&mut self, shard: &Shard, lines: Sender<String>) -> Result<()> {
         let program = std::env::current_exe().map_err(Error::system(PROCESS))?;
         let mut child = Command::new(program)
@@ -130,7 +130,7 @@ impl Children {
             .args(std::env::args_os().skip(1))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Signals from a terminal come through this process, once.
+            // Signals from a terminal then reach the child only through this process.
             .process_group(0)
             .spawn()
             .map_err(Error::system(PROCESS))?;
@@ -148,7 +148,7 @@ impl Children {
         Ok(())
     }
 
-    /// The next line of any child; passes signals on while it waits.
+    /// The next line of any child; forwards signals while it waits.
     fn next(&mut self, lines: &Receiver<String>) -> Result<Line> {
         loop {
             let received = signals::received();
@@ -195,7 +195,7 @@ impl Children {
 impl Drop for Children {
     fn drop(&mut self) {
         for (child, _) in &mut self.running {
-            // Only reached when the run failed already; there is no second error to report.
+            // The run has failed already, so a second error is not reported.
             let _ = child.kill();
             let _ = child.wait();
         }

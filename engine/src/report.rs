@@ -1,4 +1,4 @@
-//! From a run to its document.
+//! Builds the document of a run.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,7 @@ use crate::signals;
 use crate::tally::Tally;
 use crate::usage::{ThreadUsage, time_wait_sockets};
 
-/// The document of a finished run, or of a slice, which has no preflight of its own;
-/// `preflight_phase` is when the preflight was.
+/// The document of a run or of a slice; a slice has no preflight phase.
 pub(crate) fn of_run(
     config: &Config,
     preflight: &Preflight,
@@ -70,14 +69,14 @@ pub(crate) fn of_run(
     document
 }
 
-/// Adds what the same load on a null server gave.
+/// Adds the rate of the same load on a null server.
 pub(crate) fn add_calibration(document: &mut Document, null_rate_per_s: f64) {
     let share = document.rate_per_s / null_rate_per_s.max(1e-9);
     document.calibration = Some(CalibrationPart { null_rate_per_s, share });
     document.limits.extend(Limit::of_ceiling(share));
 }
 
-/// The document of a run that its preflight prevented.
+/// The document of a failed preflight.
 pub(crate) fn of_preflight_error(config: &Config, error: String) -> Document {
     Document { preflight_error: Some(error), ..empty(config) }
 }
@@ -170,12 +169,12 @@ pub(crate) fn expected_part(preflight: &Preflight) -> ExpectedPart {
     }
 }
 
-/// Children make a preflight of their own.
+/// Each child process has its own preflight.
 fn preflights(processes: usize) -> usize {
     if processes == 1 { 1 } else { 1 + processes }
 }
 
-/// Every class by name, also those that did not occur.
+/// Every class by name, with zeros.
 pub(crate) fn classes(tally: &Tally) -> BTreeMap<String, u64> {
     Class::ALL.iter().map(|class| (class.name().to_owned(), tally.count(*class))).collect()
 }
@@ -232,7 +231,7 @@ fn latency_part(config: &Config, run: &Run) -> LatencyPart {
 fn client_part(run: &Run) -> ClientPart {
     let total =
         |of: fn(&ThreadUsage) -> u64| -> u64 { run.usage.iter().map(|[_, whole]| of(whole)).sum() };
-    // Of no time, after a signal in the warm-up, there is no share.
+    // An empty window, after a signal in the warm-up, has no shares.
     let measured = run.elapsed_ns > 0;
     let share = |of: fn(&ThreadUsage) -> u64| {
         let windows = run.usage.iter().filter(|_| measured).map(|[window, _]| window);
@@ -252,12 +251,12 @@ fn client_part(run: &Run) -> ClientPart {
     }
 }
 
-/// Wall time of a reading, never zero.
+/// The wall time of a reading, never zero.
 fn wall(usage: &ThreadUsage) -> f64 {
     usage.at_ns.max(1) as f64
 }
 
-/// N = X * R: the time spent on measured requests over the time there was, less one.
+/// N = X * R: the time spent on measured requests, divided by the time available, minus one.
 fn little_law_error(config: &Config, run: &Run) -> Option<f64> {
     let capacity_ns = run.elapsed_ns as f64 * config.connections as f64 * config.pipeline as f64;
     (run.tallies[1].scheduled > 0).then(|| run.tallies[1].busy_ns as f64 / capacity_ns - 1.0)

@@ -1,15 +1,15 @@
-//! The bytes of the requests, written once before the run.
+//! The bytes of the requests, built once before the run.
 
 use std::ops::Range;
 
 use crate::config::Config;
 use crate::target::Target;
 
-/// Requests to every URL in rotation, laid out so that any run of them is one slice.
+/// The requests to all URLs in rotation; consecutive ones are one range of bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestBook {
     bytes: Vec<u8>,
-    /// Where each request starts, and where the last one ends.
+    /// The start of each request, and the end of the last.
     starts: Vec<usize>,
     urls: usize,
 }
@@ -29,7 +29,7 @@ impl RequestBook {
         self.urls
     }
 
-    /// Where `count` requests lie that begin with the one to `url`.
+    /// The range of `count` requests that begin with the one to `url`.
     pub(crate) fn range(&self, url: usize, count: usize) -> Range<usize> {
         self.starts[url]..self.starts[url + count]
     }
@@ -39,8 +39,8 @@ impl RequestBook {
     }
 }
 
-/// True where a length is said: also for no bytes, in the methods that are about content
-/// (RFC 9110, section 8.6). Without it some servers answer them with 411.
+/// True if the request has a Content-Length. POST, PUT and PATCH have one even for an empty body
+/// (RFC 9110, section 8.6); without it some servers respond with 411.
 fn has_content(config: &Config) -> bool {
     !config.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&config.method.as_str())
 }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::args::{self, Command};
 
-    /// The first request of a command line, as text.
+    /// The first request of a command line.
     fn request(args: &[&str]) -> String {
         let words = ["http://127.0.0.1/a"].iter().chain(args).map(std::ffi::OsString::from);
         let Ok(Command::Load(config)) = args::parse(words) else { panic!("{args:?}") };
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_are_given_replace_the_usual_ones() {
+    fn given_headers_replace_the_defaults() {
         let text = request(&["-H", "host: b", "-H", "X: 1", "-H", "Accept: a/b", "--close"]);
         let agent = concat!("deadheat-load/", env!("CARGO_PKG_VERSION"));
         let wanted = format!(
@@ -98,9 +98,9 @@ mod tests {
         assert_eq!(text, wanted);
     }
 
-    /// Once, a POST without a body had no length, which some servers answer with 411.
+    /// A POST without a body had no length, which some servers reject with 411.
     #[test]
-    fn methods_about_content_say_its_length_also_of_none() {
+    fn methods_with_content_send_a_length_of_zero() {
         for (args, wanted) in [
             (&["--body", "abc"][..], Some("3")),
             (&["--body", ""], Some("0")),
@@ -118,9 +118,9 @@ mod tests {
         }
     }
 
-    /// Once, an empty --body was sent with GET.
+    /// An empty --body was sent with GET.
     #[test]
-    fn a_body_makes_a_post_even_when_it_is_empty() {
+    fn empty_body_makes_a_post() {
         assert!(request(&["--body", ""]).starts_with("POST /a "));
         assert!(request(&["--body", "", "-X", "PUT"]).starts_with("PUT /a "));
     }

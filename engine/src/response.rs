@@ -1,11 +1,11 @@
-//! The general response parser: any split of the bytes, no syscall, nothing remembered but state.
+//! The response parser; it accepts a response in any pieces.
 
 use crate::chunked::Chunked;
 use crate::classes::MalformedKind;
 use crate::expected::{Comparison, Expected};
 use crate::head::{Framing, Head, MAX_HEAD_BYTES, parse_head};
 
-/// One whole response, compared with what was expected.
+/// One complete response, compared with the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub status: u16,
@@ -13,7 +13,7 @@ pub(crate) struct Answer {
     pub comparison: Comparison,
 }
 
-/// What feeding bytes led to; `used` counts the bytes that belong to this response.
+/// The result of feeding bytes; `used` counts those of this response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     More,
@@ -29,11 +29,11 @@ enum State {
     UntilClose,
 }
 
-/// Parser of one response after another on one connection.
+/// Parser of the responses of one connection.
 #[derive(Debug)]
 pub(crate) struct Parser {
     state: State,
-    /// Bytes of a head that came in pieces.
+    /// The bytes of an incomplete head.
     head: Vec<u8>,
     status: u16,
     closes: bool,
@@ -55,7 +55,7 @@ impl Default for Parser {
 }
 
 impl Parser {
-    /// True when no byte of a response is held.
+    /// True before the first byte of a response.
     pub(crate) fn is_fresh(&self) -> bool {
         matches!(self.state, State::Head) && self.head.is_empty()
     }
@@ -64,13 +64,13 @@ impl Parser {
         !matches!(self.state, State::Head)
     }
 
-    /// Forgets everything, for a new connection.
+    /// Resets the parser for a new connection.
     pub(crate) fn reset(&mut self) {
         self.state = State::Head;
         self.head.clear();
     }
 
-    /// Takes `input`, which may hold less or more than one response.
+    /// Parses `input`, which may be less or more than one response.
     pub(crate) fn feed(&mut self, input: &[u8], expected: &Expected) -> Progress {
         let mut at = 0;
         while matches!(self.state, State::Head) {
@@ -83,12 +83,12 @@ impl Parser {
         self.feed_body(input, at, expected)
     }
 
-    /// The connection ended: the whole answer where the body lasts until then.
+    /// The end of the stream; it completes a body that lasts until the close.
     pub(crate) fn end_of_stream(&mut self, expected: &Expected) -> Option<Answer> {
         matches!(self.state, State::UntilClose).then(|| self.finish(expected))
     }
 
-    /// Takes one head, skipping interim ones; returns the bytes of `input` it used.
+    /// Parses one head, skipping interim responses; the number of bytes of `input` used.
     fn feed_head(
         &mut self,
         input: &[u8],
@@ -116,7 +116,7 @@ impl Parser {
         Ok(used)
     }
 
-    /// Leaves interim responses behind, and prepares for the body of a final one.
+    /// Skips an interim response, or prepares for the body of a final one.
     fn begin_body(&mut self, head: &Head, expected: &Expected) {
         if head.status < 200 && head.status != 101 {
             return;

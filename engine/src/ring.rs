@@ -1,5 +1,5 @@
-//! An io_uring instance of one thread: operations are queued, handed over in one call, and tell
-//! by a tag what they were.
+//! An io_uring instance of one thread. Operations are queued, submitted in one call, and identified
+//! by a tag when they complete.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -16,17 +16,18 @@ pub(crate) struct Ring {
     // Dropped before the buffers that it uses.
     ring: IoUring,
     buffers: Buffers,
-    /// Hand-overs so far, plus one. An operation queued in a turn is with the kernel in the next.
+    /// Number of submissions, plus one. The kernel has an operation in the turn after the one in
+    /// which it was queued.
     turn: u64,
-    /// The kernel can wait for several completions and make do with fewer after a while.
+    /// The kernel can wait for several completions, and for one after a time limit.
     gathers: bool,
 }
 
-/// What an operation was for.
+/// Identifies an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub slot: u32,
-    /// Tells the connections apart that use a slot one after another.
+    /// Distinguishes the successive connections of a slot.
     pub generation: u32,
     pub what: What,
 }
@@ -38,7 +39,7 @@ pub(crate) enum What {
     Writable,
 }
 
-/// Generations count modulo this.
+/// Generations wrap around here.
 pub(crate) const GENERATIONS: u32 = 1 << 30;
 
 impl Tag {
@@ -52,22 +53,22 @@ impl Tag {
     }
 }
 
-/// An operation that completed, or went on.
+/// A completion of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completion {
     pub tag: Tag,
-    /// What the call would have returned; an error number where it failed.
+    /// The result of the call, or its error number.
     pub result: Result<u32, i32>,
     buffer: Option<u16>,
-    /// More completions of this operation will follow.
+    /// More completions of this operation follow.
     pub more: bool,
-    /// There is more to receive, if only the end.
+    /// There is more to receive, perhaps only the end of the stream.
     pub sock_nonempty: bool,
 }
 
 impl Ring {
-    /// A ring with room for `entries` operations a turn, and `count` buffers, both powers of two.
-    /// An error where the kernel does not allow it, or is older than Linux 6.1.
+    /// A ring with room for `entries` operations per turn and `count` buffers, both powers of two.
+    /// Fails if the kernel forbids io_uring or is older than Linux 6.1.
     pub(crate) fn new(entries: u32, count: u16, bytes_each: usize) -> io::Result<Self> {
         let ring = IoUring::builder()
             .setup_r_disabled()
@@ -81,7 +82,7 @@ impl Ring {
         Ok(Self { ring, buffers, turn: 1, gathers })
     }
 
-    /// From now on the ring is for the calling thread alone.
+    /// Makes the calling thread the only one that may use the ring.
     pub(crate) fn enable(&self) -> Result<()> {
         self.ring.submitter().register_enable_rings().map_err(Error::system("io_uring"))
     }
@@ -90,12 +91,12 @@ impl Ring {
         self.turn
     }
 
-    /// Queues an operation, for the next [`Ring::submit`] to hand over.
+    /// Queues an operation for the next [`Ring::submit`].
     ///
     /// # Safety
     ///
-    /// What the operation points to must stay there, unchanged, until the operation is complete or
-    /// the ring is dropped.
+    /// What the operation points to must stay valid and unchanged until the operation is complete
+    /// or the ring is dropped.
     #[inline]
     pub(crate) unsafe fn queue(&mut self, tag: Tag, entry: squeue::Entry) -> Result<()> {
         let entry = entry.user_data(tag.to_bits());
@@ -106,9 +107,9 @@ impl Ring {
         Ok(())
     }
 
-    /// Hands the queued operations over and waits for completions, with `batching` where the
-    /// kernel has it (Linux 6.12), from `now_ns` until `wake_ns`; true when all were taken, which
-    /// is a new turn.
+    /// Submits the queued operations and waits for completions from `now_ns` until `wake_ns`, with
+    /// `batching` if the kernel has it (Linux 6.12). True if all operations were taken, which
+    /// starts a new turn.
     #[inline]
     pub(crate) fn submit(&mut self, now_ns: u64, wake_ns: u64, batching: Batching) -> Result<bool> {
         let batching = if self.gathers { batching } else { Batching::NONE };
@@ -127,7 +128,7 @@ impl Ring {
         Ok(all)
     }
 
-    /// Moves what has completed to `completed`.
+    /// Moves the completions to `completed`.
     #[inline]
     pub(crate) fn take(&mut self, completed: &mut Vec<Completion>) {
         completed.extend(self.ring.completion().map(|entry| Completion {
@@ -139,7 +140,7 @@ impl Ring {
         }));
     }
 
-    /// What was received; nothing at the end of the stream.
+    /// The bytes received; empty at the end of the stream.
     #[inline]
     pub(crate) fn received(&self, completion: &Completion) -> &[u8] {
         match (completion.result, completion.buffer) {
@@ -148,7 +149,7 @@ impl Ring {
         }
     }
 
-    /// Lets what was received go.
+    /// Returns the buffer of a completion.
     #[inline]
     pub(crate) fn give_back(&mut self, completion: &Completion) {
         if let Some(buffer) = completion.buffer {
@@ -157,12 +158,12 @@ impl Ring {
     }
 }
 
-/// Receives into the ring's buffers until it fails, the stream ends or the buffers are out.
+/// Receives into the ring's buffers, until an error, the end of the stream or the last buffer.
 pub(crate) fn receive(fd: RawFd) -> squeue::Entry {
     opcode::RecvMulti::new(Fd(fd), 0).build()
 }
 
-/// Sends what the socket takes at once; completes without a word where that is everything.
+/// Sends what the socket accepts now; makes no completion if that is everything.
 #[inline]
 pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> squeue::Entry {
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL;
@@ -170,7 +171,7 @@ pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> squeue::Entry {
     send.build().flags(Flags::SKIP_SUCCESS)
 }
 
-/// Completes when the socket takes bytes, or failed.
+/// Completes when the socket accepts bytes or has failed.
 pub(crate) fn writable(fd: RawFd) -> squeue::Entry {
     opcode::PollAdd::new(Fd(fd), libc::POLLOUT as u32).build()
 }
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_come_back_as_they_were() {
+    fn tags_survive_encoding() {
         for what in [What::Receive, What::Send, What::Writable] {
             for (slot, generation) in [(0, 0), (1, GENERATIONS - 1), (u32::MAX, 5)] {
                 let tag = Tag { slot, generation, what };

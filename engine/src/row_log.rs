@@ -1,4 +1,4 @@
-//! The intervals of a thread's load, sent to the collector one by one.
+//! Sends the intervals of a thread's load to the collector.
 
 use std::sync::mpsc::Sender;
 
@@ -8,12 +8,12 @@ use crate::message::Message;
 use crate::series::Row;
 use crate::session::{Session, Window};
 
-/// Sends a row when an interval is over.
+/// Sends a row at the end of each interval.
 pub(crate) struct RowLog {
     window: Window,
     interval_ns: u64,
     tick: i64,
-    /// When the interval that runs ends.
+    /// The end of the current interval.
     pub next_ns: u64,
     measured: bool,
     before: Row,
@@ -36,7 +36,7 @@ impl RowLog {
         log
     }
 
-    /// When an interval ends: interval 0 ends as measuring starts.
+    /// The end of an interval; interval 0 ends where the measured window starts.
     fn end_of(&self, tick: i64) -> u64 {
         self.window.measure_ns.saturating_add_signed(tick * self.interval_ns as i64)
     }

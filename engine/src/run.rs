@@ -1,4 +1,4 @@
-//! What a run or a slice gave, over all of its threads.
+//! The result of a run or a slice, over all threads.
 
 use crate::backend::Backend;
 use crate::connection_stats::ConnectionStats;
@@ -9,7 +9,7 @@ use crate::session::Window;
 use crate::tally::Tally;
 use crate::usage::{Steal, ThreadUsage};
 
-/// What a run gave, over all threads.
+/// The result of a run or a slice.
 pub(crate) struct Run {
     pub backend: Option<Backend>,
     pub processes: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Run {
     /// Measured responses of each connection slot.
     pub responses: Vec<u64>,
     pub backlog_peak: Option<u64>,
-    /// Of each thread: the measured window, and the window with the drain.
+    /// Of each thread, in the measured window, and in the window with the drain.
     pub usage: Vec<[ThreadUsage; 2]>,
     pub steal: Steal,
     pub elapsed_ns: u64,
@@ -28,12 +28,12 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The sum of the threads; the first phase began at `connect_ns`.
+    /// Adds up the threads; the first phase began at `connect_ns`.
     pub(crate) fn add_up(outcomes: Vec<Outcome>, connect_ns: u64, window: Window) -> Self {
         let latest =
             |of: fn(&Outcome) -> u64| outcomes.iter().map(of).max().unwrap_or(window.end_ns);
         let ended_ns = latest(|outcome| outcome.ended_ns);
-        // A signal may have ended the load before its time.
+        // A signal may have ended the load early.
         let stopped_ns = latest(|outcome| outcome.stopped_ns);
         let load_ns = window.load_ns.min(stopped_ns);
         let measure_ns = window.measure_ns.min(stopped_ns);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_add_up_and_the_last_of_them_ends_the_phases() {
+    fn threads_add_up_and_the_last_one_ends_each_phase() {
         let run = Run::add_up(vec![outcome(1000, 1100, 5), outcome(1000, 1300, 7)], 50, WINDOW);
         assert_eq!((run.stats.opened, run.responses.clone()), (4, vec![3, 4, 3, 4]));
         assert_eq!((run.backlog_peak, run.elapsed_ns), (Some(12), 800));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_in_the_warm_up_leaves_no_time_measured() {
+    fn signal_in_the_warm_up_leaves_no_measured_time() {
         let run = Run::add_up(vec![outcome(150, 160, 0)], 50, WINDOW);
         assert_eq!(run.elapsed_ns, 0);
         let wanted = [

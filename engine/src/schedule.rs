@@ -1,4 +1,4 @@
-//! When an open loop wants its requests sent: an integer-nanosecond schedule per thread.
+//! The schedule of an open loop, in whole nanoseconds.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ pub(crate) enum Arrival {
     Poisson,
 }
 
-/// The arrivals of one thread of several; together they make the whole rate.
+/// The arrivals of one thread; those of all threads make the whole rate.
 ///
 /// Constant: the n-th arrival of all is n / rate after the start, and thread i of T takes every
 /// T-th. Poisson: each thread has its own seeded process of rate / T, and independent Poisson
@@ -57,24 +57,24 @@ impl Arrivals {
         self.start_ns = start_ns;
     }
 
-    /// Begins anew, with other random numbers than so far.
+    /// Starts over, with the next random numbers.
     pub(crate) fn restart(&mut self) {
         self.count = 0;
         self.elapsed_ns = 0.0;
         self.draw();
     }
 
-    /// When the next request is wanted.
+    /// When the next request is due.
     pub(crate) fn next_ns(&self) -> u64 {
         self.start_ns + self.offset_ns()
     }
 
-    /// Arrivals passed so far.
+    /// Number of arrivals passed.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Goes on to the arrival after this one.
+    /// Moves to the next arrival.
     pub(crate) fn pass(&mut self) {
         self.count += 1;
         self.draw();
@@ -99,7 +99,7 @@ impl Arrivals {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, seedable, the same on every machine.
+/// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
 struct SplitMix64(u64);
 
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_repeats_and_threads_differ() {
+    fn same_seed_repeats_and_threads_differ() {
         let new = |seed, thread| Arrivals::new(Arrival::Poisson, 10.0, seed, thread, 2);
         assert_eq!(times(&mut new(1, 0), 9), times(&mut new(1, 0), 9));
         assert_ne!(times(&mut new(1, 0), 9), times(&mut new(1, 1), 9));

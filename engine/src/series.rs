@@ -1,4 +1,4 @@
-//! The run in rows of one interval each: each thread sends its own, one collector adds them up.
+//! The series: a row per interval, added up over the threads.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::classes::Class;
 use crate::session::Session;
 use crate::tally::Tally;
 
-/// What happened in one interval; counts are of the interval, `open_connections` of its end.
+/// One interval. `open_connections` is at its end.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Row {
-    /// End of the interval, nanoseconds from the start of measuring; negative in the warm-up.
+    /// End of the interval, nanoseconds from the start of the measured window; negative before it.
     pub at_ns: i64,
     pub sent: u64,
     pub classes: [u64; Class::COUNT],
@@ -26,7 +26,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Totals of a session so far, in its warm-up or in its measured part.
+    /// The totals of a session, of its warm-up or of its measured window.
     pub(crate) fn totals(session: &Session, measured: bool, cpu_ns: u64) -> Self {
         let tally: &Tally = &session.tallies[usize::from(measured)];
         Self {
@@ -44,7 +44,7 @@ impl Row {
         }
     }
 
-    /// The interval that ends here and began at the totals `before`.
+    /// The difference from the totals `before`: an interval.
     pub(crate) fn since(&self, before: &Self, at_ns: i64) -> Self {
         let mut row = self.clone();
         row.at_ns = at_ns;
@@ -82,7 +82,7 @@ impl Row {
         self.classes[class as usize]
     }
 
-    /// Requests that ended in any class but ok.
+    /// Requests that ended in any class except ok.
     pub(crate) fn errors(&self) -> u64 {
         self.classes.iter().sum::<u64>() - self.count(Class::Ok)
     }
@@ -100,7 +100,7 @@ fn mean_us(sum_ns: u64, count: u64) -> Option<f64> {
     (count > 0).then(|| sum_ns as f64 / count as f64 / 1000.0)
 }
 
-/// Adds the rows of several threads up, and gives each interval out once all have sent theirs.
+/// Adds up the rows of several threads, and returns an interval when all have sent it.
 #[derive(Debug)]
 pub(crate) struct Collector {
     pending: BTreeMap<i64, Row>,
@@ -113,18 +113,18 @@ impl Collector {
         Self { pending: BTreeMap::new(), latest: vec![i64::MIN; threads] }
     }
 
-    /// Takes one thread's row of interval `tick`.
+    /// Adds one thread's row of interval `tick`.
     pub(crate) fn add(&mut self, thread: usize, tick: i64, row: &Row) {
         self.pending.entry(tick).or_default().add(row);
         self.latest[thread] = tick;
     }
 
-    /// A thread sends no more.
+    /// Notes that a thread has ended.
     pub(crate) fn end(&mut self, thread: usize) {
         self.latest[thread] = i64::MAX;
     }
 
-    /// The next interval that is whole.
+    /// The next complete interval.
     pub(crate) fn pop(&mut self) -> Option<Row> {
         let whole = self.latest.iter().min().copied()?;
         let (tick, _) = self.pending.first_key_value()?;

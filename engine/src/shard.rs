@@ -1,4 +1,4 @@
-//! Which threads of a run are those of one process, and what falls to each of them.
+//! The division of a run over threads and processes.
 
 /// The threads of one process among those of the whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub(crate) struct Shard {
     pub total: usize,
 }
 
-/// One part's share of `total`; the shares of all parts add up to it.
+/// The share of one of `parts` parts; all shares add up to `total`.
 pub(crate) fn share(total: usize, parts: usize, part: usize) -> usize {
     total / parts + usize::from(part < total % parts)
 }
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_add_up_and_differ_by_one_at_most() {
+    fn shares_add_up_and_differ_by_at_most_one() {
         let shares: Vec<usize> = (0..4).map(|part| share(10, 4, part)).collect();
         assert_eq!(shares, [3, 3, 2, 2]);
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use crate::error::{Error, Result};
 
 static RECEIVED: AtomicU32 = AtomicU32::new(0);
-/// An eventfd that each signal is written to; -1 where none was asked for.
+/// An eventfd that each signal is written to; -1 if there is none.
 static EVENT: AtomicI32 = AtomicI32::new(-1);
 
 extern "C" fn note(_signal: libc::c_int) {
@@ -25,7 +25,7 @@ extern "C" fn note(_signal: libc::c_int) {
     }
 }
 
-/// Counts the two signals from now on.
+/// Starts to count the two signals.
 pub(crate) fn install() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         // SAFETY: the handler only adds to an atomic and writes to a descriptor, and zeroes are a
@@ -38,7 +38,7 @@ pub(crate) fn install() {
     }
 }
 
-/// A descriptor that can be read once a signal has come, for as long as the process lives.
+/// A descriptor that becomes readable with the first signal; it is never closed.
 pub(crate) fn event() -> Result<RawFd> {
     // SAFETY: no pointers are passed.
     let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };

@@ -1,40 +1,40 @@
-//! One short load on connections that are kept from one to the next.
+//! One short load on connections that are kept.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// How often a thread that waits for others looks for them.
+/// How often a thread checks for the others.
 pub(crate) const AGREE_POLL_NS: u64 = 250_000;
 
-/// What the threads are asked to do, and when they do it.
+/// The settings of a slice, and the moments that its threads agree on.
 pub(crate) struct Slice {
     pub duration_ns: u64,
-    /// What is left out before the measured part, at least: a time, and requests of all threads.
+    /// Minimum to discard before the measured window: a time, and a number of requests.
     pub discard_ns: u64,
     pub discard_requests: usize,
     pub drain_ns: u64,
     pub timeout_ns: u64,
-    /// All connections are closed and opened before the load.
+    /// Close and reopen all connections before the load.
     pub renew: bool,
     pub threads: usize,
-    /// When the load starts, and when measuring does.
+    /// The start of the load, and of the measured window.
     pub load: Moment,
     pub measure: Moment,
 }
 
 impl Slice {
-    /// Lets the other threads of a slice go on without one that failed.
+    /// Sets the moments that are not set, so that the other threads do not wait for a failed one.
     pub(crate) fn give_up(&self, now_ns: u64) {
         self.load.set(now_ns);
         self.measure.set(now_ns);
     }
 }
 
-/// A moment that comes once every thread has arrived at it.
+/// A moment that is set when the last thread arrives.
 pub(crate) struct Moment {
     waiting: AtomicUsize,
-    /// From the last arrival to the moment, so that all threads see it before.
+    /// Time from the last arrival to the moment; all threads see it set before it comes.
     lead_ns: u64,
-    /// 0 before it is known.
+    /// 0 if it is not set.
     at_ns: AtomicU64,
 }
 
@@ -44,14 +44,14 @@ impl Moment {
         Self { waiting: AtomicUsize::new(threads), lead_ns, at_ns: AtomicU64::new(0) }
     }
 
-    /// Called once by each thread.
+    /// Notes the arrival of a thread; each calls it once.
     pub(crate) fn arrive(&self, now_ns: u64) {
         if self.waiting.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.set(now_ns + self.lead_ns);
         }
     }
 
-    /// When it is, once that is known.
+    /// The moment, if it is set.
     #[inline]
     pub(crate) fn agreed_ns(&self) -> Option<u64> {
         match self.at_ns.load(Ordering::Acquire) {
@@ -61,7 +61,7 @@ impl Moment {
     }
 
     fn set(&self, at_ns: u64) {
-        // Who comes second changes nothing.
+        // A moment is set once.
         let _ = self.at_ns.compare_exchange(0, at_ns, Ordering::AcqRel, Ordering::Acquire);
     }
 }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moment_is_known_when_the_last_thread_arrives() {
+    fn moment_is_set_when_the_last_thread_arrives() {
         let moment = Moment::new(2);
         moment.arrive(100);
         assert_eq!(moment.agreed_ns(), None);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_thread_lets_the_others_go_on_and_moves_no_moment() {
+    fn failed_thread_sets_only_the_moments_that_are_not_set() {
         let moments = || Moment::new(2);
         let slice = Slice {
             duration_ns: 0,

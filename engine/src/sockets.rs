@@ -1,4 +1,4 @@
-//! Non-blocking stream sockets, thinly over `libc`. Errors are error numbers.
+//! Non-blocking stream sockets; a thin layer over `libc`. Errors are error numbers.
 
 use std::ffi::CStr;
 use std::io;
@@ -9,14 +9,14 @@ use std::os::unix::ffi::OsStrExt;
 use crate::error::{Error, Result};
 use crate::target::Address;
 
-/// Every kernel has it, and it does least: a request fits a first window, and a control that paces
-/// (BBR) would only delay it and cost the client CPU.
+/// The cheapest one, which every kernel has. A request fits the first window, so pacing (BBR) would
+/// only cost CPU time.
 const CONGESTION_CONTROL: &CStr = c"reno";
 
 /// The state of a socket without a connection (enum in linux/tcp.h).
 const TCP_CLOSE: u8 = 7;
 
-/// A socket address as the kernel reads it.
+/// A socket address in the kernel's format.
 #[derive(Clone, Copy)]
 pub(crate) struct Endpoint {
     storage: libc::sockaddr_storage,
@@ -31,7 +31,7 @@ impl Endpoint {
         }
     }
 
-    /// A local address with a port of the kernel's choice.
+    /// A local address; the kernel chooses the port.
     pub(crate) fn of_source(source: IpAddr) -> Self {
         Self::of_tcp(SocketAddr::new(source, 0))
     }
@@ -115,8 +115,8 @@ pub(crate) fn open(to: &Endpoint, from: Option<&Endpoint>, no_delay: bool) -> Re
     Ok(socket)
 }
 
-/// Starts a connect. A client that `speaks_first` has its request carry the last acknowledgement
-/// of the handshake.
+/// Starts a connect. If the client `speaks_first`, its request carries the last acknowledgement of
+/// the handshake.
 pub(crate) fn connect(fd: RawFd, to: &Endpoint, speaks_first: bool) -> Result<(), i32> {
     if to.is_tcp() && speaks_first {
         set_option(fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 0)?;
@@ -129,8 +129,8 @@ pub(crate) fn connect(fd: RawFd, to: &Endpoint, speaks_first: bool) -> Result<()
     }
 }
 
-/// Ends a TCP connection as close() does, with a FIN, and frees its socket for another. False
-/// where that has to wait: the server has not closed first, or has not acknowledged yet.
+/// Ends a TCP connection with a FIN, as close() does, and frees its socket for another. False if
+/// the server did not close first, or has not acknowledged the FIN yet.
 pub(crate) fn recycle(fd: RawFd) -> bool {
     let unspecified: libc::sa_family_t = libc::AF_UNSPEC as libc::sa_family_t;
     let family_bytes = size_of_val(&unspecified) as libc::socklen_t;
@@ -143,7 +143,7 @@ pub(crate) fn recycle(fd: RawFd) -> bool {
     }
 }
 
-/// True when nothing of a TCP connection is left on this side: no reset would be sent.
+/// True if this side of a TCP connection is closed, so that no reset would be sent.
 fn is_closed(fd: RawFd) -> bool {
     let mut state = 0u8;
     let mut length = size_of::<u8>() as libc::socklen_t;
@@ -162,7 +162,7 @@ pub(crate) fn set_option(fd: RawFd, level: i32, option: i32, value: i32) -> Resu
     check(unsafe { libc::setsockopt(fd, level, option, pointer, length) }).map(drop)
 }
 
-/// The pending error of a socket: how a connect ended.
+/// The pending error of a socket, which is how a connect ended; 0 for success.
 pub(crate) fn take_error(fd: RawFd) -> i32 {
     let mut value = 0i32;
     let mut length = size_of::<i32>() as libc::socklen_t;
@@ -176,7 +176,7 @@ pub(crate) fn take_error(fd: RawFd) -> i32 {
     }
 }
 
-/// Writes what the socket takes; zero bytes where it takes none now.
+/// Writes what the socket accepts now; returns the number of bytes.
 #[inline]
 pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> Result<usize, i32> {
     // SAFETY: the pointer and length are those of `bytes`.
@@ -184,7 +184,7 @@ pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> Result<usize, i32> {
     not_now(sent, 0)
 }
 
-/// Reads what is there: `None` where nothing is yet, zero bytes at the end of the stream.
+/// Reads the available bytes: `None` if there are none yet, 0 at the end of the stream.
 #[inline]
 pub(crate) fn receive(fd: RawFd, buffer: &mut [u8]) -> Result<Option<usize>, i32> {
     // SAFETY: the pointer and length are those of `buffer`.
@@ -203,14 +203,14 @@ fn not_now(result: isize, none: usize) -> Result<usize, i32> {
     }
 }
 
-/// True when the peer has sent its last byte, read or not, or the connection is gone.
+/// True if the peer has sent its last byte, read or not, or the connection is broken.
 pub(crate) fn is_hung_up(fd: RawFd) -> bool {
     let mut poll = libc::pollfd { fd, events: libc::POLLRDHUP, revents: 0 };
     // SAFETY: `poll` is one valid pollfd.
     unsafe { libc::poll(&mut poll, 1, 0) > 0 }
 }
 
-/// Ends a connection, and what waits for it.
+/// Ends a connection and the operations on it.
 pub(crate) fn shut_down(fd: RawFd) {
     // SAFETY: no pointers are passed. It fails where the peer was first, which is as well.
     unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
@@ -220,7 +220,7 @@ pub(crate) fn errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// The error number of a failed call.
+/// Turns -1 into the error number.
 pub(crate) fn check(result: i32) -> Result<i32, i32> {
     if result < 0 { Err(errno()) } else { Ok(result) }
 }

@@ -1,4 +1,4 @@
-//! The NDJSON of `--stream`: a `start` line, a `row` every interval, and the document as `end`.
+//! The JSON lines of `--stream`: `start`, a `row` per interval, and `end` with the document.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ enum Line<'a> {
     },
 }
 
-/// Counts are of the interval; a row of the warm-up has `at_s` <= 0.
+/// One interval; in the warm-up, `at_s` <= 0.
 #[derive(Serialize)]
 struct RowLine {
     at_s: f64,

@@ -1,11 +1,11 @@
-//! The summary that people read.
+//! The summary in text.
 
 use std::fmt::Write;
 
 use crate::document::{ConfigPart, Document};
 use crate::histogram::Summary;
 
-/// The whole text, ending in a newline.
+/// The whole text, with a newline at its end.
 pub(crate) fn of(document: &Document) -> String {
     let mut text = String::new();
     write_into(&mut text, document).expect("a string takes all text");
@@ -14,7 +14,7 @@ pub(crate) fn of(document: &Document) -> String {
 
 fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
     if let Some(error) = &document.preflight_error {
-        return writeln!(out, "not started: {error}");
+        return writeln!(out, "no run: {error}");
     }
     writeln!(out, "{} for {:.1} s", document.urls.join(" "), document.elapsed_s)?;
     writeln!(out, "  {}", load(&document.config, document.processes))?;
@@ -23,7 +23,7 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
         writeln!(out, "  {:<14}{offered:>14.1} requests/s", "offered")?;
     }
     if let Some(peak) = document.backlog_peak {
-        writeln!(out, "  {:<14}{peak:>14} requests due and unsent, at most", "backlog")?;
+        writeln!(out, "  {:<14}{peak:>14} requests due and not sent, at most", "backlog")?;
     }
     if document.elapsed_s > 0.0 {
         let megabytes_per_s = document.bytes_in as f64 / 1e6 / document.elapsed_s;
@@ -52,9 +52,9 @@ fn write_into(out: &mut String, document: &Document) -> std::fmt::Result {
     write_client(out, document)
 }
 
-/// What was asked for, in a line.
+/// The settings, in one line.
 fn load(config: &ConfigPart, processes: usize) -> String {
-    // Each process has a thread of its own at least.
+    // Each process has at least one thread.
     let threads = config.threads.max(processes);
     let pace = match (config.rate_per_s, &config.arrival) {
         (Some(rate), Some(arrival)) => format!("open loop, {rate} requests/s, {arrival}"),
@@ -68,9 +68,9 @@ fn load(config: &ConfigPart, processes: usize) -> String {
         (processes > 1).then(|| format!("{processes} processes")),
         Some(pace),
         deadline,
-        config.close.then(|| "a connection per request".to_owned()),
+        config.close.then(|| "one connection per request".to_owned()),
         requests.map(|requests| format!("{requests} requests per connection")),
-        (config.pipeline > 1).then(|| format!("pipelined {} deep", config.pipeline)),
+        (config.pipeline > 1).then(|| format!("pipeline depth {}", config.pipeline)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -137,9 +137,12 @@ fn write_connections(out: &mut String, document: &Document) -> std::fmt::Result 
         part.time_wait.map_or("unknown".to_owned(), |sockets| sockets.to_string())
     )?;
     for (count, what) in [
-        (part.stale_reuse, "requests lost where the server may just have closed (stale reuse)"),
-        (part.unsolicited_idle, "connections with bytes that nobody had asked for"),
-        (part.failed_without_request, "failed connects that cost no request"),
+        (
+            part.stale_reuse,
+            "requests lost on connections that the server may have been closing (stale reuse)",
+        ),
+        (part.unsolicited_idle, "connections with unsolicited bytes"),
+        (part.failed_without_request, "failed connects without a request"),
     ] {
         if count > 0 {
             writeln!(out, "  {count} {what}")?;
@@ -152,7 +155,7 @@ fn write_client(out: &mut String, document: &Document) -> std::fmt::Result {
     let client = &document.client;
     write!(out, "  client: {:.2} s CPU", client.cpu_s)?;
     if let Some(cpu_us) = client.cpu_us_per_request {
-        write!(out, ", {cpu_us:.2} us a request")?;
+        write!(out, ", {cpu_us:.2} us per request")?;
     }
     write!(out, ", busiest thread {:.0} %", client.busiest_thread_share * 100.0)?;
     if client.polled_share >= 0.005 {
@@ -163,7 +166,7 @@ fn write_client(out: &mut String, document: &Document) -> std::fmt::Result {
         let (null_rate, share) = (calibration.null_rate_per_s, calibration.share * 100.0);
         writeln!(
             out,
-            "  calibration: {null_rate:.1} ok/s of a null server, {share:.0} % of it here"
+            "  calibration: a null server reached {null_rate:.1} ok/s; this is {share:.0} % of it"
         )?;
     }
     for limit in &document.limits {

@@ -1,4 +1,4 @@
-//! What happened to the requests of one part of a run: counts and distributions, mergeable.
+//! Counts and distributions of the requests of one part of a run.
 
 use std::collections::BTreeMap;
 
@@ -17,19 +17,19 @@ pub(crate) struct Tally {
     pub connect_errnos: BTreeMap<i32, u64>,
     pub bytes_in: u64,
     pub bytes_out: u64,
-    /// Time that connections spent on requests, connecting included: Little's law is about it.
+    /// Time that connections spent on requests, including connecting; for Little's law.
     pub busy_ns: u128,
     pub connect: Latency,
     pub first_byte: Latency,
     /// From the write to the last byte, or to the timeout.
     pub service: Latency,
-    /// Open loop: from the intended time to the last byte, or for as long as was waited.
+    /// Open loop: from the intended time to the last byte, or to the end of the wait.
     pub response: Latency,
     /// Requests that ended in any class but ok.
     pub error: Latency,
     /// Open loop: from the intended time to the write.
     pub send_lag: Latency,
-    /// Open loop: what of that was the client's, from when a connection was free for the request.
+    /// Open loop: the client's part of the send lag, from when a connection was free.
     pub client_lag: Latency,
 }
 
@@ -64,7 +64,7 @@ impl Tally {
         self.classes.iter().sum()
     }
 
-    /// Requests that failed because the client ran out of something.
+    /// Requests that failed because the client ran out of a resource.
     pub(crate) fn client_limits(&self) -> u64 {
         let limits = Class::ALL.iter().filter(|class| class.is_client_limit());
         limits.map(|class| self.count(*class)).sum()
@@ -75,7 +75,7 @@ impl Tally {
         self.classed() - self.count(Class::Ok)
     }
 
-    /// Gives a request its class.
+    /// Counts the end of a request.
     #[inline]
     pub(crate) fn end(&mut self, flight: &Flight, class: Class, first_byte_ns: u64, now_ns: u64) {
         self.classes[class as usize] += 1;
@@ -131,7 +131,7 @@ fn add(to: &mut [u64], from: &[u64]) {
 mod tests {
     use super::*;
 
-    /// A tally of which every figure is something, and no two are the same.
+    /// A tally in which all figures differ and none is 0.
     fn full() -> Tally {
         let mut next = 0;
         let mut number = || {
@@ -159,7 +159,7 @@ mod tests {
         tally
     }
 
-    /// Each number of a tally, counts of distributions among them, by its place.
+    /// All numbers of a tally, with their paths, and the counts of its distributions.
     fn numbers(tally: &Tally) -> Vec<(String, u64)> {
         let mut found = Vec::new();
         let value = serde_json::to_value(tally).unwrap();

@@ -1,4 +1,4 @@
-//! Where the load goes: `http://host:port/path` or `unix:/socket:/path`.
+//! Parsing of URLs: `http://host:port/path` or `unix:/socket:/path`.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// How long one of several addresses of a host has to take a connection.
+/// Time limit of a connect to one of several addresses of a host.
 const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,8 +71,8 @@ fn resolve(host: &str) -> io::Result<Address> {
     address.map(Address::Tcp).ok_or_else(|| io::Error::other("the host has no address"))
 }
 
-/// Of several addresses of a host the first that takes a connection, as `localhost` is `::1` and
-/// 127.0.0.1, and many a server listens on one of them; the first of all where none does.
+/// The first address that accepts a connection, or the first of all. `localhost` is often both
+/// `::1` and 127.0.0.1, and servers listen on one of them.
 fn choose(found: &[SocketAddr]) -> Option<SocketAddr> {
     let answers = |address: &&SocketAddr| TcpStream::connect_timeout(address, LOOK).is_ok();
     let several = (found.len() > 1).then(|| found.iter().find(answers)).flatten();
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_take_their_parts() {
+    fn splits_urls_into_their_parts() {
         let target = Target::parse("http://127.0.0.1:4000").unwrap();
         assert_eq!((target.host.as_str(), target.path.as_str()), ("127.0.0.1:4000", "/"));
         let target = Target::parse("http://127.0.0.1/a?b#c").unwrap();
@@ -98,11 +98,11 @@ mod tests {
         assert_eq!(target.path, "/users/1");
     }
 
-    /// Once, only the first address of a host was tried: `localhost` was refused where it is `::1`
-    /// first and the server listens on 127.0.0.1.
+    /// Only the first address was tried, so `localhost` was refused if it was `::1` first and the
+    /// server listened on 127.0.0.1.
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no sockets")]
-    fn a_host_of_several_addresses_is_the_one_that_listens() {
+    fn chooses_the_address_that_listens() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let listens = listener.local_addr().unwrap();
         let closed = SocketAddr::new([127, 0, 0, 2].into(), listens.port());
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_urls_say_what_was_expected() {
+    fn rejects_wrong_urls() {
         for url in ["127.0.0.1:80", "https://127.0.0.1/", "http://", "http://a b/", "unix:x"] {
             let error = Target::parse(url).unwrap_err().to_string();
             assert!(error.contains("expected"), "{error}");

@@ -1,12 +1,12 @@
-//! The fast path: a response that repeats a verified one, byte for byte, needs no parsing.
+//! The fast path: a response that equals a verified one needs no parsing.
 
 use crate::response::Answer;
 
-/// Responses longer than this are always parsed; their bodies dominate the cost anyway.
+/// Longer responses are always parsed; comparing their bodies is most of the cost.
 const MAX_BYTES: usize = 32 * 1024;
 
-/// The last verified response to one URL. A new `Date` falls back to the parser once, and the
-/// response that was parsed becomes the template for those that follow.
+/// The last verified response of one URL. A response that differs, such as by its `Date`, is parsed
+/// and becomes the new template.
 #[derive(Debug, Default)]
 pub(crate) struct Template {
     bytes: Vec<u8>,
@@ -14,14 +14,14 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// The answer and its length, where `input` starts with the learned response.
+    /// The response and its length, if `input` starts with the learned one.
     #[inline]
     pub(crate) fn matches(&self, input: &[u8]) -> Option<(Answer, usize)> {
         let answer = self.answer?;
         input.starts_with(&self.bytes).then_some((answer, self.bytes.len()))
     }
 
-    /// Learns a response that was complete in one piece and as expected.
+    /// Learns an expected response that came in one piece.
     pub(crate) fn learn(&mut self, response: &[u8], answer: Answer) {
         if response.len() > MAX_BYTES {
             return;

@@ -1,4 +1,4 @@
-//! What the client itself used, and how long it was kept from running.
+//! CPU usage of the client.
 
 use std::fs;
 use std::mem::MaybeUninit;
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 
-/// CPU time and run-queue wait of one thread up to a moment; nanoseconds.
+/// CPU time and run-queue wait of one thread up to `at_ns`, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ThreadUsage {
     pub at_ns: u64,
     pub user_ns: u64,
     pub system_ns: u64,
-    /// Time the thread was ready and another ran (second field of schedstat).
+    /// Time in which the thread was ready but another ran (second field of schedstat).
     pub wait_ns: u64,
-    /// Time in which it did nothing but look whether the next request is due yet.
+    /// Time in which the thread only polled for the next request.
     pub polled_ns: u64,
 }
 
 impl ThreadUsage {
-    /// Of the calling thread, which has polled for so long.
+    /// The usage of the calling thread.
     pub(crate) fn read(polled_ns: u64) -> Self {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: getrusage fills the struct it is given; zeroes are a valid one too.
@@ -53,7 +53,7 @@ impl ThreadUsage {
         self.user_ns + self.system_ns
     }
 
-    /// CPU time that was work: a thread that only polls could send more.
+    /// CPU time without polling.
     pub(crate) fn busy_ns(&self) -> u64 {
         self.cpu_ns().saturating_sub(self.polled_ns)
     }
@@ -68,7 +68,7 @@ fn of_timeval(time: libc::timeval) -> u64 {
 pub(crate) struct Steal {
     /// Of all CPU time of the machine.
     pub share: f64,
-    /// The share that one tick of each CPU is: the kernel counts whole ticks.
+    /// The share of one tick per CPU, as the kernel counts whole ticks.
     pub resolution: f64,
 }
 
@@ -103,7 +103,7 @@ impl MachineTicks {
     }
 }
 
-/// TCP sockets of this network namespace in TIME_WAIT, from /proc/net/sockstat.
+/// The TCP sockets in TIME_WAIT in this network namespace, from /proc/net/sockstat.
 pub(crate) fn time_wait_sockets() -> Option<u64> {
     let text = fs::read_to_string("/proc/net/sockstat").ok()?;
     let line = text.lines().find(|line| line.starts_with("TCP:"))?;

@@ -18,15 +18,15 @@ use crate::slice::{AGREE_POLL_NS, Moment, Slice};
 /// Longest drain after a signal.
 const SIGNAL_DRAIN_NS: u64 = 500_000_000;
 const CONNECT_POLL_NS: u64 = 50_000_000;
-/// A driver takes this many events in a turn, or as many as it has connections.
+/// A driver handles this many events in a turn, or as many as it has connections.
 const MIN_EVENTS: usize = 1024;
 
-/// What the threads of a run meet at.
+/// How the threads of a run start together.
 pub(crate) struct Start {
     pub barrier: Barrier,
     /// Set between the two waits at the barrier.
     pub window: OnceLock<Window>,
-    /// Connecting ahead of the load is given up by then.
+    /// The time limit of connecting before the load.
     pub connect_end_ns: u64,
     pub drain_ns: u64,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Worker<'p> {
 }
 
 impl Worker<'_> {
-    /// Sends rows while it runs, and the outcome last.
+    /// Runs a load; sends rows, and the outcome last.
     pub(crate) fn run(mut self, start: &Start) {
         set_timer_slack();
         let connected = self.driver.begin().and_then(|()| {
@@ -58,7 +58,7 @@ impl Worker<'_> {
         self.end(outcome);
     }
 
-    /// Keeps its connections and loads slice after slice, until there are no more to come.
+    /// Keeps its connections, and loads each slice of the channel.
     pub(crate) fn serve(
         mut self,
         connected: &Sender<Result<Counts>>,
@@ -71,7 +71,7 @@ impl Worker<'_> {
             .begin()
             .and_then(|()| self.connect(clock::now_ns() + timeout_ns))
             .map(|()| self.session.take_counts());
-        // Who waits for this has failed where it cannot be sent, and sends no slices.
+        // If the receiver is gone, there are no slices either.
         let _ = connected.send(counts);
         for slice in slices {
             let outcome = self.slice(&slice);
@@ -84,7 +84,7 @@ impl Worker<'_> {
 
     fn end(&self, outcome: Result<Outcome>) {
         let end = Message::End { thread: self.thread, outcome: Box::new(outcome) };
-        // Without a collector there is nobody left to tell.
+        // If the collector is gone, the run has failed already.
         let _ = self.rows.send(end);
     }
 
@@ -102,9 +102,10 @@ impl Worker<'_> {
         Ok(outcome)
     }
 
-    /// Closes and bytes of the time between slices, with no request out: none is an error.
+    /// Handles the closes and bytes since the last slice. None is an error, as no request is in
+    /// flight.
     fn take_what_came_meanwhile(&mut self) -> Result<()> {
-        // A server that closes all that is opened would go on forever.
+        // Bounded, as a server that closes every new connection makes events without end.
         for _ in 0..=self.session.slots() / MIN_EVENTS {
             if !self.driver.turn(&mut self.session, clock::now_ns())? {
                 break;
@@ -113,12 +114,12 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Opens what is to be open ahead of the load.
+    /// Opens the connections that must be open before the load.
     fn connect(&mut self, end_ns: u64) -> Result<()> {
         self.drive(AGREE_POLL_NS, |session, now_ns| session.is_connected() || now_ns >= end_ns)
     }
 
-    /// Loads without measuring until each slot had its answer; the window that is measured then.
+    /// Loads without measuring until each slot had a response; returns the window to measure.
     fn discard(&mut self, slice: &Slice, load_ns: u64) -> Result<Window> {
         self.session.begin(Window { load_ns, measure_ns: u64::MAX, end_ns: u64::MAX });
         let wanted = share(slice.discard_requests, slice.threads, self.thread) as u64;
@@ -130,8 +131,8 @@ impl Worker<'_> {
         Ok(Window { load_ns, measure_ns, end_ns: measure_ns + slice.duration_ns })
     }
 
-    /// Goes on until this thread is ready and all others are; the moment from which that holds,
-    /// or now where a signal came first.
+    /// Loads until all threads are ready. Returns the moment that they agree on, or the current
+    /// time after a signal.
     fn agree(&mut self, moment: &Moment, is_ready: impl Fn(&Session, u64) -> bool) -> Result<u64> {
         let mut arrived = false;
         self.drive(AGREE_POLL_NS, |session, now_ns| {
@@ -144,7 +145,7 @@ impl Worker<'_> {
         Ok(moment.agreed_ns().unwrap_or_else(clock::now_ns))
     }
 
-    /// Goes on until it is `done` or a signal comes, which is looked for every `poll_ns`.
+    /// Loads until `done` or a signal; checks for both at least every `poll_ns`.
     fn drive(&mut self, poll_ns: u64, mut done: impl FnMut(&Session, u64) -> bool) -> Result<()> {
         loop {
             let now_ns = clock::now_ns();
@@ -206,7 +207,7 @@ impl Worker<'_> {
     }
 }
 
-/// Lets short waits end on time.
+/// Removes the slack of timers, so that short waits end on time.
 fn set_timer_slack() {
     // SAFETY: PR_SET_TIMERSLACK takes plain numbers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1usize, 0usize, 0usize, 0usize) };

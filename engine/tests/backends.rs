@@ -49,7 +49,7 @@ fn refuse_io_uring() -> std::io::Result<()> {
 }
 
 #[test]
-fn io_uring_is_used_where_it_pays_and_is_allowed() {
+fn uses_io_uring_where_it_is_cheaper_and_allowed() {
     let allowed = if allows_io_uring() { "io_uring" } else { "epoll" };
     let server = good_server();
     for (args, backend) in [
@@ -67,7 +67,7 @@ fn io_uring_is_used_where_it_pays_and_is_allowed() {
 }
 
 #[test]
-fn epoll_is_used_where_io_uring_is_refused() {
+fn falls_back_to_epoll_if_io_uring_is_refused() {
     let server = good_server();
     let args = [&server.url(), "--json", "-c", "64", "-d", "200ms", "--warmup", "0s"];
     let output = engine_without_io_uring(&args);
@@ -77,7 +77,7 @@ fn epoll_is_used_where_io_uring_is_refused() {
 }
 
 #[test]
-fn io_uring_that_was_asked_for_and_is_refused_is_an_error() {
+fn refused_io_uring_is_a_usage_error() {
     let output = engine_without_io_uring(&[&good_server().url(), "--backend", "io_uring"]);
     assert!(!output.status.success());
     let error = String::from_utf8_lossy(&output.stderr);
@@ -87,7 +87,7 @@ fn io_uring_that_was_asked_for_and_is_refused_is_an_error() {
 
 /// Requests that no socket takes at once, to a server that is slow to read them.
 #[test]
-fn long_requests_arrive_whole_and_in_order() {
+fn long_requests_arrive_complete_and_in_order() {
     const BYTES: usize = 9_000_000;
     let body: Vec<u8> = (0..BYTES).map(|at| (at / 7 % 251) as u8).collect();
     let path = std::env::temp_dir().join(format!("deadheat-load-body-{}", std::process::id()));
@@ -130,7 +130,7 @@ fn long_requests_arrive_whole_and_in_order() {
 
 /// More bytes than there are buffers for.
 #[test]
-fn long_responses_are_compared_whole() {
+fn long_responses_are_compared_completely() {
     const BYTES: usize = 12_000_000;
     let body: String = (0..BYTES).map(|at| char::from(b'a' + (at / 11 % 26) as u8)).collect();
     let response = format!("HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\n\r\n{body}");
@@ -151,7 +151,7 @@ fn long_responses_are_compared_whole() {
 
 /// Slots, descriptors and ports come round again and again while old completions are about.
 #[test]
-fn connections_that_the_client_closes_leave_nothing_behind() {
+fn connections_closed_by_the_client_leave_no_completions() {
     for backend in backends() {
         let server = good_server();
         let args = ["--backend", backend, "-c", "20", "--requests-per-connection", "3"];

@@ -58,17 +58,17 @@ fn check(server_first: bool, args: &[&str]) {
 }
 
 #[test]
-fn connections_that_the_server_closes_are_closed_in_order() {
+fn connections_closed_by_the_server_are_closed_in_order() {
     check(true, &[]);
     check(true, &["--source", "127.0.0.7"]);
 }
 
 #[test]
-fn connections_that_are_opened_for_requests_are_closed_in_order() {
+fn connections_per_request_are_closed_in_order() {
     check(true, &["--rate", "2000"]);
 }
 
 #[test]
-fn connections_that_the_client_closes_are_closed_in_order() {
+fn connections_closed_by_the_client_are_closed_in_order() {
     check(false, &[]);
 }

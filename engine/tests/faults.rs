@@ -138,7 +138,7 @@ fn another_body_length() {
 }
 
 #[test]
-fn any_body_accepts_what_differs() {
+fn any_body_accepts_different_bodies() {
     let server = Server::start(|nth| {
         let body = "x".repeat((nth.of_server % 20) as usize);
         let bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
@@ -156,7 +156,7 @@ fn another_media_type() {
 }
 
 #[test]
-fn bytes_that_nobody_asked_for() {
+fn unsolicited_bytes_after_a_response() {
     let bytes =
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!\n";
     all_are("unsolicited", bytes, Then::Keep);
@@ -164,7 +164,7 @@ fn bytes_that_nobody_asked_for() {
 
 /// They are in no class, as no request is out.
 #[test]
-fn bytes_that_come_while_nothing_is_asked() {
+fn unsolicited_bytes_on_idle_connections() {
     let server =
         Server::start(|_| Reply::new(format!("{GOOD}x"), Then::Hang, "stray").split(GOOD.len()));
     let (document, exit) = load(&server.url(), &["--rate", "50"]);
@@ -175,7 +175,7 @@ fn bytes_that_come_while_nothing_is_asked() {
 }
 
 #[test]
-fn a_server_that_answers_nothing_is_at_fault_before_any_time_is_up() {
+fn silent_server_is_an_error_before_the_timeout() {
     let server = after_preflight(|_| Reply::new("", Then::Hang, "fault"));
     let (document, exit) = load(&server.url(), &["--timeout", "1h", "--drain", "10ms"]);
     assert_all_in(&document, "unfinished", server.count("fault"));
@@ -183,19 +183,19 @@ fn a_server_that_answers_nothing_is_at_fault_before_any_time_is_up() {
 }
 
 #[test]
-fn status_lines_that_are_none() {
+fn malformed_status_lines() {
     all_malformed("status_line", "SSH-2.0-OpenSSH_9\r\n\r\n");
     all_malformed("status_line", "HTTP/1.1 2x0 OK\r\n\r\n");
 }
 
 #[test]
-fn headers_that_are_none() {
+fn malformed_headers() {
     all_malformed("header_name", "HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n");
     all_malformed("header_value", "HTTP/1.1 200 OK\r\nX: a\u{1}b\r\n\r\n");
 }
 
 #[test]
-fn lengths_that_contradict() {
+fn conflicting_lengths() {
     all_malformed("bad_length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n");
     let two = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n";
     all_malformed("length_conflict", two);
@@ -205,7 +205,7 @@ fn lengths_that_contradict() {
 }
 
 #[test]
-fn chunks_that_are_none() {
+fn malformed_chunks() {
     const HEAD: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     all_malformed("chunk_size", const_str(HEAD, "xyz\r\n"));
     all_malformed("chunk_end", const_str(HEAD, "5\r\nHello!"));
@@ -217,7 +217,7 @@ fn const_str(head: &str, tail: &str) -> &'static str {
 }
 
 #[test]
-fn heads_without_an_end() {
+fn endless_heads() {
     let endless = const_str("HTTP/1.1 200 OK\r\nX: ", &"x".repeat(70_000));
     let server = after_preflight(move |_| Reply::new(endless, Then::Hang, "fault"));
     let (document, _) = load(&server.url(), &[]);
@@ -226,7 +226,7 @@ fn heads_without_an_end() {
 }
 
 #[test]
-fn a_server_that_is_gone() {
+fn stopped_server_refuses_connections() {
     // Its port may be given to another test's server as soon as it is closed: not at this address.
     let listener = std::net::TcpListener::bind("127.0.0.9:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -248,7 +248,7 @@ fn a_server_that_is_gone() {
 }
 
 #[test]
-fn a_preflight_that_fails_is_no_run() {
+fn failed_preflight_starts_no_run() {
     let server = Server::start(|_| Reply::new("", Then::Close, "fault"));
     let (document, exit) = load(&server.url(), &[]);
     assert!(document["preflight_error"].as_str().unwrap().contains("without a response"));
@@ -269,7 +269,7 @@ fn expectations_are_checked_from_the_first_response() {
 }
 
 #[test]
-fn wrong_usage_has_its_own_exit_code() {
+fn wrong_usage_exits_with_2() {
     for args in [
         &["--nope"][..],
         &[],

@@ -18,7 +18,7 @@ fn good_server() -> Server {
 }
 
 #[test]
-fn a_signal_ends_a_run_with_the_result_so_far() {
+fn signal_ends_a_run_with_the_result_so_far() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let server = good_server();
         let mut engine = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
@@ -42,9 +42,9 @@ fn a_signal_ends_a_run_with_the_result_so_far() {
     }
 }
 
-/// Once, the preflight failed with EINTR, which the kernel's own work for an io_uring brings too.
+/// Bug: the preflight failed with EINTR, which the kernel's own work for an io_uring brings too.
 #[test]
-fn a_preflight_survives_a_stop_and_a_continue() {
+fn preflight_survives_sigstop_and_sigcont() {
     // Its port may be given to another test's server as soon as it is closed: not at this address.
     let listener = TcpListener::bind("127.0.0.8:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -70,9 +70,9 @@ fn a_preflight_survives_a_stop_and_a_continue() {
     assert_eq!(document["preflight_error"], Value::Null);
 }
 
-/// Once, the preflight ended as failed, with exit code 3 and "Interrupted system call".
+/// Bug: the preflight ended as failed, with exit code 3 and "Interrupted system call".
 #[test]
-fn a_signal_in_the_preflight_ends_the_process_at_once() {
+fn signal_in_the_preflight_ends_the_process() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let mut engine = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
@@ -88,9 +88,9 @@ fn a_signal_in_the_preflight_ends_the_process_at_once() {
     assert_eq!(engine.wait().unwrap().signal(), Some(libc::SIGTERM));
 }
 
-/// Once, connections that had no time for a measured response were the client's limit.
+/// Bug: connections that had no time for a measured response were the client's limit.
 #[test]
-fn a_signal_in_the_warm_up_is_no_limit_of_the_client() {
+fn signal_in_the_warm_up_reports_no_limit() {
     let server = good_server();
     let mut engine = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
         .args([&server.url(), "--stream", "-c", "2", "--warmup", "1h"])
@@ -112,7 +112,7 @@ fn a_signal_in_the_warm_up_is_no_limit_of_the_client() {
 }
 
 #[test]
-fn a_signal_does_not_wait_for_answers_that_do_not_come() {
+fn signal_limits_the_drain() {
     let server = Server::start(|nth| {
         let then = if nth.is_preflight { Then::Keep } else { Then::Hang };
         let bytes = if nth.is_preflight { GOOD } else { "" };
@@ -133,7 +133,7 @@ fn a_signal_does_not_wait_for_answers_that_do_not_come() {
 }
 
 #[test]
-fn connections_come_from_the_sources_that_were_asked_for() {
+fn connects_from_the_given_sources() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (sender, peers) = std::sync::mpsc::channel();
@@ -158,7 +158,7 @@ fn connections_come_from_the_sources_that_were_asked_for() {
 /// A listen queue of one that nobody empties: some connections get into it and are never
 /// answered, and the others never get a connection.
 #[test]
-fn a_full_listen_queue_is_a_connect_timeout() {
+fn full_listen_queue_is_a_connect_timeout() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     // SAFETY: no pointers are passed; listening again only sets the length of the queue.
     assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 1) }, 0);
@@ -176,7 +176,7 @@ fn a_full_listen_queue_is_a_connect_timeout() {
 }
 
 #[test]
-fn unix_sockets_are_targets() {
+fn loads_unix_sockets() {
     let path = std::env::temp_dir().join(format!("deadheat-load-{}.sock", std::process::id()));
     let _ = std::fs::remove_file(&path);
     let listener = UnixListener::bind(&path).unwrap();
@@ -198,7 +198,7 @@ fn unix_sockets_are_targets() {
 }
 
 #[test]
-fn an_open_loop_sends_what_was_asked_for() {
+fn open_loop_sends_at_the_given_rate() {
     for arrival in ["constant", "poisson"] {
         let server = good_server();
         let (document, _) = load(&server.url(), &["--rate", "500", "--arrival", arrival]);
@@ -213,7 +213,7 @@ fn an_open_loop_sends_what_was_asked_for() {
 }
 
 #[test]
-fn only_an_open_loop_polls() {
+fn only_open_loops_poll() {
     let server = good_server();
     let client = |options: &[&str]| load(&server.url(), options).0["client"].clone();
     let open = client(&["--rate", "17000", "-c", "4"]);
@@ -222,7 +222,7 @@ fn only_an_open_loop_polls() {
 }
 
 #[test]
-fn connections_per_request_in_an_open_loop_are_opened_for_requests_only() {
+fn open_loop_opens_connections_only_for_requests() {
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
     let server = Server::start(move |_| Reply::new(response, Then::Close, "answered"));
     let (document, _) = load(&server.url(), &["--rate", "300", "--close"]);
@@ -231,7 +231,7 @@ fn connections_per_request_in_an_open_loop_are_opened_for_requests_only() {
 }
 
 #[test]
-fn a_connection_lasts_for_as_many_requests_as_asked() {
+fn reconnects_after_the_given_number_of_requests() {
     let server = good_server();
     let (document, _) = load(&server.url(), &["--requests-per-connection", "7"]);
     assert_all_in(&document, "ok", server.count("answered") - 1);
@@ -280,7 +280,7 @@ fn documents_follow_the_schema() {
 }
 
 #[test]
-fn a_stopped_server_is_a_timeout() {
+fn frozen_server_is_a_timeout() {
     let program = env!("CARGO_BIN_EXE_deadheat-load");
     let mut server =
         Command::new(program).args(["--null-server", "0"]).stderr(Stdio::piped()).spawn().unwrap();

@@ -117,7 +117,7 @@ fn ready_line_describes_the_first_answer_and_the_connections() {
 }
 
 #[test]
-fn connections_are_kept_and_every_request_is_counted() {
+fn keeps_connections_and_counts_every_request() {
     let server = NullServer::start();
     let mut resident = Resident::start(&server.url, &["-c", "20"]);
     let mut requests = number(&resident.ready, "/preflight_requests");
@@ -227,7 +227,7 @@ fn series_has_a_row_for_each_interval_and_one_for_the_drain() {
 }
 
 #[test]
-fn discard_waits_for_requests_where_asked() {
+fn discards_the_given_number_of_requests() {
     let server = good_server();
     for args in [&[][..], &["-t", "3"]] {
         let mut resident = Resident::start(&server.url(), args);
@@ -257,7 +257,7 @@ fn connections_closed_while_idle_are_reopened_without_error() {
 }
 
 #[test]
-fn bytes_that_come_while_idle_are_counted_and_no_error() {
+fn bytes_while_idle_are_counted_without_error() {
     let url = impatient_server(Duration::from_millis(100), |stream| {
         stream.write_all(b"surprise").unwrap();
         thread::sleep(Duration::from_secs(3600));
@@ -272,7 +272,7 @@ fn bytes_that_come_while_idle_are_counted_and_no_error() {
 }
 
 #[test]
-fn renewed_connections_are_all_closed_and_opened() {
+fn renew_replaces_every_connection() {
     let server = NullServer::start();
     for args in [&[][..], &["-t", "2"], &["--rate", "2000"]] {
         let mut resident = Resident::start(&server.url, args);
@@ -286,7 +286,7 @@ fn renewed_connections_are_all_closed_and_opened() {
 }
 
 #[test]
-fn connection_per_request_works_slice_by_slice() {
+fn slices_work_with_a_connection_per_request() {
     for pace in [&[][..], &["--rate", "1000"]] {
         let server = NullServer::start();
         let mut resident = Resident::start(&server.url, &[&["--close"], pace].concat());
@@ -305,7 +305,7 @@ fn connection_per_request_works_slice_by_slice() {
 }
 
 #[test]
-fn server_that_closes_after_each_answer_is_followed() {
+fn slices_work_with_a_server_that_closes_after_each_response() {
     let announced = GOOD.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
     for (answer, unannounced) in [(announced, false), (GOOD.to_owned(), true)] {
         let server = Server::start(move |_| Reply::new(&answer, Then::Close, "answered"));
@@ -321,7 +321,7 @@ fn server_that_closes_after_each_answer_is_followed() {
 }
 
 #[test]
-fn open_loop_keeps_to_its_schedule_in_every_slice() {
+fn open_loop_keeps_its_schedule_in_every_slice() {
     let server = NullServer::start();
     for args in [&[][..], &["-t", "2"]] {
         let rate = ["--rate", "1000"];
@@ -346,7 +346,7 @@ fn poisson_arrivals_differ_from_slice_to_slice() {
 }
 
 #[test]
-fn two_threads_share_the_connections_and_one_window() {
+fn threads_share_connections_and_window() {
     let server = NullServer::start();
     let mut resident = Resident::start(&server.url, &["-c", "7", "-t", "2"]);
     let mut requests = 1;
@@ -362,7 +362,7 @@ fn two_threads_share_the_connections_and_one_window() {
 }
 
 #[test]
-fn server_that_never_drains_leaves_unfinished_requests_and_the_next_slice_is_clean() {
+fn silent_server_leaves_unfinished_requests_and_a_clean_next_slice() {
     let stuck = Arc::new(AtomicBool::new(false));
     let script = stuck.clone();
     let server = Server::start(move |_| match script.load(Ordering::SeqCst) {
@@ -400,7 +400,7 @@ fn frozen_server_times_out_and_recovers() {
 }
 
 #[test]
-fn server_frozen_inside_a_slice_is_timeouts_and_no_hang() {
+fn server_frozen_during_a_slice_times_out() {
     let server = NullServer::start();
     let mut resident = Resident::start(&server.url, &["--timeout", "200ms", "--drain", "100ms"]);
     resident.send(r#"{"id": 9, "duration_s": 1}"#);
@@ -416,7 +416,7 @@ fn server_frozen_inside_a_slice_is_timeouts_and_no_hang() {
 }
 
 #[test]
-fn server_that_is_gone_is_refused_connections_and_no_wait_for_the_timeout() {
+fn stopped_server_does_not_delay_a_slice_until_the_timeout() {
     let server = NullServer::start();
     let mut resident = Resident::start(&server.url, &["--timeout", "1h"]);
     server.end();
@@ -427,7 +427,7 @@ fn server_that_is_gone_is_refused_connections_and_no_wait_for_the_timeout() {
 }
 
 #[test]
-fn bad_lines_are_answered_by_name_and_change_nothing() {
+fn bad_lines_get_an_error_that_names_the_key() {
     let server = good_server();
     let mut resident = Resident::start(&server.url(), &[]);
     for (line, key) in [
@@ -450,7 +450,7 @@ fn bad_lines_are_answered_by_name_and_change_nothing() {
 }
 
 #[test]
-fn end_of_input_and_an_end_line_end_the_process() {
+fn end_of_input_and_end_line_end_the_process() {
     let server = good_server();
     let mut resident = Resident::start(&server.url(), &[]);
     resident.slice("");
@@ -472,7 +472,7 @@ fn slices_sent_ahead_are_answered_in_order() {
 }
 
 #[test]
-fn signal_inside_a_slice_answers_it_and_ends_the_process() {
+fn signal_during_a_slice_answers_it_and_ends_the_process() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let server = good_server();
         let mut resident = Resident::start(&server.url(), &["-t", "2"]);
@@ -491,7 +491,7 @@ fn signal_inside_a_slice_answers_it_and_ends_the_process() {
 }
 
 #[test]
-fn signal_while_a_slice_awaits_its_first_answer_ends_it() {
+fn signal_while_discarding_ends_the_slice() {
     let server = Server::start(|nth| match nth.is_preflight {
         true => Reply::new(GOOD, Then::Keep, "answered"),
         false => Reply::new("", Then::Hang, "hung"),
@@ -520,7 +520,7 @@ fn signal_between_slices_ends_the_process() {
 }
 
 #[test]
-fn failed_preflight_is_said_in_the_ready_line() {
+fn ready_line_reports_a_failed_preflight() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut resident = Resident::start(&format!("http://{closed}/"), &[]);
     let error = resident.ready["preflight_error"].as_str().unwrap();
@@ -530,7 +530,7 @@ fn failed_preflight_is_said_in_the_ready_line() {
 }
 
 #[test]
-fn options_that_each_line_sets_are_rejected() {
+fn rejects_options_that_a_request_sets() {
     for option in
         [&["-d", "1s"][..], &["--warmup", "1s"], &["--json"], &["--stream"], &["--calibrate"]]
     {
@@ -542,7 +542,7 @@ fn options_that_each_line_sets_are_rejected() {
 }
 
 #[test]
-fn more_connections_than_one_process_may_open_are_rejected() {
+fn rejects_more_connections_than_one_process_may_open() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_deadheat-load"));
     command.args(["http://127.0.0.1:1/", "--slices", "-c", "100"]);
     // SAFETY: setrlimit may be called between fork and exec.

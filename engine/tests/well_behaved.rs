@@ -25,7 +25,7 @@ fn keep_alive_with_a_length() {
 }
 
 #[test]
-fn a_connection_per_request() {
+fn connection_per_request() {
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
     let document = all_ok(response, Then::Close, &["--close"]);
     let connections = &document["connections"];
@@ -34,37 +34,37 @@ fn a_connection_per_request() {
 }
 
 #[test]
-fn an_announced_close() {
+fn announced_close() {
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
     all_ok(response, Then::Close, &[]);
 }
 
 #[test]
-fn an_unannounced_close_after_every_reply() {
+fn unannounced_close_after_every_response() {
     let document = all_ok(GOOD, Then::Close, &[]);
     assert_eq!(document["expected"]["closes_unannounced"], true);
 }
 
 #[test]
-fn http_1_0_delimited_by_the_close() {
+fn close_delimited_http_1_0() {
     let response = "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nHello, World!";
     all_ok(response, Then::Close, &["--close"]);
 }
 
 #[test]
-fn http_1_1_delimited_by_the_close() {
+fn close_delimited_http_1_1() {
     all_ok("HTTP/1.1 200 OK\r\nX-A: b\r\n\r\nHello, World!", Then::Close, &[]);
 }
 
 #[test]
-fn chunks_with_extensions_and_trailers() {
+fn accepts_chunk_extensions_and_trailers() {
     let response = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
                     5;name=\"v\"\r\nHello\r\n008\r\n, World!\r\n0\r\nX-Sum: 1\r\nX-B: 2\r\n\r\n";
     all_ok(response, Then::Keep, &["--expect-body", "Hello, World!"]);
 }
 
 #[test]
-fn interim_responses_are_not_answers() {
+fn skips_interim_responses() {
     let response = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n\
                     HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     all_ok(response, Then::Keep, &[]);
@@ -76,29 +76,29 @@ fn no_content_has_no_body() {
 }
 
 #[test]
-fn head_has_no_body_whatever_its_length_says() {
+fn head_response_has_no_body() {
     all_ok("HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n", Then::Keep, &["-X", "HEAD"]);
 }
 
 #[test]
-fn bare_line_feeds_are_tolerated() {
+fn accepts_bare_line_feeds() {
     all_ok("HTTP/1.1 200 OK\nContent-Length: 2\n\nok", Then::Keep, &[]);
 }
 
 #[test]
-fn http_1_0_that_keeps_alive() {
+fn keep_alive_http_1_0() {
     let response = "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nok";
     let document = all_ok(response, Then::Keep, &[]);
     assert_eq!(document["connections"]["opened"], 3);
 }
 
 #[test]
-fn equal_lengths_may_be_repeated() {
+fn accepts_repeated_equal_lengths() {
     all_ok("HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok", Then::Keep, &[]);
 }
 
 #[test]
-fn a_changing_date_is_no_difference() {
+fn new_date_is_not_a_difference() {
     let server = Server::start(|nth| {
         let second = nth.of_server % 60;
         let date = format!("Date: Fri, 20 Nov 2026 12:00:{second:02} GMT\r\n");
@@ -110,7 +110,7 @@ fn a_changing_date_is_no_difference() {
 }
 
 #[test]
-fn urls_are_asked_in_rotation() {
+fn requests_urls_in_rotation() {
     let server = Server::start(|_| Reply::new(GOOD, Then::Keep, "answered"));
     let other = format!("{}other?x=1", server.url());
     let (document, _) = load(&server.url(), &[&other]);
@@ -119,13 +119,13 @@ fn urls_are_asked_in_rotation() {
 }
 
 #[test]
-fn pipelined_requests_get_a_response_each() {
+fn each_pipelined_request_gets_a_response() {
     let counts = run_null_server(&["-c", "3", "--pipeline", "7"]);
     assert_eq!(counts.0, counts.1);
 }
 
 #[test]
-fn several_processes_answer_for_one_run() {
+fn several_processes_report_one_run() {
     let (answered, accounted) = run_null_server(&["-c", "200", "-t", "3"]);
     assert_eq!(answered, accounted);
 }

@@ -1,4 +1,4 @@
-"""docs/engine.md names every existing class, kind, limit and key, and no other."""
+"""docs/engine.md documents exactly the classes, kinds, limits and keys that exist."""
 
 import json
 import re
@@ -18,12 +18,12 @@ SOURCE = ROOT / "engine" / "src"
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    """A document with every key, from a run whose preflight fails."""
+    """A document with every key: that of a failed preflight."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        document, exit_code = run_engine("http://{}:{}/".format(*closed.getsockname()))
+        failed, exit_code = run_engine("http://{}:{}/".format(*closed.getsockname()))
     assert exit_code == 3
-    return document
+    return failed
 
 
 def rows_under(heading: str) -> list[str]:
@@ -34,7 +34,7 @@ def rows_under(heading: str) -> list[str]:
 
 
 def keys(part: object) -> Iterator[str]:
-    """All keys of a document, but for those of the configuration, which are options."""
+    """All keys of a document, except those of `config`, which are options."""
     if isinstance(part, dict):
         for key, value in part.items():
             yield key
@@ -42,34 +42,34 @@ def keys(part: object) -> Iterator[str]:
                 yield from keys(value)
 
 
-def test_documents_every_class(document: dict[str, Any]) -> None:
+def test_every_class_is_documented(document: dict[str, Any]) -> None:
     assert sorted(rows_under("class")) == sorted(document["classes"])
 
 
-def test_documents_every_top_level_key(document: dict[str, Any]) -> None:
+def test_every_top_level_key_is_documented(document: dict[str, Any]) -> None:
     assert sorted(rows_under("key")) == sorted(document)
 
 
-def test_documents_every_latency(document: dict[str, Any]) -> None:
+def test_every_latency_is_documented(document: dict[str, Any]) -> None:
     _, _, latencies = PAGE.partition("**`latency`**")
     named = re.findall(r"^\| `(\w+)` \|", latencies.partition("**`connections`**")[0], re.M)
     assert sorted(named) == sorted(document["latency"])
 
 
-def test_documents_every_nested_key(document: dict[str, Any]) -> None:
+def test_every_key_of_the_parts_is_named(document: dict[str, Any]) -> None:
     quantiles = {"count", "min", "mean", "stdev", "max", "p50", "p75", "p90", "p99"}
     quantiles |= {"p99_9", "p99_99"}
     missing = [key for key in keys(document) if f"`{key}`" not in PAGE and key not in quantiles]
     assert not missing
 
 
-def test_documents_every_malformed_kind() -> None:
+def test_every_malformed_kind_is_documented() -> None:
     _, _, kinds = (SOURCE / "classes.rs").read_text().partition("MalformedKind {")
     names = re.findall(r'= "(\w+)"', kinds.partition("\n}")[0])
     assert sorted(rows_under("malformed kind")) == sorted(names)
 
 
-def test_documents_every_limit() -> None:
+def test_every_limit_is_documented() -> None:
     limits, _, _ = (SOURCE / "limits.rs").read_text().partition("#[cfg(test)]")
     codes = re.findall(r'(?:\(\s*|above\(|code: )"(\w+)"', limits)
     assert sorted(rows_under("code")) == sorted(codes)

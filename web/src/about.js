@@ -55,12 +55,12 @@ function cautions(report) {
   return h(
     "ul",
     { class: "cautions" },
-    report.cautions.map((doubt) =>
+    report.cautions.map((caution) =>
       h(
         "li",
         { dir: "auto" },
-        doubt.text,
-        doubt.advice ? h("span", { class: "advice" }, doubt.advice) : null,
+        caution.text,
+        caution.advice ? h("span", { class: "advice" }, caution.advice) : null,
       ),
     ),
   );

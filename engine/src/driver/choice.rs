@@ -1,4 +1,4 @@
-//! Which driver a run takes, and how it is made.
+//! Chooses and creates the driver of a run.
 
 use super::epoll::Epoll;
 use super::route::Route;
@@ -8,10 +8,10 @@ use crate::backend::Backend;
 use crate::config::{Config, Pace};
 use crate::error::{Error, Result};
 
-/// Connections of a thread from which on io_uring costs less than epoll (bench/engine.py).
+/// Minimum of connections per thread for which io_uring is cheaper than epoll (bench/engine.py).
 const IO_URING_CONNECTIONS: usize = 8;
 
-/// What was asked for, or else io_uring where it pays and the kernel allows it.
+/// The backend of the options, or io_uring if it is cheaper and the kernel allows it.
 pub(crate) fn choose(config: &Config) -> Result<Backend> {
     match config.backend {
         Some(Backend::Epoll) => Ok(Backend::Epoll),
@@ -27,7 +27,7 @@ pub(crate) fn choose(config: &Config) -> Result<Backend> {
     }
 }
 
-/// A driver for `slots` connections with responses of some `response_bytes`.
+/// Creates a driver for `slots` connections with responses of about `response_bytes`.
 pub(crate) fn build(
     backend: Backend,
     route: Route,
@@ -43,7 +43,7 @@ pub(crate) fn build(
     }
 }
 
-/// io_uring saves where many requests share a call: kept connections in a closed loop.
+/// True if many requests can share a call: on kept connections in a closed loop.
 fn pays(config: &Config) -> bool {
     let kept = !config.close && config.requests_per_connection.is_none();
     kept && config.pace == Pace::Closed

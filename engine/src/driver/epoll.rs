@@ -1,5 +1,5 @@
-//! Level-triggered epoll: a descriptor is registered once, a request is written at once, and one
-//! read takes a response, so that keep-alive traffic costs a send, a recv and a share of a wait.
+//! Level-triggered epoll. A descriptor is registered once, a request is written directly, and one
+//! read takes a response. Keep-alive traffic costs a send, a recv and a share of a wait.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,16 +18,16 @@ const READ: u32 = (libc::EPOLLIN | libc::EPOLLRDHUP) as u32;
 const WRITE: u32 = libc::EPOLLOUT as u32;
 const HANG_UP: u32 = (libc::EPOLLRDHUP | libc::EPOLLHUP) as u32;
 
-/// What a slot's descriptor is doing.
+/// The state of a slot's socket.
 #[derive(Default)]
 struct Link {
     fd: Option<OwnedFd>,
-    /// A socket whose connection is over, for the next one.
+    /// A socket whose connection has ended, for the next connection.
     spare: Option<OwnedFd>,
-    /// What the socket is registered for; nothing where it is not.
+    /// The events that the socket is registered for; 0 if it is not.
     interest: u32,
     connecting: bool,
-    /// The parts of the request book that the socket has not taken yet.
+    /// The parts of the request book that the socket has not accepted yet.
     unsent: VecDeque<Range<usize>>,
 }
 
@@ -74,7 +74,7 @@ impl Epoll {
         }
     }
 
-    /// Registers a socket, where it is not registered for just that.
+    /// Registers a socket for exactly these events.
     fn watch(&mut self, slot: usize, interest: u32) -> Result<()> {
         let fd = self.fd(slot);
         match std::mem::replace(&mut self.links[slot].interest, interest) {
@@ -84,7 +84,7 @@ impl Epoll {
         }
     }
 
-    /// Lets a connection go; its socket is kept where the server closed first.
+    /// Closes a connection; keeps its socket if the server closed first.
     fn close(&mut self, slot: usize, hung_up: bool) {
         let link = &mut self.links[slot];
         link.connecting = false;
@@ -116,7 +116,7 @@ impl Epoll {
         }
     }
 
-    /// The socket takes bytes: the connect is over, or the rest of a request can go.
+    /// The socket accepts bytes: the connect has ended, or the rest of a request can be sent.
     fn writable(&mut self, session: &mut Session, slot: usize) -> Result<()> {
         let fd = self.fd(slot);
         if self.links[slot].connecting {
@@ -145,7 +145,7 @@ impl Epoll {
         Ok(())
     }
 
-    /// Reads once, and again only while the buffer comes back full.
+    /// Reads once, and again while the buffer is full.
     #[inline]
     fn readable(&mut self, session: &mut Session, slot: usize, hung_up: bool) -> Result<()> {
         loop {
@@ -196,7 +196,7 @@ impl Driver for Epoll {
             if session.has_work() {
                 self.launch(session, clock::now_ns())?;
             }
-            // One that is not in use again by now would be reported for as long as it is there.
+            // A spare socket that is not reused would cause events without end.
             self.links[slot].spare = None;
         }
         Ok(ready > 0)

@@ -1,4 +1,4 @@
-//! The seam between a [`Session`] and the kernel.
+//! The interface between a [`Session`] and the kernel.
 
 pub(crate) mod choice;
 pub(crate) mod epoll;
@@ -10,25 +10,23 @@ use crate::clock;
 use crate::error::Result;
 use crate::session::{Action, Session};
 
-/// Moves bytes for a session: reports what happened to it and carries out its actions.
+/// Moves bytes for a session: reports events to it and carries out its actions.
 ///
-/// A completion-based driver fits as well: nothing in a session depends on readiness, input is a
-/// borrowed slice that is not needed after [`Session::received`], and output is a range of the
-/// request book, which outlives the run.
+/// Drivers may be based on readiness or on completion: input is a slice that is not needed after
+/// [`Session::received`], and output is a range of the request book, which outlives the run.
 pub(crate) trait Driver: Send {
-    /// Takes the thread that calls this as the one that calls the rest.
+    /// Makes the calling thread the only one that may call the other functions.
     fn begin(&mut self) -> Result<()> {
         Ok(())
     }
 
-    /// Does what the session asks for a connection.
+    /// Carries out an action of the session.
     fn carry_out(&mut self, session: &mut Session, slot: usize, action: Action) -> Result<()>;
 
-    /// Waits until something happens, or until `wake_ns` (CLOCK_MONOTONIC), and handles it;
-    /// whether anything happened.
+    /// Waits for events until `wake_ns` (CLOCK_MONOTONIC) and handles them; true if there were any.
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool>;
 
-    /// Starts the connects and sends that the session wants now; whether there was any.
+    /// Starts the connects and sends that are due; true if there were any.
     #[inline]
     fn launch(&mut self, session: &mut Session, mut now_ns: u64) -> Result<bool> {
         let begun_ns = now_ns;
@@ -43,7 +41,7 @@ pub(crate) trait Driver: Send {
         Ok(now_ns != begun_ns)
     }
 
-    /// Gives up the slots whose time is up.
+    /// Ends the requests that have timed out.
     fn expire(&mut self, session: &mut Session, now_ns: u64) -> Result<()> {
         while let Some(slot) = session.overdue(now_ns) {
             let action = session.timed_out(slot, now_ns);
@@ -52,13 +50,13 @@ pub(crate) trait Driver: Send {
         Ok(())
     }
 
-    /// Ends the load: gives up what is still waited for, and closes its connections.
+    /// Ends the load: ends the requests in flight, and closes their connections.
     fn finish(&mut self, session: &mut Session, now_ns: u64) -> Result<()> {
         let slots = session.finish(now_ns);
         slots.into_iter().try_for_each(|slot| self.carry_out(session, slot, Action::Close))
     }
 
-    /// Closes all connections, for new ones.
+    /// Closes all connections.
     fn renew(&mut self, session: &mut Session, now_ns: u64) -> Result<()> {
         let slots = session.renew(now_ns);
         slots.into_iter().try_for_each(|slot| self.carry_out(session, slot, Action::Close))

@@ -1,4 +1,4 @@
-//! Whether this kernel, and who restricts it, lets io_uring do what is needed of it.
+//! Checks that the kernel and its sandbox allow the io_uring operations that the driver needs.
 
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
@@ -8,7 +8,7 @@ use crate::batching::Batching;
 use crate::clock;
 use crate::ring::{self, Ring, Tag, What};
 
-/// Longest wait for a byte that is there already.
+/// Time limit for a byte that has already arrived.
 const WAIT_NS: u64 = 1_000_000_000;
 
 /// Receives a byte as the driver does.

@@ -1,4 +1,4 @@
-//! Where connections lead, and how one is opened.
+//! Opens connections.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -8,22 +8,22 @@ use crate::sockets::{self, Endpoint};
 
 pub(crate) struct Route {
     pub to: Endpoint,
-    /// The local address of each slot; the kernel chooses where it is empty.
+    /// The local address of each slot; empty if the kernel chooses.
     pub from: Vec<Endpoint>,
     pub no_delay: bool,
 }
 
-/// A connect that did not fail at once.
+/// A connect that has not failed.
 pub(crate) struct Opened {
     pub fd: OwnedFd,
-    /// What follows; `None` while the connect is under way, until the socket can be written.
+    /// The next action; `None` if the connect is in progress, until the socket accepts bytes.
     pub next: Option<Action>,
 }
 
 impl Route {
-    /// Starts a connect, with a `spare` socket of the slot's where there is one. A loopback
-    /// handshake is over when it returns, so the first request is tried right away. `None` where
-    /// it failed, which the session has been told.
+    /// Starts a connect, on a `spare` socket if there is one. On the loopback the handshake is
+    /// complete when connect() returns, so this also tries to send the first request. `None` if the
+    /// connect failed; the session knows.
     pub(crate) fn open(
         &self,
         session: &mut Session,

@@ -1,7 +1,7 @@
-//! io_uring: a receive is started once per connection and the sends of a turn go to the kernel in
-//! one call, so that keep-alive traffic costs a share of a call.
+//! io_uring. A receive is started once per connection, and the sends of a turn are submitted in one
+//! call. Keep-alive traffic costs a share of a call.
 //!
-//! A request is stamped as it is queued: the turn that it goes out with is part of its time.
+//! The service time of a request starts when it is queued, before its turn is submitted.
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,20 +22,20 @@ use crate::sockets;
 const MAX_ENTRIES: u32 = 8192;
 const MAX_BUFFERS: usize = 1024;
 
-/// What a slot's descriptor is doing.
+/// The state of a slot's socket.
 #[derive(Default)]
 struct Link {
     fd: Option<OwnedFd>,
     generation: u32,
     connecting: bool,
     receiving: bool,
-    /// The socket took less than it was given; it is waited for.
+    /// The socket accepted less than it was given, and is polled.
     full: bool,
-    /// The last turn in which an operation was queued, and one in which a send was.
+    /// The last turn with an operation, and the last with a send.
     queued_turn: u64,
     sent_turn: u64,
     sending: Range<usize>,
-    /// The parts of the request book that the socket has not taken yet.
+    /// The parts of the request book that the socket has not accepted yet.
     unsent: VecDeque<Range<usize>>,
 }
 
@@ -44,17 +44,17 @@ pub(crate) struct Uring {
     route: Route,
     links: Vec<Link>,
     completed: Vec<Completion>,
-    /// When the last turn began, and how many completions it brought.
+    /// The start of the last turn, and its number of completions.
     turned_ns: u64,
     brought: usize,
-    /// Slots that want to send more once this turn's operations are with the kernel.
+    /// Slots with more to send after this turn's operations are submitted.
     held: Vec<usize>,
-    /// Closed once this turn's operations, some of which name them, are with the kernel.
+    /// Sockets to close after this turn's operations, which may name them, are submitted.
     closing: Vec<OwnedFd>,
 }
 
 impl Uring {
-    /// A driver for `slots` connections with responses of some `response_bytes`.
+    /// A driver for `slots` connections with responses of about `response_bytes`.
     pub(crate) fn new(route: Route, slots: usize, response_bytes: usize) -> io::Result<Self> {
         let entries = (slots as u32).saturating_mul(2).clamp(64, MAX_ENTRIES);
         let count = slots.next_power_of_two().clamp(64, MAX_BUFFERS) as u16;
@@ -87,8 +87,8 @@ impl Uring {
         }
     }
 
-    /// Queues a send, behind what waits already: one a turn, as one that comes up short must not
-    /// be overtaken by the next.
+    /// Queues a send after those that wait. A socket gets one send per turn, because a partial one
+    /// must not be overtaken by the next.
     #[inline]
     fn send(&mut self, session: &Session, slot: usize, range: Range<usize>) -> Result<()> {
         let turn = self.ring.turn();
@@ -101,7 +101,7 @@ impl Uring {
         self.queue_send(session, slot, range)
     }
 
-    /// Queues the first of what waits to be sent, where that is possible by now.
+    /// Queues the first waiting send, if possible.
     fn send_waiting(&mut self, session: &Session, slot: usize) -> Result<()> {
         let turn = self.ring.turn();
         let link = &mut self.links[slot];
@@ -154,8 +154,8 @@ impl Uring {
         self.links[slot].fd.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
 
-    /// The kernel holds on to a socket for as long as an operation on it is under way, so these
-    /// are ended first; a descriptor is not given away while a queued operation names it.
+    /// Closes a connection. The kernel keeps a socket as long as an operation uses it, so those are
+    /// ended first. A descriptor stays open while a queued operation names it.
     fn close(&mut self, slot: usize) {
         let link = std::mem::take(&mut self.links[slot]);
         let generation = (link.generation + 1) % GENERATIONS;
@@ -195,18 +195,19 @@ impl Uring {
         match completion.result {
             Ok(0) => session.ended(slot, now_ns),
             Ok(_) => {
-                // After the last byte of a TCP stream, the kernel says if its end is there as well.
+                // With the last bytes of a TCP stream, the kernel reports whether its end has
+                // arrived.
                 let may_be_hung_up = completion.sock_nonempty || !self.route.to.is_tcp();
                 let hung_up = may_be_hung_up && sockets::is_hung_up(self.fd(slot));
                 session.received(slot, self.ring.received(completion), now_ns, hung_up)
             }
-            // Out of buffers, which have come back since, or interrupted: it is started again.
+            // Interrupted, or out of buffers that have been returned since: start it again.
             Err(libc::ENOBUFS | libc::EINTR | libc::EAGAIN) => Action::Wait,
             Err(_) => session.broke(slot, now_ns),
         }
     }
 
-    /// A send took not all bytes, or failed.
+    /// A send was partial or failed.
     fn sent_short(
         &mut self,
         session: &mut Session,
@@ -226,7 +227,7 @@ impl Uring {
         Ok(Action::Wait)
     }
 
-    /// The socket takes bytes: the connect is over, or the rest of a request can go.
+    /// The socket accepts bytes: the connect has ended, or the rest of a request can be sent.
     fn writable(&mut self, session: &mut Session, slot: usize) -> Result<Action> {
         self.links[slot].full = false;
         if !std::mem::take(&mut self.links[slot].connecting) {

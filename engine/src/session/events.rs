@@ -1,4 +1,4 @@
-//! What the driver reports, and what follows from it.
+//! The events that a driver reports, and the actions they lead to.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::classes::Class;
 use crate::connection::State;
 use crate::response::Progress;
 
-/// How long a slot rests after a failed connect.
+/// How long a slot waits after a failed connect.
 const RETRY_NS: u64 = 10_000_000;
 
 impl Session<'_> {
@@ -21,7 +21,7 @@ impl Session<'_> {
         }
     }
 
-    /// The bytes that [`Session::connected`] will want sent first.
+    /// The bytes that [`Session::connected`] will ask to send.
     pub(crate) fn greeting(&self, slot: usize) -> Option<Range<usize>> {
         let front = self.connections[slot].front()?;
         Some(self.plan.book.range(front.url as usize, 1))
@@ -40,7 +40,7 @@ impl Session<'_> {
         self.refill(slot, now_ns)
     }
 
-    /// A connect failed with `errno`; the slot rests before it tries again.
+    /// A connect failed with `errno`; the slot waits before it tries again.
     pub(crate) fn open_failed(&mut self, slot: usize, errno: i32, now_ns: u64) {
         self.opening -= 1;
         self.connections[slot].enter(State::Closed, now_ns);
@@ -62,7 +62,7 @@ impl Session<'_> {
         self.to_retry.push_back((now_ns + RETRY_NS, slot as u32));
     }
 
-    /// Bytes came; `peer_closed` says that the server's end of stream follows them.
+    /// Bytes arrived; `peer_closed` if the end of the stream follows them.
     #[inline]
     pub(crate) fn received(
         &mut self,
@@ -102,7 +102,7 @@ impl Session<'_> {
         self.after_answers(slot, closes || self.plan.closes_unannounced, peer_closed, now_ns)
     }
 
-    /// The server's end of stream.
+    /// The stream ended.
     pub(crate) fn ended(&mut self, slot: usize, now_ns: u64) -> Action {
         let connection = &mut self.connections[slot];
         if let Some(front) = connection.front().copied() {
@@ -139,7 +139,7 @@ impl Session<'_> {
         self.shut(slot, now_ns, true)
     }
 
-    /// Gives an overdue slot up.
+    /// Ends the request of an overdue slot.
     pub(crate) fn timed_out(&mut self, slot: usize, now_ns: u64) -> Action {
         let connection = &self.connections[slot];
         if connection.state == State::Opening {
@@ -154,7 +154,7 @@ impl Session<'_> {
         self.shut(slot, now_ns, false)
     }
 
-    /// What follows the answers in one piece of input.
+    /// The action after the responses in one piece of input.
     #[inline]
     fn after_answers(
         &mut self,
@@ -182,7 +182,7 @@ impl Session<'_> {
         self.refill(slot, now_ns)
     }
 
-    /// Forgets a connection that the driver is about to close.
+    /// Resets a slot whose connection the driver is about to close.
     pub(super) fn shut(&mut self, slot: usize, now_ns: u64, by_server: bool) -> Action {
         let connection = &mut self.connections[slot];
         if connection.state == State::Lingering {

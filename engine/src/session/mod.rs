@@ -1,5 +1,5 @@
-//! One thread's connections and what they do next. No syscall: a driver reports what happened
-//! and carries out the [`Action`] it gets back, so epoll, io_uring and tests share all of it.
+//! The connections of one thread as state machines without syscalls. A driver reports events and
+//! carries out the [`Action`] it gets, so epoll, io_uring and tests share all rules.
 
 mod events;
 mod requests;
@@ -15,16 +15,16 @@ use crate::plan::Plan;
 use crate::tally::Tally;
 use crate::template::Template;
 
-/// How long a server that announced a close may take over it.
+/// Time limit of a close that the server announced.
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// A slot that failed this often in a slice is not waited for any longer.
+/// Discarding does not wait for a slot that failed this often.
 const ATTEMPTS: u8 = 3;
 
-/// An open loop stops sleeping this long before a request is due, and polls.
+/// An open loop polls for this long before a request is due.
 const SPIN_NS: u64 = 60_000;
 
-/// What the driver is to do with a connection.
+/// What the driver must do with a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Wait,
@@ -34,7 +34,7 @@ pub(crate) enum Action {
     Close,
 }
 
-/// CLOCK_MONOTONIC nanoseconds that bound the load and the part of it that counts.
+/// The start of the load, and the start and end of its measured part; CLOCK_MONOTONIC nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub load_ns: u64,
@@ -43,11 +43,11 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Connections are opened, nothing is sent.
+    /// Connections are opened, but nothing is sent.
     const NOT_YET: Self = Self { load_ns: u64::MAX, measure_ns: u64::MAX, end_ns: u64::MAX };
 }
 
-/// What was counted since the counts were last taken.
+/// The counts of a run or slice.
 pub(crate) struct Counts {
     /// Before the measured window, and inside it.
     pub tallies: [Tally; 2],
@@ -62,9 +62,9 @@ pub(crate) struct Session<'p> {
     connections: Vec<Connection>,
     templates: Vec<Template>,
     window: Window,
-    /// Open loop only: what is due.
+    /// Open loop only: the requests that are due.
     backlog: Option<Backlog>,
-    /// Slots that wait for a request, longest first; some may have ceased to.
+    /// Slots that wait for a request, longest first; some entries may be out of date.
     idle: VecDeque<u32>,
     to_open: VecDeque<u32>,
     to_retry: VecDeque<(u64, u32)>,
@@ -73,12 +73,12 @@ pub(crate) struct Session<'p> {
     in_flight: usize,
     open: usize,
     lingering: usize,
-    /// When a request was last known to find no connection free.
+    /// When a request last found no free connection.
     none_free_ns: u64,
     scan_ns: u64,
     scan_at: usize,
     timeout_ns: u64,
-    /// Slots whose first answer in this slice is still awaited.
+    /// Slots without a response in this slice.
     unsettled: usize,
     /// Before the measured window, and inside it.
     pub tallies: [Tally; 2],
@@ -86,7 +86,7 @@ pub(crate) struct Session<'p> {
 }
 
 impl<'p> Session<'p> {
-    /// `slots` connections, at most `max_opening` of them opening at once.
+    /// A session of `slots` connections, of which at most `max_opening` connect at a time.
     pub(crate) fn new(
         plan: &'p Plan,
         slots: usize,
@@ -120,7 +120,7 @@ impl<'p> Session<'p> {
         session
     }
 
-    /// Prepares for a slice: nothing is sent before [`Session::begin`].
+    /// Prepares for a slice; nothing is sent before [`Session::begin`].
     pub(crate) fn prepare(&mut self, timeout_ns: u64) {
         self.window = Window::NOT_YET;
         self.timeout_ns = timeout_ns;
@@ -136,13 +136,13 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// True once every slot had an answer in this slice, or failed too often to wait for one.
+    /// True when every slot has had a response in this slice, or `ATTEMPTS` failures.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
         self.unsettled == 0
     }
 
-    /// Begins a load; what bounds it may be said anew while it runs, but not when it starts.
+    /// Begins a load. A second call moves its measured window, but not its start.
     pub(crate) fn begin(&mut self, window: Window) {
         self.window = window;
         if let Some(backlog) = &mut self.backlog {
@@ -150,7 +150,7 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// Sends nothing new from now on.
+    /// Stops sending.
     pub(crate) fn stop(&mut self, now_ns: u64) {
         self.window.end_ns = self.window.end_ns.min(now_ns);
         self.window.measure_ns = self.window.measure_ns.min(self.window.end_ns);
@@ -175,7 +175,7 @@ impl<'p> Session<'p> {
         self.open
     }
 
-    /// Connections that await a response, with no schedule that presses: 0 in an open loop.
+    /// Connections that wait for a response; 0 in an open loop, which must not batch.
     pub(crate) fn busy(&self) -> usize {
         match self.backlog {
             Some(_) => 0,
@@ -183,7 +183,7 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// What was counted; from now on it is counted anew, on the connections that are there.
+    /// Takes the counts, and starts new ones on the same connections.
     pub(crate) fn take_counts(&mut self) -> Counts {
         let responses = self.connections.iter_mut().map(|c| std::mem::take(&mut c.responses));
         Counts {
@@ -197,18 +197,18 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// True once every slot that opens ahead of requests is open or has failed.
+    /// True when every slot that opens before requests is open or has failed.
     pub(crate) fn is_connected(&self) -> bool {
         self.opening == 0 && (self.to_open.is_empty() || self.plan.per_request)
     }
 
-    /// True when nothing is left to send or to wait for.
+    /// True if there is nothing left to send or to wait for.
     pub(crate) fn is_over(&self, now_ns: u64) -> bool {
         let waits = self.in_flight + self.lingering > 0;
         now_ns >= self.window.end_ns && !waits && self.next_due_ns().is_none()
     }
 
-    /// When the driver has to come back even if nothing happens.
+    /// The end of the driver's next wait.
     pub(crate) fn next_wake_ns(&self, now_ns: u64) -> u64 {
         let mut wake_ns = self.scan_ns;
         for bound_ns in [self.window.load_ns, self.window.end_ns] {
@@ -225,7 +225,7 @@ impl<'p> Session<'p> {
         }
     }
 
-    /// True when [`Session::next_open`] or [`Session::next_send`] may have something.
+    /// True if [`Session::next_open`] or [`Session::next_send`] may return something.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
         !self.to_open.is_empty() || (self.backlog.is_some() && !self.idle.is_empty())
@@ -236,7 +236,7 @@ impl<'p> Session<'p> {
         self.backlog.as_ref().and_then(Backlog::next_ns)
     }
 
-    /// A slot to open now.
+    /// The next slot to open, if any.
     #[inline]
     pub(crate) fn next_open(&mut self, now_ns: u64) -> Option<usize> {
         while let Some((retry_ns, slot)) = self.to_retry.front().copied()
@@ -251,7 +251,7 @@ impl<'p> Session<'p> {
         self.to_open.pop_front().map(|slot| slot as usize)
     }
 
-    /// A slot that waits and a request for it.
+    /// The next waiting slot, and its action.
     #[inline]
     pub(crate) fn next_send(&mut self, now_ns: u64) -> Option<(usize, Action)> {
         if self.idle.is_empty() && self.backlog.is_none() {
@@ -275,7 +275,7 @@ impl<'p> Session<'p> {
         Some((slot, self.refill(slot, now_ns)))
     }
 
-    /// A slot whose time is up, looked for once in a while.
+    /// The next slot that has timed out; scans at intervals.
     pub(crate) fn overdue(&mut self, now_ns: u64) -> Option<usize> {
         if now_ns < self.scan_ns {
             return None;
@@ -291,13 +291,13 @@ impl<'p> Session<'p> {
         None
     }
 
-    /// Gives every request that has no class yet its last one; the slots that the driver is to
-    /// close, as their connections still owe an answer.
+    /// Ends every request that has no class yet. Returns the slots that the driver must close,
+    /// because their connections still owe a response.
     pub(crate) fn finish(&mut self, now_ns: u64) -> Vec<usize> {
         let mut to_close = Vec::new();
         for slot in 0..self.connections.len() {
             let connection = &self.connections[slot];
-            // The scans for what is overdue lie apart: the last may have come before its time.
+            // The last scan for timeouts may have been before this one.
             let action = if connection.is_overdue(now_ns, self.timeout_ns, LINGER_NS) {
                 self.timed_out(slot, now_ns)
             } else if connection.in_flight() > 0 || connection.state == State::Lingering {
@@ -314,7 +314,8 @@ impl<'p> Session<'p> {
         to_close
     }
 
-    /// Lets every connection go while nothing is sent; the slots that the driver is to close.
+    /// Resets every connection, while no request is in flight. Returns the slots that the driver
+    /// must close.
     pub(crate) fn renew(&mut self, now_ns: u64) -> Vec<usize> {
         let mut to_close = Vec::new();
         if !self.opens_on_demand() {
@@ -329,12 +330,12 @@ impl<'p> Session<'p> {
         to_close
     }
 
-    /// Slots that opened for a request do not open again before there is another.
+    /// True if a slot opens only when a request is due.
     fn opens_on_demand(&self) -> bool {
         self.plan.per_request && self.backlog.is_some()
     }
 
-    /// A connection is free from now on; where none was, what is due waited for the server.
+    /// Notes that a connection is free; if none was, requests waited for the server until now.
     #[inline]
     fn freed(&mut self, now_ns: u64) {
         if self.idle.is_empty() {

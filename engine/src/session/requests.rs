@@ -1,4 +1,4 @@
-//! The life of a request: due, assigned to a connection, sent, and ended in one class.
+//! The life of a request: it is due, assigned to a connection, sent, and ended in one class.
 
 use super::{Action, Session};
 use crate::backlog::Backlog;
@@ -7,7 +7,7 @@ use crate::connection::Flight;
 use crate::response::Answer;
 
 impl Session<'_> {
-    /// True when a request may start now; sheds those that waited past the deadline.
+    /// True if a request may start now; sheds requests past their deadline.
     #[inline]
     pub(super) fn is_due(&mut self, now_ns: u64) -> bool {
         if self.backlog.is_none() {
@@ -24,7 +24,7 @@ impl Session<'_> {
         self.next_due_ns().is_some_and(|due_ns| due_ns <= now_ns)
     }
 
-    /// Gives a slot the next request, to be sent when the connection can.
+    /// Assigns the next request to a slot.
     pub(super) fn assign(&mut self, slot: usize, now_ns: u64) {
         let mut intended_ns = 0;
         let mut starts_ns = now_ns;
@@ -46,7 +46,7 @@ impl Session<'_> {
         connection.push(Flight { begun_ns: now_ns, sent_ns: 0, intended_ns, url, measured });
     }
 
-    /// Sends what was assigned and as much more as may be in flight.
+    /// Sends the assigned requests, and fills the pipeline.
     #[inline]
     pub(super) fn refill(&mut self, slot: usize, now_ns: u64) -> Action {
         let mut count = self.connections[slot].unsent();
@@ -66,7 +66,7 @@ impl Session<'_> {
         self.launch(slot, count, now_ns)
     }
 
-    /// Stamps the last `count` requests of a connection as sent.
+    /// Marks the last `count` requests of a connection as sent.
     #[inline]
     fn launch(&mut self, slot: usize, count: usize, now_ns: u64) -> Action {
         let connection = &mut self.connections[slot];
@@ -85,7 +85,7 @@ impl Session<'_> {
         Action::Send(range)
     }
 
-    /// A whole response came for the oldest request in flight.
+    /// Ends the oldest request in flight, whose response is complete.
     #[inline]
     pub(super) fn answered(&mut self, slot: usize, answer: Answer, solicited: bool, now_ns: u64) {
         let connection = &mut self.connections[slot];
@@ -115,7 +115,7 @@ impl Session<'_> {
         tally.end(&flight, class, first_byte_ns, now_ns);
     }
 
-    /// What came is not HTTP: the connection cannot be used any further.
+    /// The response is not HTTP, so the connection is unusable.
     pub(super) fn malformed(&mut self, slot: usize, kind: MalformedKind, now_ns: u64) -> Action {
         if let Some(flight) = self.connections[slot].front() {
             self.tallies[usize::from(flight.measured)].malformed_kinds[kind as usize] += 1;
@@ -124,7 +124,7 @@ impl Session<'_> {
         self.shut(slot, now_ns, false)
     }
 
-    /// Ends every request in flight on a connection: the oldest in one class, the rest in another.
+    /// Ends all requests of a connection: the oldest in one class, the others in another.
     pub(super) fn lose(&mut self, slot: usize, oldest: Class, rest: Class, now_ns: u64) {
         let connection = &mut self.connections[slot];
         if connection.in_flight() == 0 {
@@ -145,7 +145,7 @@ impl Session<'_> {
         self.failed(slot);
     }
 
-    /// A slot's request or connect failed; in a slice it is not waited for forever.
+    /// Notes a failure of a slot, so that discarding does not wait for it forever.
     pub(super) fn failed(&mut self, slot: usize) {
         let connection = &mut self.connections[slot];
         if connection.attempts_left > 0 {
@@ -154,7 +154,7 @@ impl Session<'_> {
         }
     }
 
-    /// Ends a request that never was assigned.
+    /// Ends a request that was never assigned.
     pub(super) fn end_unsent(&mut self, intended_ns: u64, class: Class, now_ns: u64) {
         let measured = intended_ns >= self.window.measure_ns;
         let flight = Flight { begun_ns: intended_ns, sent_ns: 0, intended_ns, url: 0, measured };

@@ -1,4 +1,4 @@
-//! The lines that answer: `ready`, `slice` and `error`.
+//! The output lines: `ready`, `slice` and `error`.
 
 use serde::Serialize;
 
@@ -24,14 +24,14 @@ pub(super) enum Answer<'a> {
     },
 }
 
-/// The first line: what the preflight saw, and what was opened.
+/// The first line: the first response, and the connections opened.
 #[derive(Serialize)]
 pub(super) struct Ready<'a> {
     pub schema: &'static str,
     pub version: &'static str,
     pub urls: Vec<&'a str>,
     pub backend: Option<Backend>,
-    /// Why there will be no slices.
+    /// Why the preflight failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preflight_error: Option<&'a str>,
     pub expected: Option<ExpectedPart>,
@@ -48,7 +48,7 @@ pub(super) struct Opened {
 }
 
 impl<'a> Ready<'a> {
-    /// Of a process that has opened nothing yet.
+    /// A line without preflight and connections.
     pub(super) fn new(config: &'a Config) -> Self {
         Self {
             schema: SCHEMA,

@@ -1,4 +1,4 @@
-//! Lines of the standard input, waited for without a timer.
+//! Reads lines of standard input; blocks without a timer.
 
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsRawFd, RawFd};
@@ -6,11 +6,11 @@ use std::os::fd::{AsRawFd, RawFd};
 use crate::error::{Error, Result};
 use crate::signals;
 
-/// A longer line is no request.
+/// Longer lines are rejected.
 pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
 const READ_BYTES: usize = 4096;
 
-/// What the other side wants.
+/// A line of input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     Text(String),
@@ -22,22 +22,22 @@ pub(super) enum Line {
 
 pub(super) struct Input<R> {
     source: R,
-    /// Where the source is waited for, and where signals are.
+    /// The descriptors of the source and of signals.
     waits: [RawFd; 2],
     bytes: Vec<u8>,
-    /// The rest of a line that is too long is passed over.
+    /// Skip the rest of a line that is too long.
     skipping: bool,
     ended: bool,
 }
 
 impl<R: Read + AsRawFd> Input<R> {
-    /// Reads `source` until its end or a signal.
+    /// A reader of `source`, until its end or a signal.
     pub(super) fn new(source: R) -> Result<Self> {
         let waits = [source.as_raw_fd(), signals::event()?];
         Ok(Self { source, waits, bytes: Vec::new(), skipping: false, ended: false })
     }
 
-    /// Blocks until a line is whole.
+    /// Blocks until a line is complete.
     pub(super) fn next(&mut self) -> Result<Line> {
         loop {
             if signals::received() > 0 {
@@ -53,7 +53,7 @@ impl<R: Read + AsRawFd> Input<R> {
         }
     }
 
-    /// A line that has been read; at the end of the input, what is there without a line feed.
+    /// The next complete line; at the end of the input, also one without a line feed.
     fn whole_line(&mut self) -> Option<Line> {
         let end = self.bytes.iter().position(|&byte| byte == b'\n');
         let too_long = end.unwrap_or(self.bytes.len()) > MAX_LINE_BYTES;
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    /// The lines that these pieces make.
+    /// The lines of an input that is written in these pieces.
     fn lines(pieces: &[&[u8]]) -> Vec<Line> {
         let (reader, mut writer) = io::pipe().unwrap();
         let mut input = Input::new(reader).unwrap();
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no poll()")]
-    fn splits_pieces_into_lines_and_takes_a_last_one_without_line_feed() {
+    fn splits_input_into_lines() {
         assert_eq!(
             lines(&[b"a\nb", b"c\n\nd"]),
             [text("a\n"), text("bc\n"), text("\n"), text("d")]
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no poll()")]
-    fn passes_over_a_line_that_is_too_long_and_goes_on_behind_it() {
+    fn skips_a_line_that_is_too_long() {
         let long = vec![b'x'; 3 * MAX_LINE_BYTES];
         assert_eq!(lines(&[&long, b"\nb\n"]), [Line::Unreadable, text("b\n")]);
         assert_eq!(lines(&[&long]), [Line::Unreadable]);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no poll()")]
-    fn says_that_a_line_is_not_utf_8() {
+    fn rejects_a_line_that_is_not_utf_8() {
         assert_eq!(lines(&[b"\xff\n", b"b\n"]), [Line::Unreadable, text("b\n")]);
     }
 }

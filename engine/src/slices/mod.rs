@@ -1,4 +1,4 @@
-//! The resident mode: slices are asked for on the standard input, a line each, and answered.
+//! The resident mode: answers each line of standard input with a slice.
 
 mod answer;
 mod input;
@@ -27,7 +27,7 @@ use answer::{Answer, Ready};
 use input::{Input, Line, MAX_LINE_BYTES};
 use request::{BadRequest, Request, SliceRequest};
 
-/// Answers the lines of the standard input until its end, an `end` line or a signal.
+/// Answers the lines of standard input until its end, an `end` line or a signal.
 pub(crate) fn serve(config: &Config) -> Result<u8> {
     let room = process::room(config);
     if config.connections > room {
@@ -113,7 +113,7 @@ fn answer(answer: &Answer) -> Result<()> {
     say(&to_json(answer))
 }
 
-/// The threads, which wait for slices, and what they send.
+/// The threads of a resident process, and the channels to and from them.
 struct Resident<'c> {
     config: &'c Config,
     seen: &'c Preflight,
@@ -122,7 +122,7 @@ struct Resident<'c> {
 }
 
 impl Resident<'_> {
-    /// Has a slice loaded by all threads.
+    /// Runs a slice on all threads.
     fn slice(&self, request: &SliceRequest) -> Result<Document> {
         let start_ns = clock::now_ns();
         let ticks = MachineTicks::read();
@@ -152,7 +152,7 @@ impl Resident<'_> {
         while !gathering.is_complete() {
             gathering.take(self.messages.recv().map_err(|_| Error::Thread)?);
         }
-        // Moments that a signal prevented lie after its end.
+        // A moment that a signal prevented is after the end of the slice.
         let agreed = |moment: &Moment| moment.agreed_ns().unwrap_or(u64::MAX);
         let (load_ns, measure_ns) = (agreed(&slice.load), agreed(&slice.measure));
         let end_ns = measure_ns.saturating_add(slice.duration_ns);

@@ -1,17 +1,17 @@
-//! The lines that ask for something: `{"id": 7, "duration_s": 0.08}`.
+//! The input lines, such as `{"id": 7, "duration_s": 0.08}`.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// What a line asks for.
+/// A line of input.
 #[derive(Debug, PartialEq)]
 pub(super) enum Request {
     Slice(SliceRequest),
     End,
 }
 
-/// One slice; durations in nanoseconds, absent where the command line has the value.
+/// The settings of a slice; durations in nanoseconds, `None` if the command line sets them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SliceRequest {
     pub id: u64,
@@ -23,10 +23,10 @@ pub(super) struct SliceRequest {
     pub timeout_ns: Option<u64>,
 }
 
-/// What is wrong with a line.
+/// Why a line was rejected.
 #[derive(Debug, PartialEq)]
 pub(super) struct BadRequest {
-    /// Of the line, where it could be read.
+    /// The `id` of the line, if it is readable.
     pub id: Option<u64>,
     pub key: Option<String>,
     pub message: String,
@@ -52,7 +52,7 @@ impl Request {
     }
 }
 
-/// A key and what is wrong with it.
+/// A key and its problem.
 type Wrong<'f> = (&'f str, String);
 
 struct Fields(BTreeMap<String, Value>);
@@ -99,7 +99,7 @@ impl Fields {
         }
     }
 
-    /// Nanoseconds of a duration in seconds.
+    /// Reads a duration in seconds as nanoseconds.
     fn duration(&self, key: &'static str, positive: bool) -> Result<Option<u64>, Wrong<'_>> {
         let Some(value) = self.0.get(key) else { return Ok(None) };
         match value.as_f64().map(|seconds| (seconds, (seconds * 1e9).round())) {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_defaults_for_what_is_left_out() {
+    fn missing_keys_get_defaults() {
         let wanted = SliceRequest {
             id: 7,
             duration_ns: 80_000_000,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_every_key() {
+    fn accepts_every_key() {
         let line = r#"{"id": 0, "duration_s": 1, "discard_s": 0, "discard_requests": 2500,
             "renew": true, "drain_s": 0, "timeout_s": 0.5}"#;
         let wanted = SliceRequest {
@@ -153,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn takes_an_end() {
+    fn accepts_an_end() {
         assert_eq!(Request::parse(r#"{"type": "end"}"#), Ok(Request::End));
     }
 
     #[test]
-    fn rejects_wrong_keys_and_values_by_name() {
+    fn names_the_wrong_key() {
         for (line, key) in [
             (r#"{"id": 7, "duration_s": 1, "duration": 1}"#, "duration"),
             (r#"{"duration_s": 1}"#, "id"),
@@ -185,14 +185,14 @@ mod tests {
     }
 
     #[test]
-    fn names_the_slice_that_a_bad_line_is_about() {
+    fn bad_line_keeps_its_id() {
         let id = |line| Request::parse(line).unwrap_err().id;
         assert_eq!(id(r#"{"id": 7, "duration_s": 0}"#), Some(7));
         assert_eq!(id(r#"{"duration_s": 0}"#), None);
     }
 
     #[test]
-    fn rejects_what_is_no_object() {
+    fn rejects_lines_without_an_object() {
         for line in ["", "7", "[]", "{", "slice"] {
             let error = Request::parse(line).unwrap_err();
             assert_eq!((error.id, error.key), (None, None), "{line}");

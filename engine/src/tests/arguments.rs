@@ -9,7 +9,7 @@ const HELP: &str = include_str!("../help.txt");
 
 #[test]
 #[cfg_attr(miri, ignore = "takes minutes under Miri")]
-fn every_option_is_in_the_help_and_every_option_of_the_help_is_one() {
+fn help_lists_exactly_the_options() {
     let code = include_str!("../args.rs");
     let mut known: Vec<&str> = code.split('"').filter(|word| is_option(word)).collect();
     // How a process of several is told its part; not for people to type.
@@ -33,7 +33,7 @@ fn is_option(word: &str) -> bool {
 
 #[test]
 #[cfg_attr(miri, ignore = "Miri starts no process")]
-fn the_examples_of_the_help_are_taken() {
+fn accepts_the_examples_of_the_help() {
     let (_, examples) = HELP.split_once("Examples:\n").unwrap();
     assert!(examples.lines().count() >= 3);
     for line in examples.lines() {

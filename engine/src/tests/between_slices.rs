@@ -30,7 +30,7 @@ fn discard(session: &mut Session) {
 }
 
 #[test]
-fn slots_are_settled_by_their_first_answers() {
+fn slot_is_settled_by_its_first_response() {
     let plan = plan(&[]);
     let mut session = prepared(&plan);
     discard(&mut session);
@@ -43,7 +43,7 @@ fn slots_are_settled_by_their_first_answers() {
 }
 
 #[test]
-fn slot_that_fails_three_times_is_not_waited_for() {
+fn slot_is_settled_after_three_failures() {
     let plan = plan(&[]);
     let mut session = prepared(&plan);
     discard(&mut session);
@@ -59,7 +59,7 @@ fn slot_that_fails_three_times_is_not_waited_for() {
 }
 
 #[test]
-fn slot_is_awaited_again_in_the_next_slice() {
+fn prepare_awaits_every_slot_again() {
     let plan = plan(&[]);
     let mut session = prepared(&plan);
     discard(&mut session);
@@ -75,7 +75,7 @@ fn slot_is_awaited_again_in_the_next_slice() {
 }
 
 #[test]
-fn window_set_while_the_load_runs_divides_discarded_from_measured() {
+fn window_set_during_the_load_separates_discarded_from_measured() {
     let plan = plan(&[]);
     let mut session = prepared(&plan);
     discard(&mut session);
@@ -89,7 +89,7 @@ fn window_set_while_the_load_runs_divides_discarded_from_measured() {
 }
 
 #[test]
-fn counts_that_are_taken_begin_anew_and_connections_stay() {
+fn taking_counts_resets_them_and_keeps_connections() {
     let plan = plan(&[]);
     let mut session = prepared(&plan);
     assert_eq!(session.take_counts().stats.opened, 2);
@@ -104,7 +104,7 @@ fn counts_that_are_taken_begin_anew_and_connections_stay() {
 }
 
 #[test]
-fn end_of_a_load_names_the_connections_that_owe_an_answer() {
+fn finish_returns_slots_that_owe_a_response() {
     let plan = plan(&[]);
     let mut session = prepared(&plan);
     discard(&mut session);
@@ -118,7 +118,7 @@ fn end_of_a_load_names_the_connections_that_owe_an_answer() {
 }
 
 #[test]
-fn renewed_connections_are_closed_and_opened_again() {
+fn renew_closes_and_reopens_connections() {
     for args in [&[][..], &["--rate", "10"]] {
         let plan = plan(args);
         let mut session = prepared(&plan);
@@ -136,7 +136,7 @@ fn renewed_connections_are_closed_and_opened_again() {
 }
 
 #[test]
-fn each_slice_has_a_schedule_of_its_own() {
+fn each_slice_has_its_own_schedule() {
     let plan = plan(&["--rate", "1000"]);
     let arrivals = Arrivals::new(Arrival::Poisson, 1000.0, 1, 0, 1);
     let mut session = Session::new(&plan, 1, 1, Some(Backlog::new(arrivals)));

@@ -20,7 +20,7 @@ fn three_in_flight<'p>(plan: &'p Plan, input: &str) -> Session<'p> {
 }
 
 #[test]
-fn requests_behind_a_lost_one_got_no_byte() {
+fn requests_behind_a_lost_one_have_no_first_byte() {
     let plan = plan(&["--pipeline", "3"]);
     let part = &ANSWER[..ANSWER.len() - 1];
     let now_ns = MEASURE + 2;
@@ -53,7 +53,7 @@ fn requests_behind_a_lost_one_got_no_byte() {
 }
 
 #[test]
-fn requests_behind_a_body_until_the_close_are_lost_on_a_reused_connection() {
+fn close_delimited_body_loses_the_requests_behind_it() {
     let plan = plan(&["--pipeline", "3"]);
     let mut session = three_in_flight(&plan, "HTTP/1.1 200 OK\r\n\r\nok");
     assert_eq!(session.ended(0, MEASURE + 2), Action::Close);
@@ -62,7 +62,7 @@ fn requests_behind_a_body_until_the_close_are_lost_on_a_reused_connection() {
 }
 
 #[test]
-fn a_request_lost_on_a_fresh_connection_met_no_server_that_was_closing() {
+fn loss_on_a_fresh_connection_is_not_stale_reuse() {
     let plan = plan(&[]);
     let mut session = closed(&plan, 1);
     connect(&mut session, MEASURE);
@@ -78,7 +78,7 @@ fn a_request_lost_on_a_fresh_connection_met_no_server_that_was_closing() {
 }
 
 #[test]
-fn the_answer_before_unsolicited_bytes_is_the_one_they_count_against() {
+fn unsolicited_bytes_count_against_the_response_before_them() {
     let plan = plan(&["--pipeline", "2", "--requests-per-connection", "2"]);
     let mut session = closed(&plan, 1);
     connect(&mut session, MEASURE);
@@ -89,7 +89,7 @@ fn the_answer_before_unsolicited_bytes_is_the_one_they_count_against() {
 }
 
 #[test]
-fn a_wrong_answer_with_bytes_behind_it_is_a_wrong_answer() {
+fn wrong_response_keeps_its_class_before_unsolicited_bytes() {
     let plan = plan(&[]);
     let mut session = closed(&plan, 1);
     connect(&mut session, MEASURE);
@@ -98,7 +98,7 @@ fn a_wrong_answer_with_bytes_behind_it_is_a_wrong_answer() {
 }
 
 #[test]
-fn a_close_announced_before_another_answer_holds() {
+fn close_announced_before_another_response_holds() {
     let plan = plan(&["--pipeline", "2", "--requests-per-connection", "4"]);
     let mut session = closed(&plan, 1);
     connect(&mut session, MEASURE);
@@ -109,7 +109,7 @@ fn a_close_announced_before_another_answer_holds() {
 }
 
 #[test]
-fn a_server_that_announces_a_close_has_a_second_for_it() {
+fn announced_close_may_take_a_second() {
     let plan = plan(&["--timeout", "5s"]);
     let mut session = closed(&plan, 1);
     connect(&mut session, MEASURE);
@@ -127,7 +127,7 @@ fn a_server_that_announces_a_close_has_a_second_for_it() {
 }
 
 #[test]
-fn who_closed_first_is_told_apart() {
+fn counts_closes_by_server_and_by_client() {
     let plan = plan(&["--requests-per-connection", "1"]);
     let mut session = closed(&plan, 2);
     connect(&mut session, MEASURE);
@@ -141,7 +141,7 @@ fn who_closed_first_is_told_apart() {
 }
 
 #[test]
-fn established_is_the_most_at_once() {
+fn established_counts_the_most_open_connections() {
     let plan = plan(&["--requests-per-connection", "1"]);
     let mut session = closed(&plan, 2);
     for _ in 0..3 {
@@ -155,7 +155,7 @@ fn established_is_the_most_at_once() {
 }
 
 #[test]
-fn only_so_many_connects_are_under_way() {
+fn limits_concurrent_connects() {
     let plan = plan(&[]);
     let mut session = begun(Session::new(&plan, 5, 2, None));
     for slot in 0..2 {
@@ -168,7 +168,7 @@ fn only_so_many_connects_are_under_way() {
 }
 
 #[test]
-fn a_slot_rests_after_a_failed_connect() {
+fn slot_waits_after_a_failed_connect() {
     let plan = plan(&[]);
     let mut session = Session::new(&plan, 1, 1, None);
     let slot = session.next_open(10).unwrap();
@@ -189,7 +189,7 @@ fn a_slot_rests_after_a_failed_connect() {
 }
 
 #[test]
-fn a_connect_that_fails_in_the_load_costs_a_request_also_where_it_began_before() {
+fn failed_connect_during_the_load_costs_a_request() {
     let plan = plan(&[]);
     let mut session = closed(&plan, 1);
     let slot = session.next_open(LOAD - 1).unwrap();
@@ -200,7 +200,7 @@ fn a_connect_that_fails_in_the_load_costs_a_request_also_where_it_began_before()
 }
 
 #[test]
-fn a_connect_past_the_timeout_is_a_connect_timeout() {
+fn connect_past_the_timeout_is_a_connect_timeout() {
     let plan = plan(&["--timeout", "3s"]);
     let mut session = closed(&plan, 1);
     let slot = session.next_open(MEASURE).unwrap();
@@ -213,7 +213,7 @@ fn a_connect_past_the_timeout_is_a_connect_timeout() {
 }
 
 #[test]
-fn a_connection_that_the_server_left_half_a_response_on_starts_afresh() {
+fn new_connection_forgets_a_truncated_response() {
     let plan = plan(&[]);
     let mut session = closed(&plan, 1);
     connect(&mut session, MEASURE);

@@ -72,7 +72,7 @@ fn codes(document: &Document) -> Vec<&str> {
 }
 
 #[test]
-fn errors_are_no_throughput() {
+fn rate_excludes_errors() {
     let tallies = [tally(&[(Class::Ok, 7)]), tally(&[(Class::Ok, 30), (Class::Status, 10)])];
     let document = document(&["-c", "1"], &Run { tallies, ..run() });
     assert_eq!((document.rate_per_s, document.requests.scheduled), (15.0, 40));
@@ -80,7 +80,7 @@ fn errors_are_no_throughput() {
 }
 
 #[test]
-fn fairness_is_jains_over_all_connections() {
+fn fairness_is_jains_index_over_all_connections() {
     let responses = vec![1, 1, 2, 0];
     let document = document(&["-c", "4"], &Run { responses, ..run() });
     let connections = &document.connections;
@@ -92,7 +92,7 @@ fn fairness_is_jains_over_all_connections() {
 }
 
 #[test]
-fn connections_without_a_response_are_no_sign_where_there_was_no_time_or_no_need() {
+fn served_is_not_judged_in_an_empty_window_or_an_open_loop() {
     let responses = vec![0, 0];
     let early =
         document(&["-c", "2"], &Run { responses: responses.clone(), elapsed_ns: 0, ..run() });
@@ -102,7 +102,7 @@ fn connections_without_a_response_are_no_sign_where_there_was_no_time_or_no_need
 }
 
 #[test]
-fn littles_law_is_about_connections_times_depth() {
+fn littles_law_counts_connections_times_depth() {
     let load = ["-c", "3", "--pipeline", "2"];
     let busy = |busy_ns: u64, failed: u64| {
         let mut tally = tally(&[(Class::Ok, 10), (Class::Status, failed)]);
@@ -118,7 +118,7 @@ fn littles_law_is_about_connections_times_depth() {
 }
 
 #[test]
-fn the_busiest_and_the_most_hindered_thread_are_judged() {
+fn judges_the_busiest_thread_and_the_one_that_waited_most() {
     let thread = |user_ns, wait_ns| {
         let usage = ThreadUsage { at_ns: SECOND, user_ns, wait_ns, ..ThreadUsage::default() };
         [usage, ThreadUsage { user_ns: user_ns + SECOND, ..usage }]
@@ -132,7 +132,7 @@ fn the_busiest_and_the_most_hindered_thread_are_judged() {
     assert_eq!(codes(&document), ["client_wait"]);
 }
 
-/// Once, a signal in the warm-up could make the client look busy for all of an empty window.
+/// Bug: a signal in the warm-up could make the client look busy for all of an empty window.
 #[test]
 fn shares_of_an_empty_window_are_zero() {
     let usage = ThreadUsage { at_ns: 1, user_ns: 1000, wait_ns: 1000, ..ThreadUsage::default() };
@@ -142,9 +142,9 @@ fn shares_of_an_empty_window_are_zero() {
     assert_eq!(codes(&document), [""; 0]);
 }
 
-/// Once, every open loop of more than 16,000 requests a second was told to use more threads.
+/// Bug: every open loop of more than 16,000 requests/s was reported as client_cpu.
 #[test]
-fn polling_for_the_next_request_is_no_limit_of_the_client() {
+fn polling_is_not_client_cpu() {
     let polling = ThreadUsage {
         at_ns: SECOND,
         user_ns: SECOND,
@@ -160,14 +160,14 @@ fn polling_for_the_next_request_is_no_limit_of_the_client() {
 }
 
 #[test]
-fn each_process_has_a_preflight_of_its_own() {
+fn each_process_counts_its_own_preflight() {
     assert_eq!(document(&[], &run()).requests.preflight, 1);
     let several = document(&["http://127.0.0.1/b"], &Run { processes: 3, ..run() });
     assert_eq!(several.requests.preflight, 8, "2 URLs, by the first process and by 3 of its own");
 }
 
 #[test]
-fn offered_and_backlog_are_of_an_open_loop() {
+fn only_open_loops_have_offered_rate_and_backlog() {
     let tallies = [Tally::default(), tally(&[(Class::Ok, 30), (Class::Shed, 10)])];
     let open = document(&["--rate", "20"], &Run { tallies, backlog_peak: Some(4), ..run() });
     assert_eq!((open.offered_rate_per_s, open.rate_per_s), (Some(20.0), 15.0));
@@ -175,9 +175,9 @@ fn offered_and_backlog_are_of_an_open_loop() {
     assert!(document(&[], &run()).offered_rate_per_s.is_none());
 }
 
-/// Once, bytes on idle connections made the exit code 3, and the summary did not say why.
+/// Bug: bytes on idle connections made the exit code 3, and the summary did not say why.
 #[test]
-fn the_summary_says_all_that_decides_the_exit_code() {
+fn summary_has_everything_that_decides_the_exit_code() {
     let mut tally = tally(&[(Class::Ok, 1), (Class::ConnectOther, 5), (Class::Status, 6)]);
     tally.connect_errnos.insert(libc::EHOSTUNREACH, 5);
     tally.status_codes.insert(503, 6);
@@ -189,33 +189,33 @@ fn the_summary_says_all_that_decides_the_exit_code() {
     };
     let run = Run { tallies: [Tally::default(), tally], stats, ..run() };
     let text = summary::of(&document(&["-c", "1"], &run));
-    for told in [
+    for line in [
         "  connect_other              5\n",
         "    errno 113                5  No route to host",
         "    status 503               6\n",
-        "  2 connections with bytes that nobody had asked for\n",
-        "  3 failed connects that cost no request\n",
-        "  4 requests lost where the server may just have closed (stale reuse)\n",
+        "  2 connections with unsolicited bytes\n",
+        "  3 failed connects without a request\n",
+        "  4 requests lost on connections that the server may have been closing (stale reuse)\n",
         "  LIMIT served: 0.000, allowed 1.000;",
     ] {
-        assert!(text.contains(told), "no {told:?} in\n{text}");
+        assert!(text.contains(line), "no {line:?} in\n{text}");
     }
 }
 
-/// Once, a calibration was only told of where the client was the limit.
+/// Bug: the calibration was only shown if the client was the limit.
 #[test]
-fn the_summary_tells_of_a_calibration() {
+fn summary_includes_the_calibration() {
     let tallies = [Tally::default(), tally(&[(Class::Ok, 100)])];
     let mut document = document(&["-c", "1"], &Run { tallies, responses: vec![100], ..run() });
     report::add_calibration(&mut document, 200.0);
     assert_eq!(document.calibration.as_ref().map(|part| part.share), Some(0.25));
     let text = summary::of(&document);
-    let told = "  calibration: 200.0 ok/s of a null server, 25 % of it here\n";
-    assert!(text.contains(told), "{text}");
+    let line = "  calibration: a null server reached 200.0 ok/s; this is 25 % of it\n";
+    assert!(text.contains(line), "{text}");
 }
 
 #[test]
-fn the_summary_says_what_was_asked_for() {
+fn summary_lists_the_settings() {
     let line = |args: &[&str], processes| {
         let text = summary::of(&document(args, &Run { processes, ..run() }));
         text.lines().nth(1).unwrap().trim().to_owned()
@@ -224,11 +224,11 @@ fn the_summary_says_what_was_asked_for() {
     assert_eq!(
         line(&["--rate", "50", "--deadline", "20ms", "--close"], 1),
         "10 connections, 1 threads, open loop, 50 requests/s, constant, deadline 20.00ms, \
-         a connection per request"
+         one connection per request"
     );
     assert_eq!(
         line(&["--requests-per-connection", "9", "--pipeline", "3"], 2),
         "10 connections, 2 threads, 2 processes, closed loop, 9 requests per connection, \
-         pipelined 3 deep"
+         pipeline depth 3"
     );
 }

@@ -9,7 +9,7 @@ use super::events::{ANSWER, END, LOAD, MEASURE, MS, SECOND, WRONG_BODY};
 use super::events::{begun, classes, closed, connect, open, plan};
 
 #[test]
-fn connects_for_requests_are_bounded_as_well() {
+fn limits_concurrent_connects_for_requests() {
     let plan = plan(&["--close", "--rate", "10"]);
     let backlog = Backlog::new(Arrivals::new(Arrival::Constant, 10.0, 1, 0, 1));
     let mut session = begun(Session::new(&plan, 3, 1, Some(backlog)));
@@ -22,7 +22,7 @@ fn connects_for_requests_are_bounded_as_well() {
 }
 
 #[test]
-fn urls_rotate_over_slots_and_over_pipelined_requests() {
+fn rotates_urls_over_slots_and_pipelined_requests() {
     let plan = plan(&["http://127.0.0.1/b", "http://127.0.0.1/c", "--pipeline", "2"]);
     let mut session = closed(&plan, 2);
     let paths = |action: Action| {
@@ -41,7 +41,7 @@ fn urls_rotate_over_slots_and_over_pipelined_requests() {
 }
 
 #[test]
-fn what_began_in_the_warm_up_stays_there() {
+fn request_begun_in_the_warm_up_counts_there() {
     let plan = plan(&[]);
     let mut session = closed(&plan, 1);
     connect(&mut session, LOAD);
@@ -58,7 +58,7 @@ fn what_began_in_the_warm_up_stays_there() {
 }
 
 #[test]
-fn what_was_due_in_the_warm_up_stays_there() {
+fn request_due_in_the_warm_up_counts_there() {
     let plan = plan(&["--rate", "10"]);
     let mut session = open(&plan, 1);
     let (_, action) = connect(&mut session, MEASURE + 50 * MS);
@@ -74,7 +74,7 @@ fn what_was_due_in_the_warm_up_stays_there() {
 }
 
 #[test]
-fn a_stop_ends_the_schedule() {
+fn stop_ends_the_schedule() {
     let plan = plan(&["--rate", "10"]);
     let mut session = open(&plan, 1);
     session.stop(MEASURE + SECOND);
@@ -89,7 +89,7 @@ fn a_stop_ends_the_schedule() {
 }
 
 #[test]
-fn a_stop_keeps_a_closed_loop_from_sending() {
+fn stop_ends_a_closed_loop() {
     let plan = plan(&[]);
     let mut session = closed(&plan, 2);
     connect(&mut session, MEASURE);
@@ -115,7 +115,7 @@ fn requests_wait_in_the_backlog_while_no_connection_is_free() {
 }
 
 #[test]
-fn what_waits_when_the_load_ends_is_still_sent() {
+fn sends_the_backlog_after_the_load() {
     let plan = plan(&["--rate", "10"]);
     let mut session = open(&plan, 1);
     assert!(!session.is_over(END), "90 requests wait for a connection");
@@ -129,7 +129,7 @@ fn what_waits_when_the_load_ends_is_still_sent() {
 }
 
 #[test]
-fn only_a_closed_loop_has_time_to_gather_answers() {
+fn only_closed_loops_count_as_busy() {
     let kept = plan(&[]);
     let mut session = closed(&kept, 2);
     assert_eq!(session.busy(), 0);
@@ -142,7 +142,7 @@ fn only_a_closed_loop_has_time_to_gather_answers() {
 }
 
 #[test]
-fn idle_connections_take_turns() {
+fn uses_idle_connections_in_turn() {
     let plan = plan(&["--rate", "10"]);
     let mut session = open(&plan, 3);
     for _ in 0..3 {
@@ -157,7 +157,7 @@ fn idle_connections_take_turns() {
 }
 
 #[test]
-fn a_driver_is_back_before_something_is_due() {
+fn driver_wakes_before_a_request_is_due() {
     const LOOK: u64 = 100 * MS;
     let plan = plan(&["--rate", "10"]);
     let mut session = open(&plan, 1);
@@ -174,7 +174,7 @@ fn a_driver_is_back_before_something_is_due() {
 
 /// Timeouts are that much late at most; see docs/engine.md.
 #[test]
-fn what_is_overdue_is_looked_for_every_twentieth_of_the_timeout() {
+fn scans_for_timeouts_every_twentieth_of_the_timeout() {
     for (timeout, apart_ns) in [("1s", 50 * MS), ("1h", 100 * MS), ("5ms", MS)] {
         let plan = plan(&["--timeout", timeout]);
         let mut session = closed(&plan, 1);
@@ -184,7 +184,7 @@ fn what_is_overdue_is_looked_for_every_twentieth_of_the_timeout() {
 }
 
 #[test]
-fn connections_for_one_request_are_not_opened_ahead_of_the_load() {
+fn connections_per_request_are_not_opened_before_the_load() {
     let per_request = plan(&["--close"]);
     assert_eq!(closed(&per_request, 1).next_open(LOAD - 1), None);
     assert_eq!(closed(&per_request, 1).next_open(LOAD), Some(0));
@@ -193,7 +193,7 @@ fn connections_for_one_request_are_not_opened_ahead_of_the_load() {
 }
 
 #[test]
-fn a_driver_is_back_when_a_phase_ends() {
+fn driver_wakes_at_the_end_of_a_phase() {
     let plan = plan(&[]);
     let mut session = closed(&plan, 1);
     assert_eq!(session.overdue(LOAD - MS), None);
@@ -202,9 +202,9 @@ fn a_driver_is_back_when_a_phase_ends() {
     assert_eq!(session.next_wake_ns(END - MS), END);
 }
 
-/// Once, a driver polled without rest while the last answers were awaited.
+/// Bug: a driver polled without rest while the last answers were awaited.
 #[test]
-fn driver_sleeps_while_answers_are_awaited_at_the_end() {
+fn driver_sleeps_during_the_drain() {
     let plan = plan(&["--timeout", "1s"]);
     let mut session = closed(&plan, 1);
     connect(&mut session, END - MS);
@@ -213,7 +213,7 @@ fn driver_sleeps_while_answers_are_awaited_at_the_end() {
 }
 
 #[test]
-fn a_connection_that_came_back_is_idle_once() {
+fn reopened_connection_is_idle_once() {
     let plan = plan(&["--rate", "10"]);
     let mut session = open(&plan, 1);
     connect(&mut session, LOAD - 3);
@@ -225,7 +225,7 @@ fn a_connection_that_came_back_is_idle_once() {
 }
 
 #[test]
-fn bytes_on_an_idle_connection_are_counted_and_end_it() {
+fn closes_idle_connections_with_unsolicited_bytes() {
     let plan = plan(&["--rate", "10"]);
     let mut session = open(&plan, 1);
     connect(&mut session, LOAD - 1);
@@ -234,7 +234,7 @@ fn bytes_on_an_idle_connection_are_counted_and_end_it() {
 }
 
 #[test]
-fn a_wrong_answer_past_the_deadline_is_wrong_and_a_right_one_late() {
+fn only_expected_responses_are_late() {
     let plan = plan(&["--rate", "10", "--deadline", "150ms"]);
     let mut session = open(&plan, 2);
     connect(&mut session, LOAD);
@@ -246,7 +246,7 @@ fn a_wrong_answer_past_the_deadline_is_wrong_and_a_right_one_late() {
 }
 
 #[test]
-fn a_request_past_the_deadline_is_shed_before_it_is_sent() {
+fn sheds_requests_past_the_deadline() {
     let plan = plan(&["--rate", "10", "--deadline", "150ms"]);
     let mut session = open(&plan, 1);
     let (_, action) = connect(&mut session, LOAD + 350 * MS);
@@ -255,9 +255,9 @@ fn a_request_past_the_deadline_is_shed_before_it_is_sent() {
     assert_eq!(session.tallies[0].send_lag.max_us().map(|us| us / 1000), Some(150));
 }
 
-/// Once, a server with all its connections busy was called a client that sends late.
+/// Bug: a server with all its connections busy was called a client that sends late.
 #[test]
-fn what_waits_for_the_server_is_no_lag_of_the_client() {
+fn wait_for_the_server_is_not_client_lag() {
     let plan = plan(&["--rate", "10"]);
     let mut session = open(&plan, 1);
     connect(&mut session, LOAD);
@@ -270,7 +270,7 @@ fn what_waits_for_the_server_is_no_lag_of_the_client() {
 }
 
 #[test]
-fn what_leaves_late_though_a_connection_is_free_is_the_client_s_lag() {
+fn late_send_with_a_free_connection_is_client_lag() {
     let plan = plan(&["--rate", "10"]);
     let mut session = open(&plan, 1);
     connect(&mut session, LOAD);

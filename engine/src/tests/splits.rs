@@ -43,7 +43,7 @@ fn feed(pieces: &[&[u8]]) -> (Progress, bool) {
 }
 
 #[test]
-fn two_pieces_give_what_the_whole_gives() {
+fn parses_two_pieces_like_the_whole() {
     for response in RESPONSES.iter().map(|response| response.as_bytes()) {
         let whole = feed(&[response]);
         for at in 0..=response.len() {
@@ -53,7 +53,7 @@ fn two_pieces_give_what_the_whole_gives() {
 }
 
 #[test]
-fn single_bytes_give_what_the_whole_gives() {
+fn parses_single_bytes_like_the_whole() {
     for response in RESPONSES.iter().map(|response| response.as_bytes()) {
         let bytes: Vec<&[u8]> = response.chunks(1).collect();
         assert_eq!(feed(&bytes), feed(&[response]));
@@ -61,7 +61,7 @@ fn single_bytes_give_what_the_whole_gives() {
 }
 
 #[test]
-fn what_follows_a_response_is_left() {
+fn leaves_bytes_after_a_response() {
     for response in &RESPONSES[..5] {
         let twice = [response.as_bytes(), b"HTTP/1.1 200 OK"].concat();
         for at in 0..=twice.len() {
@@ -73,7 +73,7 @@ fn what_follows_a_response_is_left() {
 }
 
 #[test]
-fn a_body_until_the_close_ends_with_it() {
+fn close_ends_a_close_delimited_body() {
     for at in 0..13 {
         let mut parser = Parser::default();
         let (first, second) = b"Hello, World!".split_at(at);

@@ -136,7 +136,7 @@ fn assert_near(what: &str, got: f64, wanted: f64, tolerance: f64) {
 /// start waits D - x (1 - R S), until the queue is empty again.
 #[test]
 #[cfg_attr(miri, ignore = "takes hours under Miri")]
-fn a_freeze_shows_in_the_response_times_of_all_it_kept_waiting() {
+fn freeze_is_in_the_response_times_of_all_delayed_requests() {
     let (rate, service_s, freeze_s, run_s) = (1000.0, 0.0002, 1.0, 10.0);
     let frozen = Some((2 * SECOND, 3 * SECOND));
     let server = Server::new((service_s * 1e9) as u64, frozen);
@@ -168,7 +168,7 @@ fn waits_at_most(t: f64, lambda: f64, service: f64) -> f64 {
 
 #[test]
 #[cfg_attr(miri, ignore = "takes hours under Miri")]
-fn poisson_arrivals_at_a_constant_server_wait_as_in_m_d_1() {
+fn poisson_arrivals_wait_as_in_m_d_1() {
     let (lambda, service_s) = (700.0, 0.001);
     let server = Server::new((service_s * 1e9) as u64, None);
     let (tally, _) = run(open(lambda, Arrival::Poisson), 4, 2000, server);
@@ -194,7 +194,7 @@ fn constant_arrivals_below_capacity_never_wait() {
 
 #[test]
 #[cfg_attr(miri, ignore = "takes hours under Miri")]
-fn a_closed_loop_obeys_littles_law() {
+fn closed_loop_obeys_littles_law() {
     let (tally, _) = run(Pace::Closed, 10, 5, Server::new(1_000_000, None));
     let rate = tally.count(Class::Ok) as f64 / 5.0;
     assert_near("rate", rate, 1000.0, 0.005);
@@ -205,7 +205,7 @@ fn a_closed_loop_obeys_littles_law() {
 /// nothing, was left unfinished by a drain as long as the timeout.
 #[test]
 #[cfg_attr(miri, ignore = "takes hours under Miri")]
-fn what_is_overdue_at_the_end_has_timed_out() {
+fn overdue_requests_time_out_at_the_end() {
     let plan = Plan { timeout_ns: SECOND, ..plan(Pace::Closed) };
     for (waited_ns, class) in [(SECOND, Class::TimeoutFirstByte), (SECOND - 1, Class::Unfinished)] {
         let mut session = Session::new(&plan, 1, 1, None);
@@ -222,7 +222,7 @@ fn what_is_overdue_at_the_end_has_timed_out() {
 
 #[test]
 #[cfg_attr(miri, ignore = "takes hours under Miri")]
-fn past_the_deadline_requests_are_late_or_shed() {
+fn requests_past_the_deadline_are_late_or_shed() {
     let pace = Pace::Open {
         rate_per_s: 2000.0,
         arrival: Arrival::Constant,

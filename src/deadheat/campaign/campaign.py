@@ -1,4 +1,4 @@
-"""A campaign: build every contender, race them, keep the run, say why it ended."""
+"""A campaign: build every contender, measure them, store the run and why it ended."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,7 +45,7 @@ class Plan:
     command: Sequence[str]
     latency_s: float | None = None  # measure latency apart, this long at each rate
     missing: Mapping[str, str] = field(default_factory=dict)  # published row -> why none runs
-    left: Unfinished | None = None  # the run to go on with, in place of a new one
+    left: Unfinished | None = None  # the run to resume, instead of a new one
 
 
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
@@ -89,7 +89,7 @@ def _left_by(run: Run, plan: Plan, store: Store) -> str:
 
 
 def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple[str, ...]]:
-    """The plan and the world as the limits of the machines allow; what that means is told."""
+    """The plan and the world as the limits of the machines allow; each change is an event."""
     load, server = world.load_host.fingerprint(), world.server_host.fingerprint()
     fitted = fit_to(plan.protocol, load, server, len(world.load_cpus))
     if plan.left is not None and fitted.protocol.connections != plan.protocol.connections:

@@ -1,4 +1,4 @@
-"""Entering a run: every contender gets its row, those with a fault too."""
+"""Enters contenders into a run: each gets its row, those with a fault too."""
 
 import datetime
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ def enter_contenders(
     entered = []
     candidates = prepare(selections, world.server_host, builder, listen)
     for position, candidate in enumerate(candidates):
-        contender_id = _keep_candidate(store, run_id, position, candidate, labels)
+        contender_id = _store_candidate(store, run_id, position, candidate, labels)
         if candidate.built is not None:
             contender = contender_from(candidate.selection, candidate.built)
             entered.append(EnteredContender(contender, contender_id))
@@ -37,9 +37,9 @@ def enter_contenders(
 def enter_made(
     contenders: Sequence[Contender], store: Store, run_id: str, first_position: int = 0
 ) -> list[EnteredContender]:
-    """Enter racers that no folder stands behind: canaries, copies, the user's own command."""
+    """Enter contenders that have no folder: controls, copies, the user's own command."""
     return [
-        EnteredContender(contender, _keep_racer(store, run_id, first_position + number, contender))
+        EnteredContender(contender, _store_made(store, run_id, first_position + number, contender))
         for number, contender in enumerate(contenders)
     ]
 
@@ -48,12 +48,13 @@ def require_contenders(entered: Sequence[EnteredContender]) -> None:
     """Raises `DeadheatError` where nothing is left to measure."""
     if all(each.contender.role == "control" for each in entered):
         raise DeadheatError(
-            "no contender is left to measure", "the reasons stand above; `deadheat list` helps"
+            "no contender is left to measure",
+            "the reasons are printed above; `deadheat list` shows what can run",
         )
 
 
 def keep_build(store: Store, built: Built) -> int:
-    """The row of a build; one that is kept already is found again."""
+    """The id of a build's row; a build that is stored already keeps its row."""
     return store.add_build(
         server=built.server.name,
         key=built.key,
@@ -65,7 +66,7 @@ def keep_build(store: Store, built: Built) -> int:
     )
 
 
-def _keep_candidate(
+def _store_candidate(
     store: Store, run_id: str, position: int, candidate: Candidate, labels: Mapping[str, str]
 ) -> int:
     selection, built = candidate.selection, candidate.built
@@ -86,7 +87,7 @@ def _keep_candidate(
     )
 
 
-def _keep_racer(store: Store, run_id: str, position: int, contender: Contender) -> int:
+def _store_made(store: Store, run_id: str, position: int, contender: Contender) -> int:
     return store.add_contender(
         run_id=run_id,
         position=position,

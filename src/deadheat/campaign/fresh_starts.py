@@ -12,7 +12,8 @@ from deadheat.measure.starter import WarmInstance
 from deadheat.protocol import Protocol
 from deadheat.stats.measurement_value import Action, Cost, contribution
 
-BLOCKS_MIN = 2  # that an instance runs before it is replaced
+BLOCKS_MIN = 1  # that an instance runs before it is replaced
+ESTIMATE_BLOCKS = 3  # between two estimates of what a fresh start is worth
 SLICE_OVERHEAD_S = 0.015
 
 
@@ -31,12 +32,17 @@ class FreshStarts:
         self._gains: dict[str, tuple[Action, float]] = {}
         self._gains_block = 0
 
+    @property
+    def used(self) -> frozenset[int]:
+        """The instances that have run a block."""
+        return frozenset(self._blocks)
+
     def note_block(self, instances: Sequence[WarmInstance], number: int) -> None:
         """Count a block of these instances."""
         for instance in instances:
             ran = self._blocks.get(instance.instance_id, 0)
             self._blocks[instance.instance_id] = ran + 1
-        if number >= self._gains_block + BLOCKS_MIN:
+        if number >= self._gains_block + ESTIMATE_BLOCKS:
             self._gains_block = number
             self._gains = self._estimate(instances)
 

@@ -1,4 +1,4 @@
-"""When a campaign goes on and when it ends: pure, so that it is tested without a clock."""
+"""When a campaign continues and when it ends: pure, so tests need no clock."""
 
 from dataclasses import dataclass
 from typing import Protocol as Interface

@@ -1,7 +1,7 @@
 """One block of a race in slices: rounds of one slice of each instance, then a trial of each."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.trouble import Troubles
@@ -23,9 +23,21 @@ Key = tuple[int, int]  # instance id, connections
 
 
 class SliceBlock:
-    """Measures one block and stores its trials. `rounds` counts the rounds before it."""
+    """Measures one block and stores its trials.
 
-    def __init__(self, run: RunContext, begun_s: float, number: int, rounds: int) -> None:
+    `rounds` counts the rounds before it. Instances in `used` have run a block before, so their
+    connections are renewed; those of a fresh instance are as new as it is.
+    """
+
+    def __init__(
+        self,
+        run: RunContext,
+        begun_s: float,
+        number: int,
+        rounds: int,
+        used: Collection[int],
+        troubles: Troubles,
+    ) -> None:
         if run.protocol.slices is None:
             raise ValueError(f"protocol {run.protocol.name} has no slices")
         self._run = run
@@ -33,7 +45,8 @@ class SliceBlock:
         self._begun_s = begun_s
         self._number = number
         self._rounds = rounds
-        self._troubles = Troubles(run.listen)
+        self._used = used
+        self._troubles = troubles
 
     def run(
         self, instances: Sequence[WarmInstance], order: random.Random
@@ -77,7 +90,7 @@ class SliceBlock:
     def _slice(
         self, instance: WarmInstance, connections: int, round_number: int, first: bool
     ) -> Slice:
-        renew = first and self._rule.renew and self._number > 1
+        renew = first and self._rule.renew and instance.instance_id in self._used
         request = SliceRequest(
             duration_s=self._duration_s(instance, connections),
             discard_s=self._rule.renew_discard_s if renew else self._rule.discard_s,

@@ -13,6 +13,7 @@ from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.slice_block import SliceBlock
 from deadheat.campaign.slice_standings import SliceStandings
 from deadheat.campaign.standings import Look
+from deadheat.campaign.trouble import Troubles
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.client import CLIENT_SHARE_MAX
@@ -53,6 +54,7 @@ class SliceRace:
         blocks = max((trial.block for _, trial in run.past.trials), default=0)
         self._counts = _Counts(blocks, blocks * self._rule.rounds)
         self._block_s = 0.0
+        self._troubles = Troubles(run.listen)
         self._faults: dict[str, int] = {}
         self._reported_at_s = 0.0
         self.standings = SliceStandings(run.protocol, run.named("contender"), run.named("control"))
@@ -146,7 +148,10 @@ class SliceRace:
         self._run.listen(self._progress())
         order = self._by_rate([i.name for i in heat.instances])
         present = [i for name in order if (i := heat.of(name)) and self._runs(i, group)]
-        block = SliceBlock(self._run, self._begun_s, self._counts.blocks, self._counts.rounds)
+        counts = self._counts
+        block = SliceBlock(
+            self._run, self._begun_s, counts.blocks, counts.rounds, self._fresh.used, self._troubles
+        )
         records = block.run(present, self._random)
         self._counts.rounds += self._rule.rounds
         for instance, record in records:

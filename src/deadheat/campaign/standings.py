@@ -117,11 +117,11 @@ class Standings:
         return statistics.median(seen) if seen else None
 
     def clock_khz_max(self, name: str, connections: int) -> float | None:
-        """The highest clock that a racer's CPUs have had at this level: the median of a trial."""
+        """The highest clock of a contender's CPUs at this level: the highest median of a trial."""
         return self._levels[connections].clocks_khz.get(name)
 
     def rate_per_s(self, name: str, connections: int) -> float | None:
-        """The median of a rival's valid rates at a level."""
+        """The median of a contender's valid rates at a level."""
         rates = self._levels[connections].rates.get(name)
         return statistics.median(rates.values()) if rates else None
 
@@ -182,7 +182,7 @@ class Standings:
         self._last = Look(number, share, self._all_settled(share))
 
     def _all_settled(self, share: float) -> bool:
-        """Every neighbouring pair decided at every level; one rival alone needs a valid rate."""
+        """Whether every neighboring pair is decided at every level; one contender needs a rate."""
         if len(self._contenders) == 1:
             (alone,) = self._contenders
             return all(level.rates.get(alone) for level in self._levels.values())

@@ -1,4 +1,4 @@
-"""Starting and stopping a racer: ready means the right answer, never just an open port."""
+"""Starts and stops instances. Ready means the right answer, not only an open port."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -32,7 +32,7 @@ class PortTaken(StartFailed):
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A racer that runs (or is frozen) and has answered; without a process it is not ours."""
+    """An instance that has answered, running or frozen. Without a process it is the user's own."""
 
     contender: Contender
     process: str
@@ -55,10 +55,10 @@ class Instance:
 
 
 def start(world: World, contender: Contender) -> Instance:
-    """Start a racer on a free port and wait for its first right answer.
+    """Start a contender on a free port and wait for its first right answer.
 
-    A port that another process takes first is given up for another. Raises `StartFailed`; nothing
-    of it is left running then.
+    If another process takes the port first, another port is tried. Raises `StartFailed`; then
+    nothing is left running.
     """
     if contender.url is not None:
         return _join(world, contender, contender.url)
@@ -97,7 +97,7 @@ def _start(world: World, contender: Contender) -> Instance:
 
 
 def stop(world: World, instance: Instance) -> Exited:
-    """Thaw, ask to stop, and after the deadline kill; nothing of its tree survives."""
+    """Thaw it, signal it to stop, and kill its tree after the deadline."""
     contender = instance.contender
     if not instance.process:
         return LEFT_RUNNING
@@ -106,7 +106,7 @@ def stop(world: World, instance: Instance) -> Exited:
 
 
 def freeze(world: World, instance: Instance) -> None:
-    """Let nothing of it run while others are measured."""
+    """Stop every thread of it from running."""
     if instance.process:
         world.server_host.freeze(instance.process)
 
@@ -118,17 +118,17 @@ def thaw(world: World, instance: Instance) -> None:
 
 
 def ended(world: World, instance: Instance) -> Exited | None:
-    """How it ended; None while it lives, as far as can be seen."""
+    """How it ended; None while it lives, or if we cannot see."""
     return world.server_host.alive(instance.process) if instance.process else None
 
 
 def usage(world: World, instance: Instance) -> Usage | None:
-    """What it has used since its start; None of a server that is not ours."""
+    """What it has used since its start; None for a server that is not ours."""
     return world.server_host.usage(instance.process) if instance.process else None
 
 
 def log_tail(world: World, instance: Instance) -> str:
-    """The server's last words."""
+    """The end of the server's log."""
     if not instance.process:
         return ""
     return world.server_host.read_tail(instance.log_path, LOG_TAIL_BYTES)
@@ -144,13 +144,13 @@ def is_taken(host: Host, port: int) -> bool:
 
 
 def _join(world: World, contender: Contender, url: str) -> Instance:
-    """A server that runs already: it has to answer at once."""
+    """A server that runs already. It has to answer now."""
     instance = Instance(contender, "", urlsplit(url).port or 80, "", 0.0)
     answer = first_answer(world.server_host, instance.address, instance.path)
     if answer is None:
-        raise StartFailed(f"{url}: nothing answers there", "", "start it first, or see its port")
+        raise StartFailed(f"{url}: nothing answers there", "", "start it, or check the port")
     if (fault := _fault(contender, answer)) is not None:
-        raise StartFailed(f"{url}: {fault}", "", "name a page of it that answers with 200")
+        raise StartFailed(f"{url}: {fault}", "", "choose a page that answers with status 200")
     return instance
 
 
@@ -170,9 +170,11 @@ def _await_ready(world: World, instance: Instance, begun_s: float) -> None:
         last = answer or last
         host.sleep(ASK_INTERVAL_S)
     fault = _fault(contender, last) if last is not None else "it never answered"
-    hint = "name a page of it that answers with 200: --path /PAGE" if contender.any_body else None
-    told = f"{contender.name} was not ready within {contender.ready_s:g} s: {fault}"
-    raise StartFailed(told, log_tail(world, instance), hint if last is not None else None)
+    hint = (
+        "choose a page that answers with status 200: --path /PAGE" if contender.any_body else None
+    )
+    symptom = f"{contender.name} was not ready within {contender.ready_s:g} s: {fault}"
+    raise StartFailed(symptom, log_tail(world, instance), hint if last is not None else None)
 
 
 def _fault(contender: Contender, answer: Response) -> str | None:
@@ -182,10 +184,10 @@ def _fault(contender: Contender, answer: Response) -> str | None:
 
 
 def _early_end(world: World, instance: Instance, end: Exited) -> StartFailed:
-    told = f"{instance.contender.name} ended before it was ready ({end.how})"
+    symptom = f"{instance.contender.name} ended before it was ready ({end.how})"
     words = log_tail(world, instance)
     if end.exit_code == 0:
-        return StartFailed(f"{told}: its command has to stay in the foreground", words)
+        return StartFailed(f"{symptom}: its command has to stay in the foreground", words)
     if is_taken(world.server_host, instance.port):
-        return PortTaken(f"{told}: port {instance.port} is taken by another process", words)
-    return StartFailed(told, words)
+        return PortTaken(f"{symptom}: port {instance.port} is taken by another process", words)
+    return StartFailed(symptom, words)

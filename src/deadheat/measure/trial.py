@@ -1,4 +1,4 @@
-"""One trial: load one resident at one level, and keep everything that was seen."""
+"""One trial: load one instance at one level, and record everything that it showed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -59,7 +59,7 @@ def load_spec(
 
 
 def unread(contender: Contender, generator: str) -> tuple[str, ...]:
-    """How a generator is told to leave the bodies of a racer unread; wrk reads none."""
+    """The arguments with which a generator leaves the bodies unread; wrk reads none."""
     return BODY_UNREAD.get(generator, ()) if contender.body_varies else ()
 
 
@@ -71,7 +71,7 @@ def measure(
     ceiling_per_s: float | None = None,
     clock_khz_max: float | None = None,
 ) -> TrialRecord:
-    """Run one load against a thawed resident. A trial that went wrong is a record too."""
+    """Run one load against a thawed instance. A failed trial is a record too."""
     host = world.server_host
     command = world.generator.command(spec)
     before = lifecycle.usage(world, instance)

@@ -13,7 +13,7 @@ from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Warmup
 from deadheat.stats.steady import Compiler, Earlier, Reading, Rule, Verdict, Windows, read
 
-FIRST_CHUNK_S, CHUNK_S = 1.0, 0.2  # of load before the first look at the windows, and the next
+FIRST_CHUNK_S, CHUNK_S = 0.6, 0.2  # of load before the first look at the windows, and the next
 LIMIT_S = 10.0  # the protocol's default, which the rule's budgets belong to
 
 Load = Callable[[float], LoadResult]

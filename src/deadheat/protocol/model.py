@@ -42,7 +42,7 @@ class Slices(Strict):
     rounds: int = Field(default=8, ge=1, le=100)  # in a block
     control_every: int = Field(default=4, ge=1)  # the round of a block in which controls run
     renew: bool = True  # open new connections once per block
-    renew_discard_s: float = Field(default=0.15, ge=0, le=5)  # after new connections
+    renew_discard_s: float = Field(default=0.1, ge=0, le=5)  # after new connections
     group: int = Field(default=10, ge=2, le=100)  # contenders in a round: keep-alive timeouts
     starts_share: float = Field(default=0.25, gt=0, lt=1)  # of the budget, for fresh instances
 

@@ -1,4 +1,4 @@
-"""Variances of contenders' instances that learn from each other, doubts included.
+"""Variances of contenders' instances that learn from each other, with their uncertainty.
 
 A contender has few instances, so its own scatter says little. The variances of all contenders are
 taken to scatter around a common one, log-normally; neither the common variance nor the scatter is

@@ -184,6 +184,6 @@ def _half_width(sides: tuple[_Side, _Side], shared: float, alpha: float) -> floa
     """As the model's: t on Satterthwaite's degrees of freedom."""
     own = np.array([side.variance for side in sides])
     total = float(own.sum()) + shared
-    doubt = float((own**2 / np.array([side.degrees for side in sides])).sum())
-    degrees = total**2 / max(doubt, 1e-300)
+    uncertainty = float((own**2 / np.array([side.degrees for side in sides])).sum())
+    degrees = total**2 / max(uncertainty, 1e-300)
     return float(t_critical(alpha / 2, degrees)) * math.sqrt(total)

@@ -1,4 +1,4 @@
-"""Is a fresh server warm yet? Decided in requests, and only when the data leave no doubt."""
+"""Is a fresh server warm yet? Decided in requests, and only when the data are clear."""
 
 import math
 from collections.abc import Sequence
