@@ -53,7 +53,7 @@ def test_rounding_is_no_change_of_level() -> None:
     assert change_points([1000 / 3] * 20 + [1000 / 7] * 20) == (20,)
 
 
-def test_a_short_series_has_none() -> None:
+def test_short_series_has_no_change() -> None:
     assert change_points([1.0, 2.0, 9.0, 9.0, 9.0]) == ()
 
 

@@ -69,7 +69,7 @@ def test_verdicts_follow_from_their_intervals() -> None:
     assert verdicts == set(Verdict)
 
 
-def test_a_dead_heat_holds_no_two_rows_that_are_separated() -> None:
+def test_dead_heat_has_no_separated_rows() -> None:
     """Regression: rows like their neighbors chained the first to the last."""
     generator = np.random.default_rng(33)
     sizes = set()
@@ -134,7 +134,7 @@ def test_rates_without_noise_are_decided_whether_or_not_they_are_rounded(seconds
         assert ranking.minimum_detectable_effect == 0
 
 
-def test_one_contender_wins_alone() -> None:
+def test_single_contender_is_ranked_first() -> None:
     ranking = rank(Noise().rates(np.random.default_rng(36), [0.0]), ["alone"])
     assert ranking.rows[0].rank == "1"
     assert ranking.settled

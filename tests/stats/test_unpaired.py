@@ -49,11 +49,11 @@ def test_equal_rates_without_noise_are_exact() -> None:
 @pytest.mark.parametrize("rate", [100.0, 1000 / 3])
 def test_equal_rates_have_not_changed_by_rounding(rate: float) -> None:
     """The means of 4 and of 7 equal logarithms differ in the last bit."""
-    found = change(np.full((4, 4), rate), np.full((3, 7), rate), 0.05)
-    assert (found.low, found.ratio, found.high) == (1, 1, 1)
-    assert not found.known
+    result = change(np.full((4, 4), rate), np.full((3, 7), rate), 0.05)
+    assert (result.low, result.ratio, result.high) == (1, 1, 1)
+    assert not result.known
 
 
-def test_without_any_rate_there_is_an_error() -> None:
-    with pytest.raises(ValueError, match="nothing to compare"):
+def test_rejects_a_side_without_a_rate() -> None:
+    with pytest.raises(ValueError, match="no rate to compare"):
         change([[np.nan]], [[1.0]], 0.05)

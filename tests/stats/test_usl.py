@@ -71,7 +71,7 @@ def test_coherency_from_rounding_is_zero(
         assert not fit.has_peak
 
 
-def test_a_coherency_that_may_be_0_has_no_peak_beyond_the_range() -> None:
+def test_coherency_that_may_be_zero_has_no_peak_beyond_the_range() -> None:
     fits = [
         fit_scaling(WORKERS, measured(0.05, 1e-4, seed=seed), resamples=200) for seed in range(20)
     ]

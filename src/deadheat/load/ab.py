@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
-from deadheat.load.base import GeneratorFailed, LoadResult, LoadSpec
+from deadheat.load.base import GeneratorFailed, LoadResult, LoadSpec, no_result
 
 REQUESTS_MAX = 5_000_000  # ab reserves memory for each request in advance
 _CAUSES = ("Connect", "Receive", "Length", "Exceptions")
@@ -47,10 +47,7 @@ class Ab:
         complete = re.search(r"Complete requests:\s+(\d+)", text)
         elapsed = re.search(r"Time taken for tests:\s+([\d.]+) seconds", text)
         if complete is None or elapsed is None:
-            raise GeneratorFailed(
-                f"ab ended with {completed.exit_code} and printed no result",
-                (completed.stderr or text).strip()[-500:] or None,
-            )
+            raise no_result(self.name, completed)
         requests, elapsed_s = int(complete.group(1)), float(elapsed.group(1))
         if requests == 0:
             raise GeneratorFailed(

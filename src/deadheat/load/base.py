@@ -16,6 +16,14 @@ class GeneratorFailed(DeadheatError):
     """The load generator ran and printed no result."""
 
 
+def no_result(name: str, completed: Completed) -> GeneratorFailed:
+    """The error for output without a result; its hint is the last lines of the output."""
+    return GeneratorFailed(
+        f"{name} ended with {completed.exit_code} and printed no result",
+        (completed.stderr or completed.stdout).strip()[-500:] or None,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class LoadSpec:
     """The load of one trial."""

@@ -8,7 +8,7 @@ import re
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
-from deadheat.load.base import GeneratorFailed, LoadResult, LoadSpec
+from deadheat.load.base import LoadResult, LoadSpec, no_result
 
 _UNIT_US = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
 _BYTES = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
@@ -47,10 +47,7 @@ class Wrk:
         total = re.search(r"(\d+) requests in ([\d.]+)(us|ms|s|m|h), ([\d.]+)([KMGT]?B) read", text)
         rate = re.search(r"Requests/sec:\s+([\d.]+)", text)
         if total is None or rate is None:
-            raise GeneratorFailed(
-                f"wrk ended with {completed.exit_code} and printed no result",
-                (completed.stderr or text).strip()[-500:] or None,
-            )
+            raise no_result(self.name, completed)
         requests = int(total.group(1))
         errors = _errors(text)
         elapsed_s = float(total.group(2)) * _UNIT_US[total.group(3)] / 1e6

@@ -36,7 +36,7 @@ def split_cpus(
     allowed: Sequence[int] = fingerprint["cpu"]["allowed"]
     if len(allowed) < 2:
         raise DeadheatError(
-            "a comparison needs two CPUs: one for the server, one for the load generator",
+            f"{len(allowed)} CPU: expected two, one for the server and one for the load generator",
             "use a machine with more CPUs, or extend the CPU set of this container",
         )
     if crowded:
