@@ -43,7 +43,7 @@ def test_unreachable_registry_is_not_a_failure(tmp_path: Path, message: str) -> 
 def test_counts_recipes_verified_elsewhere(tmp_path: Path) -> None:
     ended = _verify(tmp_path, "Could not resolve host", VERIFIED)
     assert ended.exit_code == 0
-    assert "1 missing here (1 of them a recipe, verified against upstream)" in ended.output
+    assert "1 missing here (1 of these have a recipe verified upstream)" in ended.output
 
 
 def test_failed_build_is_a_failure_even_if_verified_elsewhere(tmp_path: Path) -> None:

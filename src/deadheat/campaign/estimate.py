@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from deadheat.campaign.fresh_starts import SLICE_OVERHEAD_S
 from deadheat.measure.contender import CONTROL_WORKS
 from deadheat.protocol import Protocol
 
@@ -50,10 +51,14 @@ def estimate(protocol: Protocol, names: Sequence[str]) -> Estimate:
     contenders = len(names) + (len(CONTROL_WORKS) if protocol.controls else 0)
     trials = contenders * len(protocol.connections)
     block_s = trials * (protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S)
+    if protocol.slices is not None:
+        slice_s = protocol.duration_s + protocol.slices.discard_s + SLICE_OVERHEAD_S
+        block_s = trials * protocol.slices.rounds * slice_s
     warm_s = {"none": 0.0, "fixed": warmup.duration_s, "steady": warmup.least_s}[warmup.kind]
     start_s = contenders * (START_S + warm_s)
     settle = stopping.kind == "settle"
-    least_blocks = stopping.blocks_min * stopping.invocations if settle else stopping.repetitions
+    per_start = 1 if protocol.slices is not None else stopping.blocks_min
+    least_blocks = per_start * stopping.invocations if settle else stopping.repetitions
     least_s = stopping.invocations * start_s + least_blocks * block_s
     search_s = warmup.limit_s - warm_s if warmup.kind == "steady" else 0.0
     slow_s = stopping.invocations * contenders * max(0.0, search_s)

@@ -7,7 +7,7 @@ the second (Cochran, Sampling Techniques, 1977, section 10.6).
 
 from collections.abc import Sequence
 
-from deadheat.campaign.slice_standings import SliceStandings
+from deadheat.campaign.slice_standings import FEWEST_INSTANCES, SliceStandings
 from deadheat.measure.starter import WarmInstance
 from deadheat.protocol import Protocol
 from deadheat.stats.measurement_value import Action, Cost, contribution
@@ -15,6 +15,7 @@ from deadheat.stats.measurement_value import Action, Cost, contribution
 BLOCKS_MIN = 1  # that an instance runs before it is replaced
 ESTIMATE_BLOCKS = 3  # between two estimates of what a fresh start is worth
 SLICE_OVERHEAD_S = 0.015
+LATER_SHARE = 0.6  # of the first start's time, that a later one takes
 
 
 class FreshStarts:
@@ -55,8 +56,10 @@ class FreshStarts:
     ) -> list[WarmInstance]:
         """The instances to replace now, those most worth it first.
 
-        Contenders with fewer than the protocol's number of instances come first, the one with the
-        fewest before the others. Starts take at most the rule's share of the time so far.
+        A contender with a single instance has no interval, so it comes first, and the others wait
+        until its second fits. Then come contenders with fewer instances than the protocol asks
+        for, and then those whose fresh start gains most. Starts take at most the rule's share of
+        the time so far.
         """
         left_s = self._stopping.budget_s - now_s
         allowed_s = self._rule.starts_share * self._stopping.budget_s * self._ramp(now_s)
@@ -65,8 +68,12 @@ class FreshStarts:
             worn = self._blocks.get(instance.instance_id, 0) >= BLOCKS_MIN
             if not worn or instance.name not in group or not self._worth(instance):
                 continue
-            cost_s = instance.took_s
-            if starting_s + cost_s > allowed_s or left_s < cost_s + self._block_s(len(group)):
+            cost_s = _cost_s(instance)
+            if left_s < cost_s + self._block_s(len(group)):
+                continue
+            if starting_s + cost_s > allowed_s:
+                if self._standings.instances(instance.name) < FEWEST_INSTANCES:
+                    break
                 continue
             chosen.append(instance)
             starting_s += cost_s
@@ -74,12 +81,12 @@ class FreshStarts:
 
     def _ramp(self, now_s: float) -> float:
         """Starts may run ahead of time at first, when every contender needs some."""
-        return min(1.0, 0.3 + now_s / self._stopping.budget_s)
+        return min(1.0, 0.5 + now_s / self._stopping.budget_s)
 
     def _urgency(self, instance: WarmInstance) -> tuple[float, float]:
         count = self._standings.instances(instance.name)
         if count < self._stopping.invocations:
-            return (count, instance.took_s)
+            return (count, _cost_s(instance))
         return (self._stopping.invocations, -self._gains.get(instance.name, (None, 0.0))[1])
 
     def _worth(self, instance: WarmInstance) -> bool:
@@ -98,10 +105,15 @@ class FreshStarts:
         gains = {}
         for instance in instances:
             if instance.name in names:
-                cost = Cost(max(instance.took_s, slice_s), slice_s)
+                cost = Cost(max(_cost_s(instance), slice_s), slice_s)
                 part = contribution(model, names.index(instance.name), cost)
                 gains[instance.name] = (part.action, part.gain_per_s)
         return gains
 
     def _block_s(self, contenders: int) -> float:
         return contenders * self._rule.rounds * (self._slice_s + SLICE_OVERHEAD_S)
+
+
+def _cost_s(instance: WarmInstance) -> float:
+    """What the next start of a contender takes: the first one warms up for longer."""
+    return instance.took_s * (LATER_SHARE if instance.invocation == 1 else 1.0)

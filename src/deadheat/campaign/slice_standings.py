@@ -14,6 +14,8 @@ from deadheat.stats.ranking import Ranking
 from deadheat.stats.slice_model import ModelFit, fit_slices
 from deadheat.store import TrialRecord
 
+FEWEST_INSTANCES = 2
+
 
 class SliceStandings(Standings):
     """Takes in trials that are made of slices, and looks at them when a look is due."""
@@ -75,6 +77,10 @@ class SliceStandings(Standings):
         counted = count_slices(self._rows[connections])
         model = fit_slices(slices_of(counted.rows, self._contenders))
         return pair_fits(model, model.robust)
+
+    def _enough_starts(self) -> bool:
+        """Whether every contender has at least two measured instances: fewer have no interval."""
+        return all(self.instances(name) >= FEWEST_INSTANCES for name in self._contenders)
 
     def _all_settled(self, share: float) -> bool:
         """Decide who races on, too: the contenders with an undecided pair of neighbors."""

@@ -104,7 +104,7 @@ class Standings:
         for name, record in trials:
             self.add(name, record)
         stopping = self._protocol.stopping
-        if stopping.kind == "settle" and self._invocation >= stopping.invocations:
+        if stopping.kind == "settle" and self._enough_starts():
             self._last = Look(LOOKS.due(progress), 1.0, settled=False)
 
     def set_ceiling(self, connections: int, rate_per_s: float) -> None:
@@ -132,7 +132,7 @@ class Standings:
         seen in fewer. A look passed over leaves its share of the error to the next.
         """
         stopping = self._protocol.stopping
-        if stopping.kind != "settle" or self._invocation < stopping.invocations:
+        if stopping.kind != "settle" or not self._enough_starts():
             return
         number = LOOKS.due(progress, self._last.number)
         if number is not None:
@@ -176,6 +176,10 @@ class Standings:
     def fits(self, connections: int) -> PairFits:
         """Every pair of the contenders, in the order in which they were named."""
         return fit_pairs(self.rates(connections, self._contenders))
+
+    def _enough_starts(self) -> bool:
+        """Whether the starts asked for are in: fewer cannot show how much starts differ."""
+        return self._invocation >= self._protocol.stopping.invocations
 
     def _take(self, number: int) -> None:
         share = LOOKS.share(number, self._last.number)

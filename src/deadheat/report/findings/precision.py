@@ -22,7 +22,9 @@ def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     yield from _resolution(analysis.main.ranking)
     if view.sliced and analysis.measured_share is not None:
         share = format.percent(analysis.measured_share, 0)
-        yield Statement("measured", f"{share} of the race's time; the rest went into starts")
+        yield Statement(
+            "measured", f"{share} of the race's time; the rest is starts, thaws and drains"
+        )
     if view.calibration:
         text = calibration(view.calibration.at, view.calibration.result)
         yield Statement("calibration", text)

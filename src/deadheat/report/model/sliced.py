@@ -8,6 +8,8 @@ from deadheat.stats.counted_slices import Counted
 from deadheat.stats.slice_model import ModelFit
 from deadheat.store import Gate
 
+SHOWN_GAP = 0.005  # of a rate: a smaller difference between two estimates is not worth a caution
+
 
 @dataclass(frozen=True, slots=True)
 class SlicedLevel:
@@ -35,6 +37,7 @@ class SlicedLevel:
         if name not in self.names:
             return None
         place = self.names.index(name)
-        if not self.fit.estimates_differ[place]:
+        gap = abs(float(self.fit.robust_gap[place]))
+        if not self.fit.estimates_differ[place] or gap < SHOWN_GAP:
             return None
         return math.exp(float(self.fit.plain.log_rate[place]))
