@@ -30,7 +30,7 @@ def _interrupted(line: CommandLine) -> str:
     fake = _world(line)
 
     def interrupt(loads: int) -> None:
-        if loads == 12:
+        if loads == 20:
             raise KeyboardInterrupt
 
     fake.before_load = interrupt
