@@ -83,17 +83,19 @@ class Engine:
 
     def parse(self, spec: LoadSpec, completed: Completed, version: str) -> LoadResult:
         try:
-            told = json.loads(completed.stdout)
+            document = json.loads(completed.stdout)
         except json.JSONDecodeError as error:
             raise GeneratorFailed(
                 f"{BINARY} ended with {completed.exit_code} and printed no result",
                 (completed.stderr or completed.stdout).strip()[-500:] or None,
             ) from error
-        if told.get("schema") != SCHEMA:
-            raise GeneratorFailed(f"expected schema {SCHEMA} of {BINARY}, not {told.get('schema')}")
-        if "preflight_error" in told:
-            raise GeneratorFailed(f"the first request failed: {told['preflight_error']}")
-        return result_of(told, self.name, version)
+        if document.get("schema") != SCHEMA:
+            raise GeneratorFailed(
+                f"expected schema {SCHEMA} of {BINARY}, not {document.get('schema')}"
+            )
+        if "preflight_error" in document:
+            raise GeneratorFailed(f"the first request failed: {document['preflight_error']}")
+        return result_of(document, self.name, version)
 
 
 def result_of(document: Mapping[str, Any], generator: str, version: str) -> LoadResult:

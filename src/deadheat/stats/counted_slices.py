@@ -27,7 +27,7 @@ class SliceRow:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The slices that count, and what was found of each instance whose slices do not all count.
+    """The slices that count, and a finding for each instance whose slices do not all count.
 
     `settlings` maps an instance to what `settling` says of it; instances without a finding are
     left out.
@@ -41,9 +41,9 @@ class Counted:
     def excluded(self) -> dict[str, int]:
         """Contender -> how many of its slices do not count."""
         counts: dict[str, int] = {}
-        for instance, found in self.settlings.items():
+        for instance, finding in self.settlings.items():
             name = self.owners[instance]
-            counts[name] = counts.get(name, 0) + found.excluded
+            counts[name] = counts.get(name, 0) + finding.excluded
         return counts
 
 
@@ -62,13 +62,13 @@ def count_slices(rows: Iterable[SliceRow]) -> Counted:
     for instance, places in by_instance.items():
         excluded = 0
         if len(places) >= SLICES_MIN:
-            found = settling(
+            finding = settling(
                 [every[place].rate_per_s for place in places],
                 [reference[place] for place in places],
             )
-            if found.excluded or not found.settled:
-                settlings[instance] = found
-            excluded = found.excluded
+            if finding.excluded or not finding.settled:
+                settlings[instance] = finding
+            excluded = finding.excluded
         kept += places[excluded:]
     return Counted(
         rows=tuple(every[place] for place in sorted(kept)),

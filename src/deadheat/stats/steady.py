@@ -180,18 +180,18 @@ def read(windows: Windows, rule: Rule, earlier: Earlier | None = None) -> Readin
     """Judge an instance by its windows so far. Pure, and cheap enough to call after each window."""
     done = float(windows.requests.sum())
     spent_s = float(windows.seconds.sum())
-    found = _judge(windows, rule, earlier, done, spent_s)
-    if found.steady or spent_s < rule.budget_s - _ROUNDING_S:
-        return found
-    reason = f"not steady within {rule.budget_s:g} s of load: {found.reason}"
+    judged = _judge(windows, rule, earlier, done, spent_s)
+    if judged.steady or spent_s < rule.budget_s - _ROUNDING_S:
+        return judged
+    reason = f"not steady within {rule.budget_s:g} s of load: {judged.reason}"
     return Reading(
         Verdict.UNSTEADY,
         reason,
         done,
         spent_s,
-        rate_per_s=found.rate_per_s,
-        drift=found.drift,
-        drift_error=found.drift_error,
+        rate_per_s=judged.rate_per_s,
+        drift=judged.drift,
+        drift_error=judged.drift_error,
     )
 
 
