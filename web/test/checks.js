@@ -141,7 +141,7 @@ export const checks = {
     for (const summary of await page.$$(".panel > summary")) await summary.click();
     await openAll(page);
     for (const panel of await page.$$(".panel")) {
-      assert.ok((await panel.$$eval("svg.chart", (all) => all.length)) >= 4);
+      assert.ok((await panel.$$eval("svg.chart", (all) => all.length)) >= 2);
       const unexplained = await panel.$$eval(
         "figure",
         (all) => all.filter((element) => !element.querySelector("table, p")).length,
