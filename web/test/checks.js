@@ -152,7 +152,7 @@ export const checks = {
     await page.click(".ranking tbody tr:nth-child(2) th a");
     assert.match(
       await page.evaluate(() => document.activeElement?.textContent ?? ""),
-      /go-net-http/,
+      /java-undertow/,
     );
     assert.deepEqual(complaints, []);
   },
