@@ -10,6 +10,7 @@ import pytest
 from deadheat.audit.decay import decay_page, load_series
 from deadheat.audit.replay import load_replay
 from deadheat.campaign.alone import Alone
+from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_made
 from deadheat.campaign.run import open_run
 from deadheat.events import silent
@@ -158,7 +159,8 @@ def test_real_server_that_slows_down(
     with Store(tmp_path / "runs.sqlite") as store:
         with open_run(store, world, protocol, ["test"], 1) as run:
             entered_contenders = enter_made([tired], store, run.id)
-            Alone(world, protocol, store, run.id, entered_contenders, {}, 1, silent).run()
+            context = RunContext(world, protocol, store, run.id, entered_contenders, 1, silent)
+            Alone(context, {}).run()
         (series,) = load_series(store, load_replay(store, run.id))
     assert len(series.trials) == trials
     assert series.recovers is (setting == "burns")

@@ -6,51 +6,40 @@ Each contender runs at another time, so trials are not paired and ratios have no
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
-from deadheat.campaign.past import Past
+from deadheat.campaign.context import RunContext
 from deadheat.campaign.schedule import Step, steps_left
 from deadheat.campaign.standings import Look, Standings
-from deadheat.events import Event, Listener, Progress
+from deadheat.events import Event, Progress
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.recovery import recover
 from deadheat.measure.starter import EnteredContender, Starter, Unfit, WarmInstance
 from deadheat.measure.trial import TrialContext, load_spec, measure
-from deadheat.measure.world import World
 from deadheat.protocol import Protocol
-from deadheat.store import Store, TrialRecord
+from deadheat.store import TrialRecord
 
 
 class Alone:
     """Runs the trials of a protocol contender by contender, and stores each as it ends."""
 
-    def __init__(
-        self,
-        world: World,
-        protocol: Protocol,
-        store: Store,
-        run_id: str,
-        entered_contenders: Sequence[EnteredContender],
-        labels: Mapping[str, str],
-        seed: int,
-        listen: Listener,
-        past: Past | None = None,
-    ) -> None:
+    def __init__(self, run: RunContext, labels: Mapping[str, str]) -> None:
+        world, protocol, past = run.world, run.protocol, run.past
         self._world = world
         self._protocol = protocol
-        self._store = store
-        self._run_id = run_id
-        self._entered = _in_order(entered_contenders, protocol, seed)
+        self._store = run.store
+        self._run_id = run.run_id
+        self._entered = _in_order(run.entered_contenders, protocol, run.seed)
         self._labels = labels
-        self._listen = listen
-        self._starter = Starter(world, protocol, store, listen)
-        self._past = past or Past()
+        self._listen = run.listen
+        self._starter = Starter(world, protocol, run.store, run.listen)
+        self._past = past
         self._begun_s = world.server_host.now_s() - self._past.elapsed_s
         self._trials_done = len(self._past.measured)
         self._trials_planned = self._trials_done + sum(
             len(list(self._steps_left(entered))) for entered in self._entered
         )
         self._standings = Standings(
-            protocol, [e.contender.name for e in entered_contenders], [NULL_SERVER]
+            protocol, [e.contender.name for e in run.entered_contenders], [NULL_SERVER]
         )
         self._standings.recall(self._past.measured)
 

@@ -112,12 +112,11 @@ def _race(
 ) -> None:
     protocol, past = plan.protocol, plan.left.past if plan.left else Past()
     entered = _enter(plan, world, store, builder, run, listen)
+    context = RunContext(world, protocol, store, run.id, entered, plan.seed, listen, past)
     if protocol.residency == "alone":
-        alone = Alone(world, protocol, store, run.id, entered, plan.labels, plan.seed, listen, past)
-        alone.run()
+        Alone(context, plan.labels).run()
         run.conclusion["why"] = "all repetitions done"
         return
-    context = RunContext(world, protocol, store, run.id, entered, plan.seed, listen, past)
     race = Race(context) if protocol.slices is None else SliceRace(context)
     look = race.run()
     if not race.standings.contenders_left:
