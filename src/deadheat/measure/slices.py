@@ -94,16 +94,9 @@ def trial_of(
         SERIES: [part.row() for part in slices],
         "load": list(result.series) if result else [],
     }
-    return TrialRecord(
-        run_id=context.run_id,
-        contender_id=context.contender_id,
-        instance_id=context.instance_id,
-        kind=context.kind,
-        invocation=context.invocation,
-        block=context.block,
-        heat=context.heat,
+    return TrialRecord.at(
+        context,
         connections=load.spec.connections,
-        at_s=context.at_s,
         command=load.command,
         state="failed" if fault else "ok",
         reason=fault,

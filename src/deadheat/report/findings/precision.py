@@ -142,10 +142,9 @@ def _method(view: RunView, analysis: Analysis) -> Iterator[Statement]:
 
 def _sliced_method(analysis: Analysis) -> str:
     return (
-        "one additive model of all slices (contender, instance, state of the machine) gives rates "
-        f"and ratios; {format.count(analysis.blocks, 'block')}, up to "
-        f"{format.count(analysis.invocations, 'instance')} of each contender; slices count less "
-        "if their neighbors in time were disturbed too"
+        f"rates and ratios come from one model of all slices: "
+        f"{format.count(analysis.blocks, 'block')}, up to "
+        f"{format.count(analysis.invocations, 'instance')} of each contender"
     )
 
 
