@@ -52,17 +52,19 @@ class FreshStarts:
         instances: Sequence[WarmInstance],
         group: Sequence[str],
         now_s: float,
-        starting_s: float,
+        first_starts_s: float,
+        restarts_s: float,
     ) -> list[WarmInstance]:
         """The instances to replace now, those most worth it first.
 
-        A contender with a single instance has no interval, so it comes first, and the others wait
-        until its second fits. Then come contenders with fewer instances than the protocol asks
-        for, and then those whose fresh start gains most. Starts take at most the rule's share of
-        the time so far.
+        A contender with a single instance has no interval, so it comes first, whatever its start
+        takes. Then come contenders with fewer instances than the protocol asks for, and then those
+        whose fresh start gains most. These starts take at most the rule's share of the budget;
+        `restarts_s` is what they took so far, and `first_starts_s` what the first ones took.
         """
         left_s = self._stopping.budget_s - now_s
-        allowed_s = self._rule.starts_share * self._stopping.budget_s * self._ramp(now_s)
+        racing_s = self._stopping.budget_s - first_starts_s
+        allowed_s = self._rule.starts_share * racing_s * self._ramp(now_s)
         chosen: list[WarmInstance] = []
         for instance in sorted(instances, key=self._urgency):
             worn = self._blocks.get(instance.instance_id, 0) >= BLOCKS_MIN
@@ -71,12 +73,12 @@ class FreshStarts:
             cost_s = _cost_s(instance)
             if left_s < cost_s + self._block_s(len(group)):
                 continue
-            if starting_s + cost_s > allowed_s:
-                if self._standings.instances(instance.name) < FEWEST_INSTANCES:
-                    break
+            single = self._standings.instances(instance.name) < FEWEST_INSTANCES
+            if not single and restarts_s + cost_s > allowed_s:
                 continue
             chosen.append(instance)
-            starting_s += cost_s
+            restarts_s += cost_s
+            left_s -= cost_s
         return chosen
 
     def _ramp(self, now_s: float) -> float:

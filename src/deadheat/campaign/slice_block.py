@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.trouble import Troubles
@@ -169,7 +170,7 @@ class SliceBlock:
         beside = world.load_host is world.server_host
         evidence = Evidence(
             spec=next(iter(instances[0].loads.values())).spec,
-            result=pool(results),
+            result=pool([replace(result, histograms={}) for result in results]),
             generator=Completed(0, "", "", samples[-1].at_s - samples[0].at_s, 0.0),
             samples=samples,
             cpus=world.server_cpus + (world.load_cpus if beside else ()),

@@ -30,7 +30,8 @@ class _Counts:
 
     blocks: int = 0
     rounds: int = 0
-    starting_s: float = 0.0
+    first_starts_s: float = 0.0
+    restarts_s: float = 0.0
 
 
 class SliceRace:
@@ -111,7 +112,11 @@ class SliceRace:
         """Have an instance of each up; replace those whose fresh start is worth its time."""
         wanted = [e for e in self._entered if self._takes_part(e, group)]
         for instance in self._fresh.due(
-            heat.contenders, group, self._now_s(), self._counts.starting_s
+            heat.contenders,
+            group,
+            self._now_s(),
+            self._counts.first_starts_s,
+            self._counts.restarts_s,
         ):
             heat.stop(instance)
         for entered in wanted:
@@ -133,7 +138,11 @@ class SliceRace:
         self._starts[name] = self._starts.get(name, 0) + 1
         begun_s = self._now_s()
         instance = heat.start(entered, self._starts[name], begun_s)
-        self._counts.starting_s += self._now_s() - begun_s
+        took_s = self._now_s() - begun_s
+        if self._starts[name] == 1:
+            self._counts.first_starts_s += took_s
+        else:
+            self._counts.restarts_s += took_s
         if instance is not None and name == NULL_SERVER:
             level = max(self._protocol.connections)
             self.standings.set_ceiling(level, instance.warmed.rate_per_s)

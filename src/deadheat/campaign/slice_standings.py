@@ -113,9 +113,13 @@ def rows_of(name: str, record: TrialRecord) -> list[SliceRow]:
 def slice_rows(
     name: str, instance: int, block: int, series: Iterable[Mapping[str, Any]]
 ) -> list[SliceRow]:
-    """A stored series of slices; one that answered nothing has no rate to compare."""
+    """The slices of a stored series that count.
+
+    A slice that answered nothing has no rate to compare; in one where the client waited for its
+    CPU, the rate is not the server's.
+    """
     return [
         SliceRow(name, instance, block, row["round"], row["at_s"], row["rate_per_s"])
         for row in series
-        if row.get("rate_per_s")
+        if row.get("rate_per_s") and not row.get("client_waited")
     ]

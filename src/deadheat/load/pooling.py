@@ -46,10 +46,10 @@ def pool(results: Sequence[LoadResult]) -> LoadResult:
         requests_sent_in_all=_sum([result.requests_sent_in_all for result in results]),
         connections_established=_least([result.connections_established for result in results]),
         connections_served=_least([result.connections_served for result in results]),
-        jain_fairness=_mean([result.jain_fairness for result in results], results),
-        busiest_thread_share=_mean([result.busiest_thread_share for result in results], results),
-        run_wait_share=_mean([result.run_wait_share for result in results], results),
-        little_law_error=_mean([result.little_law_error for result in results], results),
+        jain_fairness=mean([result.jain_fairness for result in results], results),
+        busiest_thread_share=mean([result.busiest_thread_share for result in results], results),
+        run_wait_share=mean([result.run_wait_share for result in results], results),
+        little_law_error=mean([result.little_law_error for result in results], results),
         client_cpu_s=_sum([result.client_cpu_s for result in results]),
         offered_rate_per_s=first.offered_rate_per_s,
         client_lag_us_p99=max(
@@ -92,8 +92,11 @@ def _worst_limits(results: Sequence[LoadResult]) -> list[Mapping[str, Any]]:
     return list(worst.values())
 
 
-def _mean(values: Sequence[float | None], results: Sequence[LoadResult]) -> float | None:
-    """Weighted by the time measured; None where a value is missing."""
+def mean(values: Sequence[float | None], results: Sequence[LoadResult]) -> float | None:
+    """The mean of one value of each result, weighted by the time measured.
+
+    None where a value is missing.
+    """
     known = [(v, r.elapsed_s) for v, r in zip(values, results, strict=True) if v is not None]
     whole_s = math.fsum(elapsed_s for _, elapsed_s in known)
     if len(known) < len(values) or whole_s <= 0:

@@ -1,15 +1,16 @@
 """Slices of one instance at one level, and the trial that they add up to in a block."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Usage
 from deadheat.load import LoadResult
-from deadheat.load.pooling import pool
+from deadheat.load.pooling import mean, pool
 from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
+from deadheat.measure.gates.client import client_waited
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge_slices, steady_gate
 from deadheat.measure.lifecycle import Instance
@@ -39,6 +40,8 @@ class Slice:
                 "requests_ok": self.result.requests_ok,
                 "elapsed_s": self.result.elapsed_s,
             }
+            if client_waited(self.result):
+                row["client_waited"] = True
         return row
 
 
@@ -86,7 +89,8 @@ def trial_of(
     gates: list[Gate] = []
     if result is not None and fault is None:
         generator = Completed(0, "", "", result.elapsed_s, result.client_cpu_s or 0.0)
-        evidence = Evidence(load.spec, result, generator, samples=(), cpus=world.server_cpus)
+        judged = replace(result, run_wait_share=_run_wait_share(results))
+        evidence = Evidence(load.spec, judged, generator, samples=(), cpus=world.server_cpus)
         gates = [*judge_slices(evidence), *block_gates]
         if (steady := steady_gate(context.steady)) is not None:
             gates.append(steady)
@@ -113,3 +117,10 @@ def trial_of(
         errors=result.errors if result else {},
         gates=gates,
     )
+
+
+def _run_wait_share(results: Sequence[LoadResult]) -> float | None:
+    """What `client_wait` judges: of the slices that count, where these are at least half."""
+    undisturbed = [result for result in results if not client_waited(result)]
+    counted = undisturbed if 2 * len(undisturbed) >= len(results) else results
+    return mean([result.run_wait_share for result in counted], counted)

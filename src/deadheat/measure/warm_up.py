@@ -14,6 +14,7 @@ from deadheat.protocol import Protocol, Warmup
 from deadheat.stats.steady import Compiler, Earlier, Reading, Rule, Verdict, Windows, read
 
 FIRST_CHUNK_S, CHUNK_S = 0.6, 0.2  # of load before the first look at the windows, and the next
+KNOWN_CHUNK_S = 0.4  # the first one of a server that does not compile, after an earlier instance
 LIMIT_S = 10.0  # the protocol's default, which the rule's budgets belong to
 
 Load = Callable[[float], LoadResult]
@@ -80,11 +81,13 @@ def _until_steady(
     kind = instance.contender.compiler if compiled is None else Compiler.TIERED
     rule = Rule.of(kind)
     rule = replace(rule, budget_s=rule.budget_s * warmup.limit_s / LIMIT_S)
+    known = kind is Compiler.NONE and earlier is not None
+    first_chunk_s = KNOWN_CHUNK_S if known else FIRST_CHUNK_S
     reading: Reading | None = None
     trouble: str | None = None
     try:
         while reading is None or reading.verdict is Verdict.GO_ON:
-            chunk_s = CHUNK_S if counts else FIRST_CHUNK_S
+            chunk_s = CHUNK_S if counts else first_chunk_s
             new_counts, new_seconds = windows_of(load(chunk_s), warmup.window_s)
             counts += new_counts
             seconds += new_seconds

@@ -44,7 +44,7 @@ class Slices(Strict):
     renew: bool = True  # open new connections once per block
     renew_discard_s: float = Field(default=0.1, ge=0, le=5)  # after new connections
     group: int = Field(default=10, ge=2, le=100)  # contenders in a round: keep-alive timeouts
-    starts_share: float = Field(default=0.25, gt=0, lt=1)  # of the budget, for fresh instances
+    starts_share: float = Field(default=0.4, gt=0, lt=1)  # of the time after the first starts
 
     @model_validator(mode="after")
     def _has_rounds_with_controls(self) -> Self:

@@ -14,6 +14,7 @@ from deadheat.stats.ranking import Ranking, _pairs, _rows, _verdicts
 from deadheat.stats.ratio import Ratios
 from deadheat.stats.slice_model import ModelFit
 
+TO_THE_END = 0.75  # of the most blocks of any contender
 _WIDEST = 100.0  # log units; with two instances t on one degree of freedom overflows a float
 
 
@@ -74,8 +75,22 @@ def rank_from_model(
         unranked=tuple(name for k, name in enumerate(names) if competing[k] and k not in order),
         level=level,
         margin=margin,
-        minimum_detectable_effect=minimum_detectable_effect(fits, ratios.alpha_left),
+        minimum_detectable_effect=minimum_detectable_effect(
+            fits.of(to_the_end(fit.blocks[order].astype(float))), ratios.alpha_left
+        ),
     )
+
+
+def to_the_end(blocks: Floats) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """The places of the contenders that raced to the end, and at least two.
+
+    A contender whose place is decided stops, and its intervals are no narrower than that took. So
+    what a race can detect is read from those with at least three quarters of the most blocks.
+    """
+    if not len(blocks):
+        return np.array([], dtype=np.int64)
+    enough = min(float(np.sort(blocks)[-2:][0]), TO_THE_END * float(blocks.max()))
+    return np.flatnonzero(blocks >= enough)
 
 
 def pair_fits(fit: ModelFit, effects: Estimate) -> PairFits:

@@ -1,5 +1,6 @@
 """Gates of the client: whether it, and not the server, limited the rate. See `judge`."""
 
+from deadheat.load import LoadResult
 from deadheat.measure.gates.evidence import Evidence, at_most
 from deadheat.store import Gate
 
@@ -34,6 +35,11 @@ def client_cpu(evidence: Evidence) -> Gate | None:
         return None
     advice = "the client was near its limit: use more load threads (--load-threads)"
     return at_most("client_cpu", share, CLIENT_SHARE_MAX, "share", advice)
+
+
+def client_waited(result: LoadResult) -> bool:
+    """Whether the client waited for its CPU during a slice; such a slice does not count."""
+    return (result.run_wait_share or 0.0) > CLIENT_WAIT_SHARE_MAX
 
 
 def client_wait(evidence: Evidence) -> Gate | None:

@@ -33,6 +33,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *(caution for contender in contenders for caution in _errors(contender)),
         *(caution for contender in contenders for caution in _unsteady(contender)),
         *_client_limits(view),
+        *_disturbed(view),
         *_excluded(view),
         *_estimates(view),
     )
@@ -131,6 +132,20 @@ def _client_limits(view: RunView) -> Iterator[Caution]:
             for gate in gates:
                 text = f"{gate.code}: {name} at {connections:,} connections{_worst_reading(gate)}"
                 yield Caution(gate.code, (name,), text, gate.advice)
+
+
+def _disturbed(view: RunView) -> Iterator[Caution]:
+    """Slices that do not count, because the client waited for its CPU."""
+    shares = []
+    for contender in view.contenders:
+        slices = [s for cell in contender.cells.values() for t in cell.valid for s in t.slices]
+        disturbed = sum(bool(part.get("client_waited")) for part in slices)
+        if disturbed:
+            shares.append((contender.name, f"{disturbed} of {len(slices)} of {contender.name}"))
+    if shares:
+        names, texts = zip(*shares, strict=True)
+        text = f"the client waited for its CPU in slices that do not count: {listing(list(texts))}"
+        yield Caution("client_wait", names, text)
 
 
 def _excluded(view: RunView) -> Iterator[Caution]:

@@ -19,7 +19,7 @@ def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     yield from limits(view, analysis.main)
     yield from _ceiling(view, analysis.main)
     yield from _noise(view, analysis.main.connections)
-    yield from _resolution(analysis.main.ranking)
+    yield from _resolution(analysis.main.ranking, bool(view.sliced))
     if view.sliced and analysis.measured_share is not None:
         share = format.percent(analysis.measured_share, 0)
         yield Statement(
@@ -72,11 +72,11 @@ def _rates_per_s(contender: ContenderView, connections: int) -> Sequence[float]:
     return [t.rate_per_s for t in trials if t.measured and t.rate_per_s is not None]
 
 
-def _resolution(ranking: Ranking | None) -> Iterator[Statement]:
+def _resolution(ranking: Ranking | None, sliced: bool) -> Iterator[Statement]:
     if ranking is not None and not math.isnan(ranking.minimum_detectable_effect):
         least = format.percent(ranking.minimum_detectable_effect)
-        text = f"80 % power to detect a difference of {least}"
-        yield Statement("resolution", text)
+        which = " between contenders that raced to the end" if sliced else ""
+        yield Statement("resolution", f"80 % power to detect a difference of {least}{which}")
 
 
 def calibration(at: str, result: Mapping[str, Any]) -> str:

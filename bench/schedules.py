@@ -1,0 +1,135 @@
+"""Races in trials against races in slices: how narrow are the intervals after the same time?
+
+Two protocols take turns on one field of ten: the eight servers of `make run`, and a second copy of
+a Go and of a Node.js server. Every race gets the same budget. The figure is the median half-width
+of the simultaneous intervals of all pairs, as a fraction of the ratio; the result is the quotient
+of the two protocols' medians.
+
+    python bench/schedules.py --pairs 5 --budget 2m -o docs/results/schedules.json
+"""
+
+import argparse
+import json
+import math
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+DEADHEAT = Path(sys.executable).with_name("deadheat")
+FIELD = [
+    "go-net-http",
+    "go-gin",
+    "rust-hyper",
+    "node-http",
+    "node-express",
+    "python-gunicorn-flask",
+    "python-uvicorn",
+    "java-undertow",
+]
+COPIED = ("go-net-http", "node-express")
+OLD, NEW = "settle-trials", "settle"
+UNKNOWN = 10.0  # the half-width counted for a pair without an interval: a factor of e to the 10
+
+
+def main() -> None:
+    options = _options()
+    with tempfile.TemporaryDirectory() as folder:
+        catalog = catalog_with_copies(Path(folder))
+        races = []
+        for pair in range(1, options.pairs + 1):
+            for protocol in (OLD, NEW) if pair % 2 else (NEW, OLD):
+                races.append(race(catalog, Path(folder), protocol, options.budget))
+                print(sentence(races[-1]), flush=True)
+    summary = {"command": " ".join(sys.argv), "budget": options.budget, "races": races}
+    summary |= {name: median_half_width(races, name) for name in (OLD, NEW)}
+    summary["quotient"] = summary[NEW] / summary[OLD]
+    print(f"median half-width: {OLD} {summary[OLD]:.1%}, {NEW} {summary[NEW]:.1%}")
+    print(f"quotient: {summary['quotient']:.2f}")
+    if options.output:
+        options.output.write_text(json.dumps(summary, indent=1) + "\n")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=5, help="races of each protocol")
+    parser.add_argument("--budget", default="2m", help="of each race")
+    parser.add_argument("-o", "--output", type=Path, help="write the summary as JSON")
+    return parser.parse_args()
+
+
+def catalog_with_copies(folder: Path) -> Path:
+    """A catalog of the field, in which a copy has another name and is a server like any other."""
+    catalog = folder / "catalog"
+    for part in ("protocols", "recipes"):
+        shutil.copytree(ROOT / part, catalog / part)
+    for name in FIELD:
+        shutil.copytree(ROOT / "servers" / name, catalog / "servers" / name)
+    for name in COPIED:
+        copy = catalog / "servers" / f"{name}-copy"
+        shutil.copytree(ROOT / "servers" / name, copy)
+        manifest = copy / "server.toml"
+        text = manifest.read_text().replace(f'name = "{name}"', f'name = "{copy.name}"', 1)
+        manifest.write_text(text.split("[[published]]")[0])
+    return catalog
+
+
+def race(catalog: Path, folder: Path, protocol: str, budget: str) -> dict[str, Any]:
+    """One race; its pairs' intervals from its own JSON report."""
+    names = [*FIELD, *(f"{name}-copy" for name in COPIED)]
+    store = folder / "runs.sqlite"
+    command = [str(DEADHEAT), "run", *names, "--protocol", protocol, "--budget", budget]
+    command += ["--catalog", str(catalog), "--store", str(store)]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    document = report(store)
+    level = document["levels"][0]
+    return {
+        "run": document["run"]["id"],
+        "protocol": protocol,
+        "measured_share": document["run"].get("measured_share"),
+        "ranked": len([row for row in level["standings"] if row["rank_low"]]),
+        "half_widths": half_widths(level["pairs"]),
+        "noise": [c["text"] for c in document["conclusions"] if c["topic"] == "noise"],
+    }
+
+
+def report(store: Path) -> dict[str, Any]:
+    """The JSON report of the newest run."""
+    command = [str(DEADHEAT), "report", "--store", str(store), "--format", "json"]
+    document: dict[str, Any] = json.loads(subprocess.check_output(command))
+    return document
+
+
+def half_widths(pairs: Sequence[dict[str, Any]]) -> list[float]:
+    """Half the width of each interval of a ratio, on a log scale; `UNKNOWN` for a missing one."""
+    widths = []
+    for pair in pairs:
+        low, high = pair["ratio"]["low"], pair["ratio"]["high"]
+        known = low is not None and high is not None and low > 0
+        widths.append(min(math.log(high / low) / 2, UNKNOWN) if known else UNKNOWN)
+    contenders = len(FIELD) + len(COPIED)
+    return widths + [UNKNOWN] * (contenders * (contenders - 1) // 2 - len(widths))
+
+
+def median_half_width(races: Sequence[dict[str, Any]], protocol: str) -> float:
+    """The median over all pairs of all races of a protocol, as a fraction: 0.05 is 5 %."""
+    return math.expm1(
+        statistics.median(w for r in races if r["protocol"] == protocol for w in r["half_widths"])
+    )
+
+
+def sentence(race: dict[str, Any]) -> str:
+    middle = math.expm1(statistics.median(race["half_widths"]))
+    return (
+        f"{race['protocol']:14} {race['run']}: median half-width {middle:.1%}, {race['ranked']} "
+        f"of {len(FIELD) + len(COPIED)} ranked"
+    )
+
+
+if __name__ == "__main__":
+    main()
