@@ -13,8 +13,6 @@ from deadheat.stats.ranking import Ranking, rank
 from deadheat.stats.rate_matrix import Place, rankable, tableau
 from deadheat.store import TrialRecord
 
-LOOKS = Looks()
-
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -40,6 +38,8 @@ class _Level:
 
 class Standings:
     """Takes in trials, and looks at them when a look is due."""
+
+    looks = Looks()
 
     def __init__(
         self, protocol: Protocol, contenders: Sequence[str], controls: Sequence[str] = ()
@@ -105,7 +105,7 @@ class Standings:
             self.add(name, record)
         stopping = self._protocol.stopping
         if stopping.kind == "settle" and self._enough_starts():
-            self._last = Look(LOOKS.due(progress), 1.0, settled=False)
+            self._last = Look(self.looks.due(progress), 1.0, settled=False)
 
     def set_ceiling(self, connections: int, rate_per_s: float) -> None:
         """What the client reached against the null server."""
@@ -134,7 +134,7 @@ class Standings:
         stopping = self._protocol.stopping
         if stopping.kind != "settle" or not self._enough_starts():
             return
-        number = LOOKS.due(progress, self._last.number)
+        number = self.looks.due(progress, self._last.number)
         if number is not None:
             self._take(number)
 
@@ -146,7 +146,7 @@ class Standings:
         if self._protocol.stopping.kind == "fixed":
             self._last = Look(None, 1.0, self._all_settled(1.0))
         elif not self.settled:
-            end = LOOKS.count - 1
+            end = self.looks.count - 1
             self._take(end if self._last.number is None else max(end, self._last.number + 1))
         return self._last
 
@@ -182,7 +182,7 @@ class Standings:
         return self._invocation >= self._protocol.stopping.invocations
 
     def _take(self, number: int) -> None:
-        share = LOOKS.share(number, self._last.number)
+        share = self.looks.share(number, self._last.number)
         self._last = Look(number, share, self._all_settled(share))
 
     def _all_settled(self, share: float) -> bool:
