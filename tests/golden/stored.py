@@ -14,7 +14,7 @@ QUICK = {**made.QUICK, "warmup": {"kind": "none"}}
 LOST = Gate("retransmits", False, 19.1, 2.13, "per_10k", "segments were lost: see the network")
 BUNDLES = Path(__file__).resolve().parents[2] / "docs" / "results"
 REPLAY, AGAIN, DECAY = (BUNDLES / f"{n}.deadheat" for n in ("woo-2016", "woo-2016-again", "decay"))
-REPLAY_ID, AGAIN_ID = "20261120-202330-840e", "20261120-202511-0d11"
+REPLAY_ID, AGAIN_ID = "20261120-202330-840e", "20261120-204741-742b"
 OF_A_RUN = ("host", "contender", "trial")  # tables that name a run
 CARD = {
     "status": 200, "media_type": "text/plain", "body_bytes": 13, "framing": "content-length",
