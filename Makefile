@@ -16,7 +16,7 @@ test: build packages lint  ## every check and every test
 # The engine's tests and lints share one build without link-time optimization: see Cargo.toml.
 ENGINE_TESTS := quick-link
 # These tests load no server and measure none, so they run beside each other. All others run alone.
-WITHOUT_LOAD := $(addprefix tests/,audit catalog golden protocol report serve stats store)
+WITHOUT_LOAD := $(addprefix tests/,audit bench catalog golden protocol report serve stats store)
 
 build: toolchains $(UV) page   ## the Python package, the load engine, the page
 	$(UV) sync --quiet
