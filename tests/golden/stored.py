@@ -119,12 +119,12 @@ def _capacity(run: MadeRun) -> str:
     for rate_per_s in (4500.0, 6000.0):
         _searched(run, "alpha", rate_per_s)
     _searched(run, "beta", 45.0, gates=failed("achieved"))
-    found = {"name": "alpha", "rate_per_s": 4500.0, "above_per_s": 6000.0, "trials": 2}
+    holding = {"name": "alpha", "rate_per_s": 4500.0, "above_per_s": 6000.0, "trials": 2}
     none = {"name": "beta", "rate_per_s": 0.0, "above_per_s": 45.0, "trials": 1}
     conclusion = {
         "why": "done",
         "slo": "p99=10ms",
-        "capacities": [one | {"trouble": None} for one in (found, none)],
+        "capacities": [capacity | {"trouble": None} for capacity in (holding, none)],
     }
     run.store.end_run(run.run_id, "complete", conclusion)
     return run.run_id
