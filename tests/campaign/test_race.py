@@ -11,6 +11,7 @@ import pytest
 
 from deadheat.campaign.standings import Standings
 from deadheat.errors import DeadheatError
+from deadheat.events import Progress
 from deadheat.host import Completed, Exited, HostError, Sample
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.measure.contender import Contender
@@ -420,6 +421,14 @@ def test_a_clock_that_drops_fails_a_gate_and_each_server_has_its_own(
     passed = {(row["block"], row["name"]): row["passed"] for row in read}
     names = ("fast", "middle", "slow")
     assert passed == {(2, name): 1 for name in names} | {(3, name): 0 for name in names}
+
+
+def test_progress_leaves_out_what_a_lost_contender_had_left(fake: FakeWorld) -> None:
+    fake.servers["slow"] = FakeServer(answer=greet, dies_after_s=5.0, exit_code=7)
+    fake.conduct(protocol())
+    counts = [event for event in fake.events if isinstance(event, Progress) and event.of]
+    assert counts
+    assert all(event.done < (event.of or 0) for event in counts)
 
 
 def test_latency_is_measured_apart_below_saturation(fake: FakeWorld) -> None:

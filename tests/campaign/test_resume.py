@@ -198,6 +198,22 @@ def test_a_race_goes_on_with_fresh_invocations(fake: FakeWorld) -> None:
     assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
 
 
+def test_progress_of_a_resumed_race_never_passes_its_end(fake: FakeWorld) -> None:
+    """Regression: the trials of an invocation cut short made it "(25 of 24)"."""
+    asked = protocol(stopping={"kind": "fixed", "repetitions": 6, "invocations": 3})
+    fake.before_load = interrupt_at(20)  # 36 loads are planned; the last 8 are measured again
+    run_id = fake.conduct(asked)
+    fake.before_load = lambda _: None
+    fake.events.clear()
+    fake.resume(run_id)
+    counts = [
+        (event.done, event.of)
+        for event in fake.events
+        if isinstance(event, Progress) and event.what.startswith("invocation")
+    ]
+    assert counts == [(done, 44) for done in range(20, 44)]
+
+
 def test_a_race_that_was_over_has_nothing_left_to_measure(fake: FakeWorld) -> None:
     """Its process was killed after the last trial, before it was ended."""
     run_id = fake.conduct(protocol())
