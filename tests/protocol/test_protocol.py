@@ -125,6 +125,8 @@ def test_stored_protocol_without_a_key_names_the_key() -> None:
     with pytest.raises(DeadheatError) as caught:
         stored_protocol("20261120-1", values)
     assert "pydantic" not in str(caught.value)
-    assert str(caught.value).startswith("run 20261120-1: its protocol cannot be read: connections: ")
+    assert str(caught.value).startswith(
+        "run 20261120-1: its protocol cannot be read: connections: "
+    )
     assert caught.value.hint is not None
     assert "deadheat report 20261120-1" in caught.value.hint
