@@ -31,9 +31,9 @@ RIGHT = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\
 READY_S = 6.0  # long enough for a slow machine to get an answer out of those that give one
 
 
-def failure(world: World, one: Contender) -> StartFailed:
+def failure(world: World, broken: Contender) -> StartFailed:
     with pytest.raises(StartFailed) as caught:
-        lifecycle.start(world, one)
+        lifecycle.start(world, broken)
     return caught.value
 
 
@@ -43,8 +43,8 @@ def failures(world: World) -> Mapping[str, StartFailed]:
     contenders = [replace(contender(name), ready_s=READY_S) for name in NEVER_READY]
     own = replace(contender("not-found"), name="own", any_body=True, ready_s=READY_S)
     with ThreadPoolExecutor(len(contenders) + 1) as pool:
-        told = pool.map(lambda one: failure(world, one), [*contenders, own])
-    return dict(zip([*NEVER_READY, own.name], told, strict=True))
+        caught = pool.map(lambda broken: failure(world, broken), [*contenders, own])
+    return dict(zip([*NEVER_READY, own.name], caught, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_a_server_that_exits_at_start(world: World) -> None:
 
 
 def test_a_program_that_is_not_there(world: World) -> None:
-    one = replace(contender("hello"), command=("/nowhere/server", "{port}"))
-    failed = failure(world, one)
+    missing = replace(contender("hello"), command=("/nowhere/server", "{port}"))
+    failed = failure(world, missing)
     assert failed.reason.startswith("hello cannot be started: ")
     assert "/nowhere/server" in failed.reason
 
@@ -137,17 +137,17 @@ class DiesAfterItsAnswer(FakeHost):
 
 
 @pytest.mark.parametrize(
-    ("successor", "told", "starts"),
+    ("successor", "cause", "starts"),
     [(None, "", 1), (RIGHT, ": port 20002 is taken by another process", 3)],
 )
 def test_a_server_that_ends_with_its_first_answer(
-    world: World, successor: bytes | None, told: str, starts: int
+    world: World, successor: bytes | None, cause: str, starts: int
 ) -> None:
     """Regression: its own answer was taken for one of another process on its port."""
     host = DiesAfterItsAnswer(successor)
     host.on_start(lambda _: True, lambda *_: FakeServer(log="out of memory"))
     failed = failure(replace(world, server_host=host), contender("dies-mid-trial", "at-once"))
-    assert failed.reason == f"dies-mid-trial:at-once ended before it was ready (exit 7){told}"
+    assert failed.reason == f"dies-mid-trial:at-once ended before it was ready (exit 7){cause}"
     assert failed.log_tail == "out of memory"
     assert len(host.processes) == starts
 
@@ -223,7 +223,7 @@ def assert_port_is_free(instance: Instance) -> None:
         probe.bind(instance.address)
 
 
-def test_logs_of_one_racer_do_not_overwrite_each_other(world: World) -> None:
+def test_logs_of_one_contender_do_not_overwrite_each_other(world: World) -> None:
     first = lifecycle.start(world, contender("hello"))
     second = lifecycle.start(world, contender("hello"))
     try:
@@ -237,8 +237,8 @@ def test_the_users_own_server_may_say_anything(
     world: World, failures: Mapping[str, StartFailed]
 ) -> None:
     """But not that it has nothing to say."""
-    one = replace(contender("wrong-body"), any_body=True, ready_s=30)
-    lifecycle.stop(world, lifecycle.start(world, one))
+    own = replace(contender("wrong-body"), any_body=True, ready_s=30)
+    lifecycle.stop(world, lifecycle.start(world, own))
     assert failures["own"].reason.endswith(": expected status 200, got 404")
 
 

@@ -26,8 +26,8 @@ def protocol() -> Protocol:
     return load_protocol(CATALOG, "brief")
 
 
-def trial(world: World, one: Contender, protocol: Protocol) -> TrialRecord:
-    instance = lifecycle.start(world, one)
+def trial(world: World, loaded: Contender, protocol: Protocol) -> TrialRecord:
+    instance = lifecycle.start(world, loaded)
     try:
         return measure(world, instance, load_spec(protocol, instance, 2), SLOT, None)
     finally:
@@ -65,8 +65,8 @@ def test_a_server_that_dies_under_load_is_a_failed_trial(world: World, protocol:
 
 def test_a_server_that_answers_wrongly_later_fails_a_gate(world: World, protocol: Protocol) -> None:
     """It was right when it got ready; what it says under load is still compared."""
-    one = replace(contender("wrong-body"), any_body=True, ready_s=30)
-    instance = lifecycle.start(world, one)
+    wrong = replace(contender("wrong-body"), any_body=True, ready_s=30)
+    instance = lifecycle.start(world, wrong)
     try:
         spec = replace(load_spec(protocol, instance, 2), expect_body="Hello, World!")
         record = measure(world, instance, spec, SLOT, None)

@@ -10,7 +10,7 @@ from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.distributions import Floats
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ranking import Ranking, rank
-from deadheat.stats.rate_matrix import Place, rankable, tableau
+from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
 from deadheat.store import TrialRecord
 
 
@@ -171,7 +171,7 @@ class Standings:
     def rates(self, connections: int, names: Sequence[str]) -> Floats:
         """rates[invocation, block, name] at one level; NaN where there is no valid trial."""
         level = self._levels[connections]
-        return tableau({name: level.rates.get(name, {}) for name in names}, level.places)
+        return rate_matrix({name: level.rates.get(name, {}) for name in names}, level.places)
 
     def fits(self, connections: int) -> PairFits:
         """Every pair of the contenders, in the order in which they were named."""

@@ -30,8 +30,8 @@ def find_engine() -> str:
     for place in places:
         if os.access(place, os.X_OK):
             return str(place)
-    if "DEADHEAT_LOAD" not in os.environ and (found := shutil.which(BINARY)):
-        return found
+    if "DEADHEAT_LOAD" not in os.environ and (on_path := shutil.which(BINARY)):
+        return on_path
     looked = ", ".join(str(place.parent) for place in dict.fromkeys(places))
     raise GeneratorMissing(
         f"the load engine {BINARY} is not in {looked} nor on the PATH",

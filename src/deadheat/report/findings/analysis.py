@@ -13,7 +13,7 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.model_ranking import pair_fits, rank_from_model
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ranking import Ranking, Row, rank
-from deadheat.stats.rate_matrix import Place, rankable, tableau
+from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
 
 MARGIN = 0.03
 CONFIDENCE = 0.95
@@ -215,7 +215,7 @@ def ranking_of(
     columns = {**contenders, **controls}
     stopping = view.stopping
     return rank(
-        tableau(columns, places),
+        rate_matrix(columns, places),
         list(columns),
         margin=stopping.get("margin", MARGIN),
         confidence=stopping.get("confidence", CONFIDENCE),
@@ -239,7 +239,7 @@ def rates_of(view: RunView, names: Sequence[str], connections: int) -> Floats:
     contenders = {contender.name: contender for contender in (*view.contenders, *view.controls)}
     cells = {name: contenders[name].cells.get(connections, Cell(connections)) for name in names}
     places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
-    return tableau({name: valid_rates(cell) for name, cell in cells.items()}, places)
+    return rate_matrix({name: valid_rates(cell) for name, cell in cells.items()}, places)
 
 
 def valid_rates(cell: Cell) -> dict[Place, float]:

@@ -152,15 +152,15 @@ def _excluded(view: RunView) -> Iterator[Caution]:
     """Early slices that do not count, because their instance was still climbing or sinking."""
     for level in view.sliced.values():
         for name, slices in level.counted.excluded.items():
-            findings = [
-                found
-                for instance, found in level.counted.settlings.items()
+            settlings = [
+                settling
+                for instance, settling in level.counted.settlings.items()
                 if level.counted.owners[instance] == name
             ]
-            changes = listing([f"{100 * found.change:+.0f} %" for found in findings])
-            unsettled = sum(not found.settled for found in findings)
+            changes = listing([f"{100 * settling.change:+.0f} %" for settling in settlings])
+            unsettled = sum(not settling.settled for settling in settlings)
             text = (
-                f"{name}: {count(slices, 'early slice')} of {count(len(findings), 'instance')} "
+                f"{name}: {count(slices, 'early slice')} of {count(len(settlings), 'instance')} "
                 f"do not count: the rate then changed by {changes} beside the others"
             )
             if unsettled:

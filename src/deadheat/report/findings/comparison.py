@@ -17,7 +17,7 @@ from deadheat.stats.alpha_spending import Level as ErrorLevel
 from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking import Pair
-from deadheat.stats.rate_matrix import tableau
+from deadheat.stats.rate_matrix import rate_matrix
 from deadheat.stats.unpaired import Change, change
 
 INDENT = "  "
@@ -185,5 +185,5 @@ def _rates(view: RunView, connections: int) -> dict[str, Floats]:
         if connections in contender.cells
     }
     by_name = {name: by_place for name, by_place in rates_by_place.items() if by_place}
-    rates = tableau(by_name, {place for by_place in by_name.values() for place in by_place})
+    rates = rate_matrix(by_name, {place for by_place in by_name.values() for place in by_place})
     return {name: rates[:, :, index] for index, name in enumerate(by_name)}
