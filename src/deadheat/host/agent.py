@@ -9,12 +9,16 @@ can be copied to another machine and run there. It reads and writes one JSON obj
 The first line it writes is `{"id": 0, "ok": {"containment": "..."}}`, or an error if it cannot
 work here. Each request has its own thread, so a long `run` does not delay `usage`. When standard
 input ends, for example because the other side died, the agent kills every tree that it started.
+If the agent itself is killed, its keeper does that: a second process of this file, in its own
+session, that waits for the end of the agent.
 
 A process tree is contained in one of three ways. The agent uses the first that works:
 
 * `cgroup-v2`: its own cgroup (also in the controller-less `unified` mount of a hybrid machine);
 * `pid-namespace`: a PID namespace with our init, which dies with the agent;
 * `subreaper`: our init adopts every orphan of the tree and kills them all when it ends.
+
+An init notices the end of the agent itself. A cgroup has no init, so it needs the keeper.
 """
 
 from __future__ import annotations
@@ -734,11 +738,54 @@ def accepts_processes(path: Path) -> bool:
     return status == 0 and all((path / f"cgroup.{name}").exists() for name in ("kill", "freeze"))
 
 
+class Keeper:
+    """Kills and removes the agent's cgroup if the agent is killed.
+
+    It is another process of this file. Its standard input is a pipe whose only writer is the agent,
+    so the pipe ends with the agent, however that ends. The keeper has its own session and ignores
+    the signals that end a session, so what kills a terminal or a process group spares it.
+    """
+
+    def __init__(self, cgroup: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(AGENT_PATH), "--keep", cgroup],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def keep_main(cgroup: str) -> NoReturn:
+    """Wait for the end of the agent, then remove its cgroup.
+
+    A launcher that was about to enter the cgroup makes the removal fail, so it is repeated.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    while os.read(0, 1):
+        pass
+    end_s = time.monotonic() + KERNEL_DEADLINE_S
+    while Path(cgroup).exists() and time.monotonic() < end_s:
+        try:
+            remove_cgroup(cgroup)
+        except (Fault, OSError):
+            time.sleep(0.05)
+    os._exit(0)
+
+
 class Containment:
     """Starts trees, contained in the first way that worked when the agent started."""
 
     def __init__(self, wanted: str | None) -> None:
         self.cgroup: str | None = None
+        self.keeper: Keeper | None = None
         self.started = 0
         for name in CONTAINMENTS if wanted is None else (wanted,):
             if self.works(name):
@@ -752,6 +799,7 @@ class Containment:
     def works(self, name: str) -> bool:
         if name == "cgroup-v2":
             self.cgroup = claim_cgroup()
+            self.keeper = Keeper(self.cgroup) if self.cgroup else None
             return self.cgroup is not None
         self.name = name
         try:
@@ -772,6 +820,8 @@ class Containment:
     def close(self) -> None:
         if self.cgroup:
             remove_cgroup(self.cgroup)
+        if self.keeper:
+            self.keeper.close()
 
     @property
     def memory_source(self) -> str:
@@ -1293,7 +1343,10 @@ def main(arguments: list[str]) -> int:
         help="way to contain processes; default: the first that works",
     )
     parser.add_argument("--launch", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--keep", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if options.keep is not None:
+        keep_main(options.keep)
     if options.launch is not None:
         launch_main(options.launch)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):

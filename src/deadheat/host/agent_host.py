@@ -136,7 +136,7 @@ class AgentHost:
             self._agent.kill()
             raise HostError(
                 f"the agent did not end within {AGENT_END_DEADLINE_S:.0f} s and was killed",
-                "the next run ends the processes that are left",
+                "its keeper ends the processes that are left",
             ) from error
         self._reply_reader.join()
         self._stderr_reader.join()
