@@ -47,7 +47,11 @@ import time
 from pathlib import Path
 from typing import IO, Any, Callable, Dict, Iterable, Iterator, NoReturn  # noqa: UP035 (for 3.8)
 
-CAPTURE_BYTES_MAX = 8 << 20  # per output stream of a `run`: half head, half tail
+LOG_BYTES_MAX = 8 << 20  # default limit of a log, and of each output stream of a `run`
+PROCESSES_MAX = 4096  # default limit of one tree
+MEMORY_SHARE_MAX = 0.5  # of the machine's memory: default limit of one tree
+MEMORY_SHARE_LEFT_MIN = 0.03  # below this, the largest tree ends before the kernel ends a process
+LIMITS_INTERVAL_S = 0.2
 EXCHANGE_BYTES_MAX = 4 << 20
 KERNEL_DEADLINE_S = 20.0  # for the kernel to kill, to freeze, or to empty a cgroup
 USAGE_INTERVAL_S = 1.0  # each reading visits every process of a tree and takes CPU time
@@ -376,6 +380,16 @@ class Tree(abc.ABC):
     def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
         self.ended = threading.Event()  # the first process has ended
         self.exit_code: int | None = None
+        self.limit: str | None = None  # the limit that ended the tree: its name and the reading
+        self.limits: Json = {
+            "memory_bytes": 0,  # MEMORY_SHARE_MAX
+            "processes": PROCESSES_MAX,
+            "log_bytes": LOG_BYTES_MAX,
+        }
+        self.limits.update({k: v for k, v in spec["limits"].items() if v is not None})
+        self.log: Log | None = None
+        self.frozen = False
+        self.freezes = self.freezes_checked = 0
         self.memory_peak_bytes = 0
         reader, writer = os.pipe()
         try:
@@ -455,6 +469,10 @@ class Tree(abc.ABC):
     def kill(self) -> None:
         """Kill the tree, also a frozen one; return when it is empty. No effect on a dead tree."""
 
+    @abc.abstractmethod
+    def end_processes(self) -> None:
+        """Kill every process and keep the readings of the tree; return before they are dead."""
+
     def memory(self) -> tuple[int, int]:
         """Current and peak bytes. The peak is exact only for a single process (VmHWM)."""
         pids = self.members()
@@ -481,6 +499,8 @@ class Tree(abc.ABC):
             "elapsed_s": self.ended_s - self.started_s,
             "survivors": survivors,
             "killed": killed,
+            "limit": self.limit,
+            "log_cut_bytes": self.log.cut_bytes if self.log else 0,
         }
 
     def stop(self, number: int, deadline_s: float) -> Json:
@@ -493,6 +513,8 @@ class Tree(abc.ABC):
         self.kill()
         if not self.ended.wait(KERNEL_DEADLINE_S):
             raise Fault(f"process {self.process.pid} did not end within {KERNEL_DEADLINE_S:g} s")
+        if self.log:
+            self.log.close()
         return self.exited(survivors, killed)
 
 
@@ -551,6 +573,10 @@ class CgroupTree(Tree):
 
     def kill(self) -> None:
         remove_cgroup(self.path)
+
+    def end_processes(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            Path(self.path, "cgroup.kill").write_text("1")
 
 
 class InitTree(Tree):
@@ -628,6 +654,15 @@ class InitTree(Tree):
             self.process.wait(KERNEL_DEADLINE_S)
         except subprocess.TimeoutExpired as error:
             raise Fault(f"the init {self.process.pid} did not end its tree: {error}") from error
+
+    def end_processes(self) -> None:
+        """Stop them first: a stopped process cannot start others while they are killed."""
+        with contextlib.suppress(Fault):
+            self.freeze()
+        end_s = time.monotonic() + KERNEL_DEADLINE_S
+        while (pids := self.members()) and time.monotonic() < end_s:
+            self.signal_all(pids, signal.SIGKILL)
+            time.sleep(0.001)
 
 
 def is_stopped(pid: int) -> bool:
@@ -814,6 +849,7 @@ class Containment:
         cgroup = f"{self.cgroup}/{self.started}" if self.cgroup else None
         defaults: Json = {"cwd": None, "env": {}, "cpus": None, "open_files": None}
         defaults["stdin_fd"] = None
+        defaults["limits"] = {}
         full = dict(defaults, **spec, cgroup=cgroup, containment=self.name)
         return (CgroupTree if cgroup else InitTree)(full, stdout, stderr)
 
@@ -829,17 +865,163 @@ class Containment:
         return "cgroup" if exact else "sampled PSS"
 
 
+# --- Limits --------------------------------------------------------------------------------------
+
+FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE = 1, 2  # falloc.h
+BLOCK_BYTES = 4096
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def omitted(size_bytes: int) -> str:
+    return f"\n[deadheat: {size_bytes} bytes omitted]\n"
+
+
+class Log:
+    """The log file of a tree, cut in the middle while the tree writes it.
+
+    The tree writes to the file itself, so that the limit costs it nothing. A hole in the middle
+    gives the space back and does not change where the tree writes. `close` joins head and tail.
+    """
+
+    def __init__(self, file: IO[bytes], size_bytes_max: int) -> None:
+        self.path = file.name
+        self.descriptor = os.dup(file.fileno())
+        self.size_bytes_max = size_bytes_max
+        self.kept_bytes = max(size_bytes_max // 4 // BLOCK_BYTES, 1) * BLOCK_BYTES  # at each end
+        self.cut_to = 0  # end of the hole
+        self.using = threading.Lock()
+
+    @property
+    def cut_bytes(self) -> int:
+        return max(0, self.cut_to - self.kept_bytes)
+
+    def check(self) -> None:
+        """Cut the log if it takes more space than its limit."""
+        with self.using:
+            if self.descriptor >= 0:
+                status = os.fstat(self.descriptor)
+                if 512 * status.st_blocks > self.size_bytes_max:
+                    self.cut(status.st_size)
+
+    def cut(self, size_bytes: int) -> None:
+        end = (size_bytes - self.kept_bytes) // BLOCK_BYTES * BLOCK_BYTES
+        if end <= max(self.kept_bytes, self.cut_to):
+            return
+        try:
+            punch_hole(self.descriptor, self.kept_bytes, end)
+        except OSError:  # a file system without holes: give up the tail that there is now
+            os.ftruncate(self.descriptor, self.kept_bytes)
+            end = size_bytes
+        self.cut_to = end
+
+    def close(self) -> None:
+        """Check the log once more, and join head and tail of a log that was cut."""
+        self.check()
+        with self.using:
+            if self.descriptor < 0:
+                return
+            os.close(self.descriptor)
+            self.descriptor = -1
+            if self.cut_to:
+                with contextlib.suppress(OSError), Path(self.path).open("r+b") as file:
+                    file.seek(self.cut_to)
+                    tail = file.read(self.size_bytes_max)
+                    file.seek(self.kept_bytes)
+                    file.write(omitted(self.cut_bytes).encode() + tail)
+                    file.truncate()
+
+
+def punch_hole(descriptor: int, begin: int, end: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    mode = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
+    span = (ctypes.c_int64(begin), ctypes.c_int64(end - begin))
+    if getattr(libc, "fallocate64", libc.fallocate)(descriptor, mode, *span) != 0:
+        raise OSError(ctypes.get_errno(), "fallocate")
+
+
+def resident_bytes(pid: int) -> int:
+    """The resident set size. Unlike the proportional one it costs the process nothing to read."""
+    fields = (read_text(f"/proc/{pid}/statm") or "0 0").split()
+    return int(fields[1]) * PAGE_BYTES
+
+
+def gib(size_bytes: int) -> str:
+    return f"{size_bytes / 2**30:.2f} GiB"
+
+
+class Limiter(threading.Thread):
+    """Ends each tree that exceeds its limits, and cuts logs, until the agent ends.
+
+    A frozen tree is checked once. The sum of resident sets counts shared memory more than once, so
+    the exact memory is read only if the sum exceeds the limit.
+    """
+
+    def __init__(self, trees: dict[str, Tree]) -> None:
+        super().__init__(daemon=True)
+        self.trees = trees
+        self.memory_total_bytes = 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0)
+
+    def run(self) -> None:
+        while True:
+            time.sleep(LIMITS_INTERVAL_S)
+            self.check_all()
+
+    def check_all(self) -> None:
+        trees = list(self.trees.values())
+        for tree in trees:
+            frozen, freezes = tree.frozen, tree.freezes
+            if not frozen or freezes != tree.freezes_checked:
+                tree.freezes_checked = freezes if frozen else 0
+                with contextlib.suppress(Fault, OSError):
+                    self.check(tree)
+        with contextlib.suppress(Fault, OSError):
+            self.check_machine(trees)
+
+    def check(self, tree: Tree) -> None:
+        if tree.log:
+            tree.log.check()
+        pids = tree.members()
+        if len(pids) > tree.limits["processes"]:
+            self.end(
+                tree, f"process_limit: {len(pids)} processes, limit {tree.limits['processes']}"
+            )
+        limit_bytes = tree.limits["memory_bytes"] or MEMORY_SHARE_MAX * self.memory_total_bytes
+        if limit_bytes and sum(map(resident_bytes, pids)) > limit_bytes:
+            memory_bytes, _ = tree.memory()
+            if memory_bytes > limit_bytes:
+                self.end(tree, f"memory_limit: {gib(memory_bytes)}, limit {gib(limit_bytes)}")
+
+    def check_machine(self, trees: list[Tree]) -> None:
+        """End the largest tree if the machine is nearly out of memory and the tree is a cause."""
+        meminfo = keyed(read_text("/proc/meminfo"))
+        left_bytes = 1024 * meminfo.get("MemAvailable", meminfo.get("MemTotal", 0))
+        least_bytes = MEMORY_SHARE_LEFT_MIN * self.memory_total_bytes
+        if left_bytes >= least_bytes or not trees:
+            return
+        sizes = [sum(map(resident_bytes, tree.members())) for tree in trees]
+        size_bytes, tree = max(zip(sizes, trees), key=lambda pair: pair[0])  # noqa: B905
+        if size_bytes > least_bytes:
+            reading = (
+                f"{gib(size_bytes)}, the largest tree when the machine had {gib(left_bytes)} left"
+            )
+            self.end(tree, f"memory_limit: {reading}")
+
+    def end(self, tree: Tree, limit: str) -> None:
+        if not tree.ended.is_set():
+            tree.limit = tree.limit or limit
+        tree.end_processes()
+
+
 # --- Output of a `run` ---------------------------------------------------------------------------
 
 
 class Capture(threading.Thread):
     """Reads a pipe to its end and keeps the head and the tail of the output."""
 
-    HALF = CAPTURE_BYTES_MAX // 2
-
-    def __init__(self, pipe: IO[bytes]) -> None:
+    def __init__(self, pipe: IO[bytes], size_bytes_max: int) -> None:
         super().__init__(daemon=True)
         self.pipe = pipe
+        self.half = size_bytes_max // 2
         self.head = bytearray()
         self.tail = bytearray()
         self.size_bytes = 0
@@ -849,18 +1031,18 @@ class Capture(threading.Thread):
         with self.pipe:
             while chunk := os.read(self.pipe.fileno(), 1 << 16):
                 self.size_bytes += len(chunk)
-                room = self.HALF - len(self.head)
+                room = self.half - len(self.head)
                 self.head += chunk[:room]
                 self.tail += chunk[room:]
-                if len(self.tail) > 2 * self.HALF:
-                    del self.tail[: -self.HALF]
+                if len(self.tail) > 2 * self.half:
+                    del self.tail[: -self.half]
 
     def text(self) -> str:
         self.join()
-        if self.size_bytes <= CAPTURE_BYTES_MAX:
+        if self.size_bytes <= 2 * self.half:
             return (self.head + self.tail).decode(errors="replace")
-        note = f"\n[deadheat: {self.size_bytes - CAPTURE_BYTES_MAX} bytes omitted]\n"
-        tail = self.tail[-self.HALF :]
+        note = omitted(self.size_bytes - 2 * self.half)
+        tail = self.tail[-self.half :]
         return self.head.decode(errors="replace") + note + tail.decode(errors="replace")
 
 
@@ -1175,6 +1357,7 @@ class Agent:
         self.watch_numbers = itertools.count(1)
         self.starting = threading.Lock()
         self.closing = False
+        Limiter(self.trees).start()
         self.requests: dict[str, Callable[..., Any]] = {
             "fingerprint": lambda: fingerprint(containment),
             "run": self.run,
@@ -1184,8 +1367,8 @@ class Agent:
             "compiler_cpu_s": lambda process: compiler_cpu_s(self.tree(process).members()),
             "alive": self.alive,
             "usage": lambda process: self.tree(process).usage(),
-            "freeze": lambda process: self.tree(process).freeze(),
-            "thaw": lambda process: self.tree(process).thaw(),
+            "freeze": self.freeze,
+            "thaw": self.thaw,
             "stop": self.stop,
             "watch": self.watch,
             "unwatch": self.unwatch,
@@ -1194,11 +1377,15 @@ class Agent:
             "read_tail": read_tail,
         }
 
-    def launch(self, spec: Json, stdout: Any, stderr: Any) -> tuple[str, Tree]:
+    def launch(
+        self, spec: Json, stdout: Any, stderr: Any, log: IO[bytes] | None = None
+    ) -> tuple[str, Tree]:
         with self.starting:
             if self.closing:
                 raise Fault("the agent is closing")
             tree = self.containment.start(spec, stdout, stderr)
+            if log:
+                tree.log = Log(log, tree.limits["log_bytes"])
             name = str(self.containment.started)
             self.trees[name] = tree
             return name, tree
@@ -1212,7 +1399,9 @@ class Agent:
         name, tree = self.launch(spec, subprocess.PIPE, subprocess.PIPE)
         assert tree.process.stdout is not None
         assert tree.process.stderr is not None
-        stdout, stderr = Capture(tree.process.stdout), Capture(tree.process.stderr)
+        size_bytes_max = tree.limits["log_bytes"]
+        stdout = Capture(tree.process.stdout, size_bytes_max)
+        stderr = Capture(tree.process.stderr, size_bytes_max)
         in_time = tree.ended.wait(timeout_s)
         cpu_s = tree.cpu_s()
         tree.kill()
@@ -1224,6 +1413,7 @@ class Agent:
             "stderr": stderr.text(),
             "elapsed_s": tree.ended_s - tree.started_s,
             "cpu_s": cpu_s,
+            "limit": tree.limit,
         }
 
     def start(self, spec: Json, log_path: str) -> str:
@@ -1232,7 +1422,7 @@ class Agent:
         except OSError as error:
             raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
         with log:
-            return self.launch(spec, log, subprocess.STDOUT)[0]
+            return self.launch(spec, log, subprocess.STDOUT, log)[0]
 
     def converse(self, spec: Json, log_path: str) -> str:
         """Start a process for `ask`; its standard error goes to the log."""
@@ -1245,7 +1435,7 @@ class Agent:
             raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
         try:
             with log:
-                name, tree = self.launch(dict(spec, stdin_fd=reader), subprocess.PIPE, log)
+                name, tree = self.launch(dict(spec, stdin_fd=reader), subprocess.PIPE, log, log)
         except BaseException:
             os.close(writer)
             raise
@@ -1264,6 +1454,17 @@ class Agent:
             return self.stopped[process]
         tree = self.tree(process)
         return tree.exited() if tree.ended.is_set() else None
+
+    def freeze(self, process: str) -> None:
+        tree = self.tree(process)
+        tree.freeze()
+        tree.freezes += 1
+        tree.frozen = True
+
+    def thaw(self, process: str) -> None:
+        tree = self.tree(process)
+        tree.frozen = False
+        tree.thaw()
 
     def stop(self, process: str, signal_name: str, deadline_s: float) -> Json:
         if process in self.stopped:
