@@ -6,9 +6,11 @@ import click
 
 from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.cli.install import install_missing
+from deadheat.cli.limits import limit_options
 from deadheat.cli.options import catalog_option, install_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
+from deadheat.host import Limits
 from deadheat.host.local import LocalHost
 
 
@@ -22,12 +24,14 @@ from deadheat.host.local import LocalHost
     type=click.IntRange(min=1),
     help="Parallel builds.  [default: one per CPU and 2 GiB of memory]",
 )
+@limit_options
 @catalog_option
 def command(
     servers: tuple[str, ...],
     languages: tuple[str, ...],
     install: bool,
     jobs: int | None,
+    limits: Limits,
     catalog: str | None,
 ) -> None:
     """Build servers from their lock files, several in parallel. Existing builds are kept.
@@ -36,11 +40,11 @@ def command(
     Example:  deadheat build go-gin 'node-*'
     """
     chosen = chosen_servers(open_catalog(catalog), servers, languages)
-    with LocalHost() as host, progress_view() as listen:
+    with LocalHost(limits=limits) as host, progress_view() as listen:
         if install:
             install_missing(host, chosen)
         candidates = build_ahead(
-            chosen, host, builder_on(host), listen, jobs or jobs_that_fit(host)
+            chosen, host, builder_on(host, limits), listen, jobs or jobs_that_fit(host)
         )
     for candidate in candidates:
         name = candidate.selection.name

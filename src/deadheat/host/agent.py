@@ -30,6 +30,7 @@ import collections
 import contextlib
 import ctypes
 import errno
+import fcntl
 import itertools
 import json
 import os
@@ -40,6 +41,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -258,7 +260,8 @@ def exec_fault(spec: Json, error: OSError) -> Fault:
 
 # --- Our init, for machines without cgroups ------------------------------------------------------
 
-CLONE_NEWUSER, CLONE_NEWPID = 0x10000000, 0x20000000  # sched.h
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000  # sched.h
+SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1  # sockios.h, if.h
 PR_SET_CHILD_SUBREAPER = 36  # prctl.h
 
 
@@ -269,13 +272,22 @@ def libc_call(name: str, *arguments: int) -> None:
         raise Fault(f"{name} failed: {os.strerror(number)}")
 
 
-def enter_pid_namespace() -> None:
-    """Make the next child PID 1 of a namespace. Without root this needs a user namespace."""
+def enter_network_namespace() -> None:
+    """Give this process and its children a network of their own that has only loopback."""
+    enter_namespace(CLONE_NEWNET)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as request:
+        name_and_flags = fcntl.ioctl(request, SIOCGIFFLAGS, struct.pack("16sh14x", b"lo", 0))
+        flags = struct.unpack("16sh14x", name_and_flags)[1] | IFF_UP
+        fcntl.ioctl(request, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags))
+
+
+def enter_namespace(kind: int) -> None:
+    """Enter a new namespace; of PIDs, the next child does. Without root, also one of users."""
     uid, gid = os.geteuid(), os.getegid()
     if uid == 0:
-        libc_call("unshare", CLONE_NEWPID)
+        libc_call("unshare", kind)
         return
-    libc_call("unshare", CLONE_NEWUSER | CLONE_NEWPID)
+    libc_call("unshare", CLONE_NEWUSER | kind)
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
     Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
@@ -289,7 +301,7 @@ def init_main(spec: Json, control: IO[bytes], report: int) -> NoReturn:
     """
     try:
         if spec["containment"] == "pid-namespace":
-            enter_pid_namespace()
+            enter_namespace(CLONE_NEWPID)
             init = os.fork()
             if init:
                 os.close(report)
@@ -945,7 +957,7 @@ def resident_bytes(pid: int) -> int:
     return int(fields[1]) * PAGE_BYTES
 
 
-def gib(size_bytes: int) -> str:
+def gib(size_bytes: float) -> str:
     return f"{size_bytes / 2**30:.2f} GiB"
 
 
@@ -1210,10 +1222,12 @@ SYSCTLS = (
 )
 
 
-def fingerprint(containment: Containment) -> Json:
+def fingerprint(containment: Containment, isolated: bool) -> Json:
     """Properties that may explain a figure; none that identifies machine, address or user."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    network: Json = {"network": "isolated"} if isolated else {}
     return {
+        **network,
         "cpu": cpu_fingerprint(),
         "memory_total_bytes": 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0),
         "architecture": platform.machine(),
@@ -1347,7 +1361,7 @@ def read_tail(path: str, size_bytes: int) -> str:
 
 
 class Agent:
-    def __init__(self, containment: Containment) -> None:
+    def __init__(self, containment: Containment, isolated: bool = False) -> None:
         self.containment = containment
         self.ports = Ports()
         self.trees: dict[str, Tree] = {}
@@ -1359,7 +1373,7 @@ class Agent:
         self.closing = False
         Limiter(self.trees).start()
         self.requests: dict[str, Callable[..., Any]] = {
-            "fingerprint": lambda: fingerprint(containment),
+            "fingerprint": lambda: fingerprint(containment, isolated),
             "run": self.run,
             "start": self.start,
             "converse": self.converse,
@@ -1536,12 +1550,25 @@ class Session:
             sys.stdout.flush()
 
 
+def isolate() -> None:
+    try:
+        enter_network_namespace()
+    except (Fault, OSError) as error:
+        raise Fault(
+            f"this host gives no network namespace: {error}",
+            "run as root, allow user namespaces, or omit --isolate",
+        ) from error
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="The process agent of deadheat.")
     parser.add_argument(
         "--containment",
         choices=CONTAINMENTS,
         help="way to contain processes; default: the first that works",
+    )
+    parser.add_argument(
+        "--isolate", action="store_true", help="work in a network namespace with only loopback"
     )
     parser.add_argument("--launch", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--keep", help=argparse.SUPPRESS)
@@ -1553,7 +1580,9 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(1))
     try:
-        agent = Agent(Containment(options.containment))
+        if options.isolate:
+            isolate()
+        agent = Agent(Containment(options.containment), options.isolate)
     except Fault as fault:
         print(json.dumps({"id": 0, "error": fault.as_json()}), flush=True)
         return 1
