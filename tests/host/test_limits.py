@@ -150,7 +150,7 @@ def test_the_largest_tree_ends_before_the_machine_is_out_of_memory(
     monkeypatch.setattr("deadheat.host.agent.resident_bytes", lambda pid: pid)
     monkeypatch.setattr(Limiter, "end", lambda self, tree, limit: ended.append((tree, limit)))
     small, large = Tree(200 * MIB), Tree(600 * MIB)
-    limiter = Limiter({})
+    limiter = Limiter({}, cgroups=True)
     limiter.check_machine([small, large])  # type: ignore[list-item]
     assert ended == []
     available_kb = 10_000

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import HostError, ProcessSpec
-from deadheat.host.agent import LOG_BYTES_MAX
+from deadheat.host.agent import CAPTURE_BYTES_MAX
 from deadheat.host.agent_host import AgentHost
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
@@ -268,6 +268,6 @@ def test_agent_and_server_have_their_own_sessions(host: LocalHost) -> None:
 
 
 def test_a_character_across_head_and_tail_is_kept(host: LocalHost) -> None:
-    half = LOG_BYTES_MAX // 2
+    half = CAPTURE_BYTES_MAX // 2
     code = f"import sys; sys.stdout.buffer.write(b'x' * ({half} - 1) + '\u00e9'.encode())"
     assert host.run(python(code), 60).stdout == "x" * (half - 1) + "\u00e9"

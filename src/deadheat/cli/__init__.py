@@ -27,6 +27,7 @@ COMMANDS = (
     "audit",
     "plan",
     "protocols",
+    "clean",
     "doctor",
     "calibrate",
     "capacity",

@@ -5,13 +5,15 @@ import sys
 import click
 
 from deadheat.build.ahead import build_ahead, jobs_that_fit
+from deadheat.build.leftovers import in_use
 from deadheat.cli.install import install_missing
 from deadheat.cli.limits import limit_options
 from deadheat.cli.options import catalog_option, install_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
+from deadheat.cli.workbench import builder_on, chosen_servers, make_room, open_catalog
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
+from deadheat.store import home
 
 
 @click.command("build")
@@ -40,7 +42,9 @@ def command(
     Example:  deadheat build go-gin 'node-*'
     """
     chosen = chosen_servers(open_catalog(catalog), servers, languages)
-    with LocalHost(limits=limits) as host, progress_view() as listen:
+    logs = home() / "logs"
+    make_room(logs)
+    with in_use(logs), LocalHost(limits=limits) as host, progress_view() as listen:
         if install:
             install_missing(host, chosen)
         candidates = build_ahead(

@@ -65,7 +65,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--build-timeout",
             type=Duration(),
-            help="Time limit of each build step.  [default: as the manifest says]",
+            help="Time limit of each build step.  [default: as the manifest says; 1h for regress]",
         ),
     )
     for flag in reversed(flags):

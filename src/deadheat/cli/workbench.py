@@ -4,12 +4,13 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
 
 from deadheat.build.builder import Builder
+from deadheat.build.leftovers import in_use
 from deadheat.catalog import Catalog, Server, choose, find_root, load_catalog
 from deadheat.host import Host, Limits
 from deadheat.host.local import LocalHost
@@ -95,12 +96,13 @@ def local_world(
 
     `crowded`: see `split_cpus`; `limits` and `isolate`: see `LocalHost`.
     """
-    with LocalHost(limits=limits, isolate=isolate) as host:
+    with ExitStack() as context, LocalHost(limits=limits, isolate=isolate) as host:
         server_cpus, load_cpus = split_cpus(host.fingerprint(), load_threads, crowded)
         chosen = generator(generator_name)
         engine = chosen if isinstance(chosen, Engine) else Engine()
         logs: Path = home() / "logs"
         make_room(logs)
+        context.enter_context(in_use(logs))
         yield World(
             server_host=host,
             load_host=host,

@@ -49,11 +49,13 @@ import time
 from pathlib import Path
 from typing import IO, Any, Callable, Dict, Iterable, Iterator, NoReturn  # noqa: UP035 (for 3.8)
 
-LOG_BYTES_MAX = 8 << 20  # default limit of a log, and of each output stream of a `run`
+CAPTURE_BYTES_MAX = 8 << 20  # per output stream of a `run`: half head, half tail
+LOG_BYTES_MAX = 8 << 20  # default limit of a log
 PROCESSES_MAX = 4096  # default limit of one tree
 MEMORY_SHARE_MAX = 0.5  # of the machine's memory: default limit of one tree
 MEMORY_SHARE_LEFT_MIN = 0.03  # below this, the largest tree ends before the kernel ends a process
-LIMITS_INTERVAL_S = 0.2
+LIMITS_INTERVAL_S = 0.2  # the check of a cgroup takes some 50 us
+LIMITS_INTERVAL_OF_INITS_S = 1.0  # without a cgroup it has to read all of /proc
 EXCHANGE_BYTES_MAX = 4 << 20
 KERNEL_DEADLINE_S = 20.0  # for the kernel to kill, to freeze, or to empty a cgroup
 USAGE_INTERVAL_S = 1.0  # each reading visits every process of a tree and takes CPU time
@@ -121,20 +123,29 @@ def start_ticks(pid: int) -> int | None:
     return int(fields[19]) if fields and fields[0] not in DEAD else None
 
 
+class Family:
+    """The children of every process now. One look at /proc serves several trees."""
+
+    def __init__(self) -> None:
+        self.children: dict[int, list[int]] = collections.defaultdict(list)
+        self.dead = set()
+        for pid in numbered(Path("/proc")):
+            fields = stat_fields(pid)
+            if fields:
+                self.children[int(fields[1])].append(pid)
+                if fields[0] in DEAD:
+                    self.dead.add(pid)
+
+    def descendants(self, root: int) -> list[int]:
+        pids = [root]
+        for pid in pids:
+            pids.extend(self.children.get(pid, ()))
+        return [pid for pid in pids[1:] if pid not in self.dead]
+
+
 def descendants(root: int) -> list[int]:
     """Every living process below `root`, nearest first, without zombies."""
-    children: dict[int, list[int]] = collections.defaultdict(list)
-    dead = set()
-    for pid in numbered(Path("/proc")):
-        fields = stat_fields(pid)
-        if fields:
-            children[int(fields[1])].append(pid)
-            if fields[0] in DEAD:
-                dead.add(pid)
-    pids = [root]
-    for pid in pids:
-        pids.extend(children[pid])
-    return [pid for pid in pids[1:] if pid not in dead]
+    return Family().descendants(root)
 
 
 def cpu_ticks_of(fields: list[str], own: bool = True) -> int:
@@ -454,8 +465,8 @@ class Tree(abc.ABC):
         """Wait for the end of the first process and note it; runs in its own thread."""
 
     @abc.abstractmethod
-    def members(self) -> list[int]:
-        """The living processes of the tree."""
+    def members(self, family: Family | None = None) -> list[int]:
+        """The living processes of the tree, at the moment of `family` if it needs one."""
 
     @abc.abstractmethod
     def cpu_s(self) -> float:
@@ -545,7 +556,7 @@ class CgroupTree(Tree):
     def await_end(self) -> None:
         self.note_exit(self.process.wait())
 
-    def members(self) -> list[int]:
+    def members(self, family: Family | None = None) -> list[int]:
         text = " ".join(
             read_text(Path(folder, "cgroup.procs")) or "" for folder, _, _ in os.walk(self.path)
         )
@@ -614,8 +625,8 @@ class InitTree(Tree):
         if not self.ended.is_set():
             self.note_exit(-signal.SIGKILL)
 
-    def members(self) -> list[int]:
-        return descendants(self.init)
+    def members(self, family: Family | None = None) -> list[int]:
+        return (family or Family()).descendants(self.init)
 
     def cpu_s(self) -> float:
         """The time of the processes that the init reaped and of its living descendants.
@@ -968,31 +979,33 @@ class Limiter(threading.Thread):
     the exact memory is read only if the sum exceeds the limit.
     """
 
-    def __init__(self, trees: dict[str, Tree]) -> None:
+    def __init__(self, trees: dict[str, Tree], cgroups: bool) -> None:
         super().__init__(daemon=True)
         self.trees = trees
+        self.cgroups = cgroups
         self.memory_total_bytes = 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0)
 
     def run(self) -> None:
         while True:
-            time.sleep(LIMITS_INTERVAL_S)
+            time.sleep(LIMITS_INTERVAL_S if self.cgroups else LIMITS_INTERVAL_OF_INITS_S)
             self.check_all()
 
     def check_all(self) -> None:
         trees = list(self.trees.values())
+        family = None if self.cgroups or not trees else Family()
         for tree in trees:
             frozen, freezes = tree.frozen, tree.freezes
             if not frozen or freezes != tree.freezes_checked:
                 tree.freezes_checked = freezes if frozen else 0
                 with contextlib.suppress(Fault, OSError):
-                    self.check(tree)
+                    self.check(tree, family)
         with contextlib.suppress(Fault, OSError):
             self.check_machine(trees)
 
-    def check(self, tree: Tree) -> None:
+    def check(self, tree: Tree, family: Family | None) -> None:
         if tree.log:
             tree.log.check()
-        pids = tree.members()
+        pids = tree.members(family)
         if len(pids) > tree.limits["processes"]:
             self.end(
                 tree, f"process_limit: {len(pids)} processes, limit {tree.limits['processes']}"
@@ -1030,10 +1043,11 @@ class Limiter(threading.Thread):
 class Capture(threading.Thread):
     """Reads a pipe to its end and keeps the head and the tail of the output."""
 
-    def __init__(self, pipe: IO[bytes], size_bytes_max: int) -> None:
+    HALF = CAPTURE_BYTES_MAX // 2
+
+    def __init__(self, pipe: IO[bytes]) -> None:
         super().__init__(daemon=True)
         self.pipe = pipe
-        self.half = size_bytes_max // 2
         self.head = bytearray()
         self.tail = bytearray()
         self.size_bytes = 0
@@ -1043,18 +1057,18 @@ class Capture(threading.Thread):
         with self.pipe:
             while chunk := os.read(self.pipe.fileno(), 1 << 16):
                 self.size_bytes += len(chunk)
-                room = self.half - len(self.head)
+                room = self.HALF - len(self.head)
                 self.head += chunk[:room]
                 self.tail += chunk[room:]
-                if len(self.tail) > 2 * self.half:
-                    del self.tail[: -self.half]
+                if len(self.tail) > 2 * self.HALF:
+                    del self.tail[: -self.HALF]
 
     def text(self) -> str:
         self.join()
-        if self.size_bytes <= 2 * self.half:
+        if self.size_bytes <= CAPTURE_BYTES_MAX:
             return (self.head + self.tail).decode(errors="replace")
-        note = omitted(self.size_bytes - 2 * self.half)
-        tail = self.tail[-self.half :]
+        note = omitted(self.size_bytes - CAPTURE_BYTES_MAX)
+        tail = self.tail[-self.HALF :]
         return self.head.decode(errors="replace") + note + tail.decode(errors="replace")
 
 
@@ -1371,7 +1385,7 @@ class Agent:
         self.watch_numbers = itertools.count(1)
         self.starting = threading.Lock()
         self.closing = False
-        Limiter(self.trees).start()
+        Limiter(self.trees, containment.cgroup is not None).start()
         self.requests: dict[str, Callable[..., Any]] = {
             "fingerprint": lambda: fingerprint(containment, isolated),
             "run": self.run,
@@ -1413,9 +1427,7 @@ class Agent:
         name, tree = self.launch(spec, subprocess.PIPE, subprocess.PIPE)
         assert tree.process.stdout is not None
         assert tree.process.stderr is not None
-        size_bytes_max = tree.limits["log_bytes"]
-        stdout = Capture(tree.process.stdout, size_bytes_max)
-        stderr = Capture(tree.process.stderr, size_bytes_max)
+        stdout, stderr = Capture(tree.process.stdout), Capture(tree.process.stderr)
         in_time = tree.ended.wait(timeout_s)
         cpu_s = tree.cpu_s()
         tree.kill()

@@ -20,7 +20,7 @@ class Limits:
 
     memory_bytes: int | None = None  # proportional set size of the tree
     processes: int | None = None
-    log_bytes: int | None = None  # of its log, or of each output stream of a `run`
+    log_bytes: int | None = None
     build_step_s: float | None = None  # None: as the manifest says
 
 
