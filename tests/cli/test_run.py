@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from deadheat.cli.run import INTERRUPTED
 from deadheat.cli.workbench import warn_of_running_runs
 from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
@@ -96,8 +97,9 @@ def test_an_own_command_races_with_a_server_and_may_return_any_body(
     assert rows(home, "SELECT DISTINCT state FROM trial") == [{"state": "ok"}]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_keeps_the_trials_and_names_the_report_command(
-    deadheat: Deadheat, home: Path
+    deadheat: Deadheat, home: Path, number: signal.Signals
 ) -> None:
     # If the tests run in the background, SIGINT may be ignored.
     code = (
@@ -119,8 +121,9 @@ def test_an_interrupt_keeps_the_trials_and_names_the_report_command(
     ) as process:
         assert process.stderr is not None
         assert any("block 3" in line for line in process.stderr)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate()
+    assert process.returncode == INTERRUPTED
     (run,) = rows(home, "SELECT id, state FROM run")
     assert run["state"] == "interrupted"
     assert "interrupted: what was measured is kept" in err

@@ -112,6 +112,25 @@ def test_a_generator_that_fails_is_a_failed_trial(
     assert record.rate_per_s is None
 
 
+class Terminated(Engine):
+    """Our engine, which gets SIGTERM after half a second."""
+
+    def command(self, spec: LoadSpec) -> list[str]:
+        return ["timeout", "--signal=TERM", "0.5", *super().command(spec)]
+
+
+def test_an_engine_that_sigterm_ends_early_is_a_failed_trial(
+    world: World, protocol: Protocol
+) -> None:
+    longer = protocol.model_copy(update={"duration_s": 20.0})
+    record = trial(replace(world, generator=Terminated()), contender("hello"), longer)
+    assert record.state == "failed"
+    assert record.reason is not None
+    assert "engine was interrupted after" in record.reason
+    assert record.rate_per_s is None
+    assert record.stdout  # the part that was measured
+
+
 def test_the_users_own_body_is_not_ours_to_expect(world: World, protocol: Protocol) -> None:
     own = Instance(Contender("own", "contender", ("own",), any_body=True), "1", 80, "log", 0.1)
     assert load_spec(protocol, own, 5).expect_body is None

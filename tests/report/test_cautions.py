@@ -80,3 +80,13 @@ def test_warns_about_failed_trials_absences_errors_and_unsteady_starts(tmp_path:
         "no steady state within 10 s of load, in 1 of 2 starts"
     )
     assert by_code["absent"].text == "b was not ready within 30 s"
+
+
+def test_says_when_the_middle_of_a_log_was_dropped(tmp_path: Path) -> None:
+    """A server wrote 953 MiB of log; what is kept of it has to say so."""
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    run.start("a", ended={"how": "exit 0"})
+    run.start("a", 2, ended={"how": "exit 0", "log_cut_bytes": 953 << 20})
+    caution = cautions_of(run)["log-cut"]
+    assert caution.text == "a: 953 MiB were dropped from the middle of its log in 1 of 2 starts"

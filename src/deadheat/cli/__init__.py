@@ -9,6 +9,7 @@ import sys
 import click
 
 from deadheat import __version__
+from deadheat.cli.endings import ending_as_interrupts
 from deadheat.errors import DeadheatError
 
 COMMANDS = (
@@ -26,6 +27,7 @@ COMMANDS = (
     "audit",
     "plan",
     "protocols",
+    "clean",
     "doctor",
     "calibrate",
     "capacity",
@@ -74,7 +76,8 @@ def cli() -> None:
 def main() -> None:
     """Entry point. An error that the user can act on prints a message and exits with code 1."""
     try:
-        cli.main(prog_name="deadheat", standalone_mode=False, color=_color())
+        with ending_as_interrupts():
+            cli.main(prog_name="deadheat", standalone_mode=False, color=_color())
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
     except click.ClickException as error:

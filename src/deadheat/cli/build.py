@@ -5,11 +5,15 @@ import sys
 import click
 
 from deadheat.build.ahead import build_ahead, jobs_that_fit
+from deadheat.build.leftovers import in_use
 from deadheat.cli.install import install_missing
+from deadheat.cli.limits import limit_options
 from deadheat.cli.options import catalog_option, install_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
+from deadheat.cli.workbench import builder_on, chosen_servers, make_room, open_catalog
+from deadheat.host import Limits
 from deadheat.host.local import LocalHost
+from deadheat.store import home
 
 
 @click.command("build")
@@ -22,12 +26,14 @@ from deadheat.host.local import LocalHost
     type=click.IntRange(min=1),
     help="Parallel builds.  [default: one per CPU and 2 GiB of memory]",
 )
+@limit_options
 @catalog_option
 def command(
     servers: tuple[str, ...],
     languages: tuple[str, ...],
     install: bool,
     jobs: int | None,
+    limits: Limits,
     catalog: str | None,
 ) -> None:
     """Build servers from their lock files, several in parallel. Existing builds are kept.
@@ -36,11 +42,13 @@ def command(
     Example:  deadheat build go-gin 'node-*'
     """
     chosen = chosen_servers(open_catalog(catalog), servers, languages)
-    with LocalHost() as host, progress_view() as listen:
+    logs = home() / "logs"
+    make_room(logs)
+    with in_use(logs), LocalHost(limits=limits) as host, progress_view() as listen:
         if install:
             install_missing(host, chosen)
         candidates = build_ahead(
-            chosen, host, builder_on(host), listen, jobs or jobs_that_fit(host)
+            chosen, host, builder_on(host, limits), listen, jobs or jobs_that_fit(host)
         )
     for candidate in candidates:
         name = candidate.selection.name

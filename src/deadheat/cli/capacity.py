@@ -9,9 +9,11 @@ from deadheat.campaign.capacity import Capacity, Objective, find_capacities
 from deadheat.campaign.entry import enter_contenders, require_contenders
 from deadheat.campaign.run import open_run
 from deadheat.catalog import choose, selection
+from deadheat.cli.limits import limit_options
 from deadheat.cli.options import Duration, Levels, catalog_option, json_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, command_line, local_world, open_catalog
+from deadheat.host import Limits
 from deadheat.protocol import amend, load_protocol
 from deadheat.report.findings.capacity import capacity_text
 from deadheat.report.format import count
@@ -24,6 +26,7 @@ from deadheat.store import Store
 @click.option("-c", "--connections", type=Levels(), help="Number of connections.")
 @click.option("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")
 @click.option("--setting", default="default", help="Setting of the servers.")
+@limit_options
 @catalog_option
 @store_option
 @json_option
@@ -33,6 +36,7 @@ def command(
     connections: tuple[int, ...] | None,
     duration_s: float | None,
     setting: str,
+    limits: Limits,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -52,12 +56,12 @@ def command(
     chosen = [selection(server, setting) for server in choose(servers_catalog, servers)]
     with (
         Store(store_path) as store,
-        local_world("engine", protocol.threads) as world,
+        local_world("engine", protocol.threads, limits=limits) as world,
         progress_view() as listen,
         open_run(store, world, protocol, command_line(), 0) as run,
     ):
         run.conclusion["slo"] = slo
-        builder = builder_on(world.server_host)
+        builder = builder_on(world.server_host, limits)
         entered = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
         require_contenders(entered)
         results = find_capacities(world, protocol, store, run.id, entered, objective, listen)

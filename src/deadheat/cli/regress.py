@@ -11,12 +11,14 @@ import click
 from deadheat import report
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.campaign.revision import (
+    BUILD_TIMEOUT_S,
     Revision,
     build_revision,
     contender_of,
     repository_of,
     resolve,
 )
+from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import (
     FILE,
     catalog_option,
@@ -32,11 +34,13 @@ from deadheat.cli.stored import require_another
 from deadheat.cli.workbench import (
     builder_on,
     command_line,
+    host_for_builds,
     local_world,
     make_room,
     warn_of_running_runs,
 )
 from deadheat.errors import DeadheatError
+from deadheat.host import Limits
 from deadheat.measure.contender import Contender
 from deadheat.protocol import Protocol
 from deadheat.report.findings.analysis import analyze
@@ -59,6 +63,8 @@ from deadheat.store import Store, home
 @click.option("--build", metavar="COMMAND", help="Shell command that builds a revision.")
 @own_options
 @protocol_options
+@limit_options
+@isolate_option
 @seed_option
 @click.option(
     "--comment",
@@ -84,6 +90,8 @@ def command(
     seed: int,
     comment_path: Path | None,
     junit_path: Path | None,
+    limits: Limits,
+    isolate: bool,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -104,9 +112,12 @@ def command(
     for path in outputs:
         require_another(path, store_path)
     make_room(*(path.absolute().parent for path in (store_path, *outputs)))
-    with Store(store_path) as store, local_world(protocol.generator, protocol.threads) as world:
+    with (
+        Store(store_path) as store,
+        local_world(protocol.generator, protocol.threads, limits=limits, isolate=isolate) as world,
+        host_for_builds(world, limits, isolate) as host,
+    ):
         warn_of_running_runs(store)
-        host = world.server_host
         repository = repository_of(host, Path.cwd())
         revisions = [
             resolve(host, repository, role, name) for role, name in (("base", base), ("head", head))
@@ -116,7 +127,15 @@ def command(
             contenders: list[Contender] = []
             for revision in revisions:
                 into = home() / "revisions"
-                folder = build_revision(host, repository, revision, build, into, listen)
+                folder = build_revision(
+                    host,
+                    repository,
+                    revision,
+                    build,
+                    into,
+                    listen,
+                    limits.build_step_s or BUILD_TIMEOUT_S,
+                )
                 contender = contender_of(revision, folder, own.command)
                 contenders.append(
                     replace(contender, path=own.request_path, body_varies=own.any_body)

@@ -12,6 +12,7 @@ from deadheat.audit.replay import load_replay
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.catalog import Catalog, Selection, selection
 from deadheat.cli.install import install_missing
+from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import (
     FILE,
     Levels,
@@ -31,12 +32,14 @@ from deadheat.cli.workbench import (
     builder_on,
     chosen_servers,
     command_line,
+    host_for_builds,
     local_world,
     make_room,
     open_catalog,
     warn_of_running_runs,
 )
 from deadheat.errors import DeadheatError
+from deadheat.host import Limits
 from deadheat.protocol import Protocol
 from deadheat.report.formats.encoding import fit
 from deadheat.store import Store, home
@@ -62,6 +65,8 @@ LATENCY_S = 5.0
 @click.option("--resume", metavar="RUN", help="Continue a run that ended early.")
 @install_option
 @click.option("-o", "--output", type=FILE, help="File for the table as Markdown.")
+@limit_options
+@isolate_option
 @catalog_option
 @store_option
 @json_option
@@ -79,6 +84,8 @@ def command(
     resume: str | None,
     install: bool,
     output: Path | None,
+    limits: Limits,
+    isolate: bool,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -105,10 +112,15 @@ def command(
         latency_s = LATENCY_S if latency else None
         plan = _new_plan(on_one_host(protocol), servers_catalog, choice, own, seed, latency_s)
     _require_sense(plan)
+    if isolate and any(contender.url for contender in plan.extra):
+        raise DeadheatError(
+            "--isolate: a server that runs already is outside the network namespace of the load",
+            "start it by its command behind `--`, or omit --isolate",
+        )
     if output is not None:
         require_another(output, store_path)
     make_room(store_path.parent, home(), *([output.parent] if output else []))
-    run_id = _carry_out(plan, store_path, install)
+    run_id = _carry_out(plan, store_path, install, limits, isolate)
     if not as_json and plan.protocol.recovery is not None:
         _print_decay(store_path, run_id, servers_catalog.root)
     if _print_results(store_path, run_id, output, as_json) == "interrupted":
@@ -172,18 +184,19 @@ def _require_sense(plan: Plan) -> None:
         raise DeadheatError("no server to run", "`deadheat list` lists the servers")
 
 
-def _carry_out(plan: Plan, store_path: Path, install: bool) -> str:
+def _carry_out(plan: Plan, store_path: Path, install: bool, limits: Limits, isolate: bool) -> str:
     """Run the plan on this machine; returns the id of the run."""
     protocol, crowded = plan.protocol, plan.protocol.origin is not None
     with (
         Store(store_path) as store,
-        local_world(protocol.generator, protocol.threads, crowded) as world,
+        local_world(protocol.generator, protocol.threads, crowded, limits, isolate) as world,
+        host_for_builds(world, limits, isolate) as host,
     ):
         warn_of_running_runs(store)
         if install:
-            install_missing(world.server_host, [chosen.server for chosen in plan.selections])
+            install_missing(host, [chosen.server for chosen in plan.selections])
         with progress_view() as listen:
-            return conduct(plan, world, store, builder_on(world.server_host), listen)
+            return conduct(plan, world, store, builder_on(host, limits), listen)
 
 
 def _print_decay(store_path: Path, run_id: str, root: Path) -> None:

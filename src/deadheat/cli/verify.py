@@ -12,11 +12,20 @@ import click
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import prepare
 from deadheat.catalog import Catalog, Selection, Server, selection
+from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
+from deadheat.cli.workbench import (
+    builder_on,
+    chosen_servers,
+    host_for_builds,
+    local_world,
+    make_room,
+    open_catalog,
+)
 from deadheat.errors import DeadheatError
 from deadheat.events import Listener
+from deadheat.host import Limits
 from deadheat.measure.inspection import Inspection, inspect
 from deadheat.measure.world import World
 from deadheat.report.formats.inspections import line, servers_page, summary
@@ -48,6 +57,8 @@ UNREACHABLE = re.compile(
     help="File for the results, updated after each server. A later call continues it.",
 )
 @click.option("--page", type=FILE, help="File for the results as Markdown.")
+@limit_options
+@isolate_option
 @catalog_option
 @json_option
 def command(
@@ -58,6 +69,8 @@ def command(
     levels: tuple[int, ...] | None,
     output: Path | None,
     page: Path | None,
+    limits: Limits,
+    isolate: bool,
     catalog: str | None,
     as_json: bool,
 ) -> None:
@@ -81,8 +94,13 @@ def command(
     load_levels = levels or (ALL_LEVELS if every_setting else ())
     make_room(*(path.absolute().parent for path in (output, page) if path))
     inspections: list[Inspection] = []
-    with local_world("engine", 1) as world, progress_view() as listen:
-        for inspection in _inspect_all(world, chosen, kept, load_levels, listen):
+    with (
+        local_world("engine", 1, limits=limits, isolate=isolate) as world,
+        host_for_builds(world, limits, isolate) as host,
+        progress_view() as listen,
+    ):
+        builder = builder_on(host, limits)
+        for inspection in _inspect_all(world, builder, chosen, kept, load_levels, listen):
             inspections.append(inspection)
             kept.add(inspection)
             if not as_json:
@@ -104,13 +122,13 @@ def _selections(servers: Iterable[Server], setting: str, every: bool) -> Iterato
 
 def _inspect_all(
     world: World,
+    builder: Builder,
     selections: list[Selection],
     kept: "_Kept",
     levels: tuple[int, ...],
     listen: Listener,
 ) -> Iterator[Inspection]:
     """Build and inspect in turn. A kept inspection of the same build is not repeated."""
-    builder: Builder = builder_on(world.server_host)
     for chosen in selections:
         (candidate,) = prepare([chosen], world.server_host, builder, listen)
         key = candidate.built.key if candidate.built else None

@@ -6,9 +6,20 @@ from deadheat.host.base import (
     Exited,
     Host,
     HostError,
+    Limits,
     ProcessSpec,
     Sample,
     Usage,
 )
 
-__all__ = ["Completed", "Exchange", "Exited", "Host", "HostError", "ProcessSpec", "Sample", "Usage"]
+__all__ = [
+    "Completed",
+    "Exchange",
+    "Exited",
+    "Host",
+    "HostError",
+    "Limits",
+    "ProcessSpec",
+    "Sample",
+    "Usage",
+]

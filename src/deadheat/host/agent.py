@@ -9,12 +9,16 @@ can be copied to another machine and run there. It reads and writes one JSON obj
 The first line it writes is `{"id": 0, "ok": {"containment": "..."}}`, or an error if it cannot
 work here. Each request has its own thread, so a long `run` does not delay `usage`. When standard
 input ends, for example because the other side died, the agent kills every tree that it started.
+If the agent itself is killed, its keeper does that: a second process of this file, in its own
+session, that waits for the end of the agent.
 
 A process tree is contained in one of three ways. The agent uses the first that works:
 
 * `cgroup-v2`: its own cgroup (also in the controller-less `unified` mount of a hybrid machine);
 * `pid-namespace`: a PID namespace with our init, which dies with the agent;
 * `subreaper`: our init adopts every orphan of the tree and kills them all when it ends.
+
+An init notices the end of the agent itself. A cgroup has no init, so it needs the keeper.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ import collections
 import contextlib
 import ctypes
 import errno
+import fcntl
 import itertools
 import json
 import os
@@ -36,6 +41,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -44,6 +50,12 @@ from pathlib import Path
 from typing import IO, Any, Callable, Dict, Iterable, Iterator, NoReturn  # noqa: UP035 (for 3.8)
 
 CAPTURE_BYTES_MAX = 8 << 20  # per output stream of a `run`: half head, half tail
+LOG_BYTES_MAX = 8 << 20  # default limit of a log
+PROCESSES_MAX = 4096  # default limit of one tree
+MEMORY_SHARE_MAX = 0.5  # of the machine's memory: default limit of one tree
+MEMORY_SHARE_LEFT_MIN = 0.03  # below this, the largest tree ends before the kernel ends a process
+LIMITS_INTERVAL_S = 0.2  # the check of a cgroup takes about 50 us
+LIMITS_INTERVAL_OF_INITS_S = 1.0  # without a cgroup it has to read all of /proc
 EXCHANGE_BYTES_MAX = 4 << 20
 KERNEL_DEADLINE_S = 20.0  # for the kernel to kill, to freeze, or to empty a cgroup
 USAGE_INTERVAL_S = 1.0  # each reading visits every process of a tree and takes CPU time
@@ -111,20 +123,29 @@ def start_ticks(pid: int) -> int | None:
     return int(fields[19]) if fields and fields[0] not in DEAD else None
 
 
+class Family:
+    """The children of every process now. One look at /proc serves several trees."""
+
+    def __init__(self) -> None:
+        self.children: dict[int, list[int]] = collections.defaultdict(list)
+        self.dead = set()
+        for pid in numbered(Path("/proc")):
+            fields = stat_fields(pid)
+            if fields:
+                self.children[int(fields[1])].append(pid)
+                if fields[0] in DEAD:
+                    self.dead.add(pid)
+
+    def descendants(self, root: int) -> list[int]:
+        pids = [root]
+        for pid in pids:
+            pids.extend(self.children.get(pid, ()))
+        return [pid for pid in pids[1:] if pid not in self.dead]
+
+
 def descendants(root: int) -> list[int]:
     """Every living process below `root`, nearest first, without zombies."""
-    children: dict[int, list[int]] = collections.defaultdict(list)
-    dead = set()
-    for pid in numbered(Path("/proc")):
-        fields = stat_fields(pid)
-        if fields:
-            children[int(fields[1])].append(pid)
-            if fields[0] in DEAD:
-                dead.add(pid)
-    pids = [root]
-    for pid in pids:
-        pids.extend(children[pid])
-    return [pid for pid in pids[1:] if pid not in dead]
+    return Family().descendants(root)
 
 
 def cpu_ticks_of(fields: list[str], own: bool = True) -> int:
@@ -250,7 +271,8 @@ def exec_fault(spec: Json, error: OSError) -> Fault:
 
 # --- Our init, for machines without cgroups ------------------------------------------------------
 
-CLONE_NEWUSER, CLONE_NEWPID = 0x10000000, 0x20000000  # sched.h
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000  # sched.h
+SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1  # sockios.h, if.h
 PR_SET_CHILD_SUBREAPER = 36  # prctl.h
 
 
@@ -261,13 +283,22 @@ def libc_call(name: str, *arguments: int) -> None:
         raise Fault(f"{name} failed: {os.strerror(number)}")
 
 
-def enter_pid_namespace() -> None:
-    """Make the next child PID 1 of a namespace. Without root this needs a user namespace."""
+def enter_network_namespace() -> None:
+    """Give this process and its children a network of their own that has only loopback."""
+    enter_namespace(CLONE_NEWNET)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as request:
+        name_and_flags = fcntl.ioctl(request, SIOCGIFFLAGS, struct.pack("16sh14x", b"lo", 0))
+        flags = struct.unpack("16sh14x", name_and_flags)[1] | IFF_UP
+        fcntl.ioctl(request, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags))
+
+
+def enter_namespace(kind: int) -> None:
+    """Enter a new namespace; of PIDs, the next child does. Without root, also one of users."""
     uid, gid = os.geteuid(), os.getegid()
     if uid == 0:
-        libc_call("unshare", CLONE_NEWPID)
+        libc_call("unshare", kind)
         return
-    libc_call("unshare", CLONE_NEWUSER | CLONE_NEWPID)
+    libc_call("unshare", CLONE_NEWUSER | kind)
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
     Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
@@ -281,7 +312,7 @@ def init_main(spec: Json, control: IO[bytes], report: int) -> NoReturn:
     """
     try:
         if spec["containment"] == "pid-namespace":
-            enter_pid_namespace()
+            enter_namespace(CLONE_NEWPID)
             init = os.fork()
             if init:
                 os.close(report)
@@ -372,6 +403,16 @@ class Tree(abc.ABC):
     def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
         self.ended = threading.Event()  # the first process has ended
         self.exit_code: int | None = None
+        self.limit: str | None = None  # the limit that ended the tree: its name and the reading
+        self.limits: Json = {
+            "memory_bytes": 0,  # MEMORY_SHARE_MAX
+            "processes": PROCESSES_MAX,
+            "log_bytes": LOG_BYTES_MAX,
+        }
+        self.limits.update({k: v for k, v in spec["limits"].items() if v is not None})
+        self.log: Log | None = None
+        self.frozen = False
+        self.freezes = self.freezes_checked = 0
         self.memory_peak_bytes = 0
         reader, writer = os.pipe()
         try:
@@ -424,8 +465,8 @@ class Tree(abc.ABC):
         """Wait for the end of the first process and note it; runs in its own thread."""
 
     @abc.abstractmethod
-    def members(self) -> list[int]:
-        """The living processes of the tree."""
+    def members(self, family: Family | None = None) -> list[int]:
+        """The living processes of the tree, at the moment of `family` if it needs one."""
 
     @abc.abstractmethod
     def cpu_s(self) -> float:
@@ -450,6 +491,10 @@ class Tree(abc.ABC):
     @abc.abstractmethod
     def kill(self) -> None:
         """Kill the tree, also a frozen one; return when it is empty. No effect on a dead tree."""
+
+    @abc.abstractmethod
+    def end_processes(self) -> None:
+        """Kill every process and keep the readings of the tree; return before they are dead."""
 
     def memory(self) -> tuple[int, int]:
         """Current and peak bytes. The peak is exact only for a single process (VmHWM)."""
@@ -477,6 +522,8 @@ class Tree(abc.ABC):
             "elapsed_s": self.ended_s - self.started_s,
             "survivors": survivors,
             "killed": killed,
+            "limit": self.limit,
+            "log_cut_bytes": self.log.cut_bytes if self.log else 0,
         }
 
     def stop(self, number: int, deadline_s: float) -> Json:
@@ -489,6 +536,8 @@ class Tree(abc.ABC):
         self.kill()
         if not self.ended.wait(KERNEL_DEADLINE_S):
             raise Fault(f"process {self.process.pid} did not end within {KERNEL_DEADLINE_S:g} s")
+        if self.log:
+            self.log.close()
         return self.exited(survivors, killed)
 
 
@@ -507,7 +556,7 @@ class CgroupTree(Tree):
     def await_end(self) -> None:
         self.note_exit(self.process.wait())
 
-    def members(self) -> list[int]:
+    def members(self, family: Family | None = None) -> list[int]:
         text = " ".join(
             read_text(Path(folder, "cgroup.procs")) or "" for folder, _, _ in os.walk(self.path)
         )
@@ -548,6 +597,10 @@ class CgroupTree(Tree):
     def kill(self) -> None:
         remove_cgroup(self.path)
 
+    def end_processes(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            Path(self.path, "cgroup.kill").write_text("1")
+
 
 class InitTree(Tree):
     """A tree below our init, in a PID namespace or by adoption."""
@@ -572,8 +625,8 @@ class InitTree(Tree):
         if not self.ended.is_set():
             self.note_exit(-signal.SIGKILL)
 
-    def members(self) -> list[int]:
-        return descendants(self.init)
+    def members(self, family: Family | None = None) -> list[int]:
+        return (family or Family()).descendants(self.init)
 
     def cpu_s(self) -> float:
         """The time of the processes that the init reaped and of its living descendants.
@@ -624,6 +677,15 @@ class InitTree(Tree):
             self.process.wait(KERNEL_DEADLINE_S)
         except subprocess.TimeoutExpired as error:
             raise Fault(f"the init {self.process.pid} did not end its tree: {error}") from error
+
+    def end_processes(self) -> None:
+        """Stop them first: a stopped process cannot start others while they are killed."""
+        with contextlib.suppress(Fault):
+            self.freeze()
+        end_s = time.monotonic() + KERNEL_DEADLINE_S
+        while (pids := self.members()) and time.monotonic() < end_s:
+            self.signal_all(pids, signal.SIGKILL)
+            time.sleep(0.001)
 
 
 def is_stopped(pid: int) -> bool:
@@ -734,11 +796,54 @@ def accepts_processes(path: Path) -> bool:
     return status == 0 and all((path / f"cgroup.{name}").exists() for name in ("kill", "freeze"))
 
 
+class Keeper:
+    """Kills and removes the agent's cgroup if the agent is killed.
+
+    It is another process of this file. Its standard input is a pipe whose only writer is the agent,
+    so the pipe ends with the agent, however that ends. The keeper has its own session and ignores
+    the signals that end a session, so what kills a terminal or a process group spares it.
+    """
+
+    def __init__(self, cgroup: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(AGENT_PATH), "--keep", cgroup],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def keep_main(cgroup: str) -> NoReturn:
+    """Wait for the end of the agent, then remove its cgroup.
+
+    A launcher that was about to enter the cgroup makes the removal fail, so it is repeated.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    while os.read(0, 1):
+        pass
+    end_s = time.monotonic() + KERNEL_DEADLINE_S
+    while Path(cgroup).exists() and time.monotonic() < end_s:
+        try:
+            remove_cgroup(cgroup)
+        except (Fault, OSError):
+            time.sleep(0.05)
+    os._exit(0)
+
+
 class Containment:
     """Starts trees, contained in the first way that worked when the agent started."""
 
     def __init__(self, wanted: str | None) -> None:
         self.cgroup: str | None = None
+        self.keeper: Keeper | None = None
         self.started = 0
         for name in CONTAINMENTS if wanted is None else (wanted,):
             if self.works(name):
@@ -752,6 +857,7 @@ class Containment:
     def works(self, name: str) -> bool:
         if name == "cgroup-v2":
             self.cgroup = claim_cgroup()
+            self.keeper = Keeper(self.cgroup) if self.cgroup else None
             return self.cgroup is not None
         self.name = name
         try:
@@ -766,17 +872,169 @@ class Containment:
         cgroup = f"{self.cgroup}/{self.started}" if self.cgroup else None
         defaults: Json = {"cwd": None, "env": {}, "cpus": None, "open_files": None}
         defaults["stdin_fd"] = None
+        defaults["limits"] = {}
         full = dict(defaults, **spec, cgroup=cgroup, containment=self.name)
         return (CgroupTree if cgroup else InitTree)(full, stdout, stderr)
 
     def close(self) -> None:
         if self.cgroup:
             remove_cgroup(self.cgroup)
+        if self.keeper:
+            self.keeper.close()
 
     @property
     def memory_source(self) -> str:
         exact = self.cgroup and Path(self.cgroup, "memory.peak").exists()
         return "cgroup" if exact else "sampled PSS"
+
+
+# --- Limits --------------------------------------------------------------------------------------
+
+FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE = 1, 2  # falloc.h
+BLOCK_BYTES = 4096
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def omitted(size_bytes: int) -> str:
+    return f"\n[deadheat: {size_bytes} bytes omitted]\n"
+
+
+class Log:
+    """The log file of a tree, cut in the middle while the tree writes it.
+
+    The tree writes to the file itself, so that the limit costs it nothing. A hole in the middle
+    gives the space back and does not change where the tree writes. `close` joins head and tail.
+    """
+
+    def __init__(self, file: IO[bytes], size_bytes_max: int) -> None:
+        self.path = file.name
+        self.descriptor = os.dup(file.fileno())
+        self.size_bytes_max = size_bytes_max
+        self.kept_bytes = max(size_bytes_max // 4 // BLOCK_BYTES, 1) * BLOCK_BYTES  # at each end
+        self.cut_to = 0  # end of the hole
+        self.using = threading.Lock()
+
+    @property
+    def cut_bytes(self) -> int:
+        return max(0, self.cut_to - self.kept_bytes)
+
+    def check(self) -> None:
+        """Cut the log if it takes more space than its limit."""
+        with self.using:
+            if self.descriptor >= 0:
+                status = os.fstat(self.descriptor)
+                if 512 * status.st_blocks > self.size_bytes_max:
+                    self.cut(status.st_size)
+
+    def cut(self, size_bytes: int) -> None:
+        end = (size_bytes - self.kept_bytes) // BLOCK_BYTES * BLOCK_BYTES
+        if end <= max(self.kept_bytes, self.cut_to):
+            return
+        try:
+            punch_hole(self.descriptor, self.kept_bytes, end)
+        except OSError:  # a file system without holes: give up the tail that there is now
+            os.ftruncate(self.descriptor, self.kept_bytes)
+            end = size_bytes
+        self.cut_to = end
+
+    def close(self) -> None:
+        """Check the log once more, and join head and tail of a log that was cut."""
+        self.check()
+        with self.using:
+            if self.descriptor < 0:
+                return
+            os.close(self.descriptor)
+            self.descriptor = -1
+            if self.cut_to:
+                with contextlib.suppress(OSError), Path(self.path).open("r+b") as file:
+                    file.seek(self.cut_to)
+                    tail = file.read(self.size_bytes_max)
+                    file.seek(self.kept_bytes)
+                    file.write(omitted(self.cut_bytes).encode() + tail)
+                    file.truncate()
+
+
+def punch_hole(descriptor: int, begin: int, end: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    mode = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
+    span = (ctypes.c_int64(begin), ctypes.c_int64(end - begin))
+    if getattr(libc, "fallocate64", libc.fallocate)(descriptor, mode, *span) != 0:
+        raise OSError(ctypes.get_errno(), "fallocate")
+
+
+def resident_bytes(pid: int) -> int:
+    """The resident set size. Unlike the proportional one it costs the process nothing to read."""
+    fields = (read_text(f"/proc/{pid}/statm") or "0 0").split()
+    return int(fields[1]) * PAGE_BYTES
+
+
+def gib(size_bytes: float) -> str:
+    return f"{size_bytes / 2**30:.2f} GiB"
+
+
+class Limiter(threading.Thread):
+    """Ends each tree that exceeds its limits, and cuts logs, until the agent ends.
+
+    A frozen tree is checked once. The sum of resident sets counts shared memory more than once, so
+    the exact memory is read only if the sum exceeds the limit.
+    """
+
+    def __init__(self, trees: dict[str, Tree], cgroups: bool) -> None:
+        super().__init__(daemon=True)
+        self.trees = trees
+        self.cgroups = cgroups
+        self.memory_total_bytes = 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0)
+
+    def run(self) -> None:
+        while True:
+            time.sleep(LIMITS_INTERVAL_S if self.cgroups else LIMITS_INTERVAL_OF_INITS_S)
+            self.check_all()
+
+    def check_all(self) -> None:
+        trees = list(self.trees.values())
+        family = None if self.cgroups or not trees else Family()
+        for tree in trees:
+            frozen, freezes = tree.frozen, tree.freezes
+            if not frozen or freezes != tree.freezes_checked:
+                tree.freezes_checked = freezes if frozen else 0
+                with contextlib.suppress(Fault, OSError):
+                    self.check(tree, family)
+        with contextlib.suppress(Fault, OSError):
+            self.check_machine(trees)
+
+    def check(self, tree: Tree, family: Family | None) -> None:
+        if tree.log:
+            tree.log.check()
+        pids = tree.members(family)
+        if len(pids) > tree.limits["processes"]:
+            self.end(
+                tree, f"process_limit: {len(pids)} processes, limit {tree.limits['processes']}"
+            )
+        limit_bytes = tree.limits["memory_bytes"] or MEMORY_SHARE_MAX * self.memory_total_bytes
+        if limit_bytes and sum(map(resident_bytes, pids)) > limit_bytes:
+            memory_bytes, _ = tree.memory()
+            if memory_bytes > limit_bytes:
+                self.end(tree, f"memory_limit: {gib(memory_bytes)}, limit {gib(limit_bytes)}")
+
+    def check_machine(self, trees: list[Tree]) -> None:
+        """End the largest tree if the machine is nearly out of memory and the tree is a cause."""
+        meminfo = keyed(read_text("/proc/meminfo"))
+        left_bytes = 1024 * meminfo.get("MemAvailable", meminfo.get("MemTotal", 0))
+        least_bytes = MEMORY_SHARE_LEFT_MIN * self.memory_total_bytes
+        if left_bytes >= least_bytes or not trees:
+            return
+        sizes = [sum(map(resident_bytes, tree.members())) for tree in trees]
+        size_bytes, tree = max(zip(sizes, trees), key=lambda pair: pair[0])  # noqa: B905
+        if size_bytes > least_bytes:
+            reading = (
+                f"{gib(size_bytes)}, the largest tree when the machine had {gib(left_bytes)} left"
+            )
+            self.end(tree, f"memory_limit: {reading}")
+
+    def end(self, tree: Tree, limit: str) -> None:
+        if not tree.ended.is_set():
+            tree.limit = tree.limit or limit
+        tree.end_processes()
 
 
 # --- Output of a `run` ---------------------------------------------------------------------------
@@ -809,7 +1067,7 @@ class Capture(threading.Thread):
         self.join()
         if self.size_bytes <= CAPTURE_BYTES_MAX:
             return (self.head + self.tail).decode(errors="replace")
-        note = f"\n[deadheat: {self.size_bytes - CAPTURE_BYTES_MAX} bytes omitted]\n"
+        note = omitted(self.size_bytes - CAPTURE_BYTES_MAX)
         tail = self.tail[-self.HALF :]
         return self.head.decode(errors="replace") + note + tail.decode(errors="replace")
 
@@ -978,10 +1236,12 @@ SYSCTLS = (
 )
 
 
-def fingerprint(containment: Containment) -> Json:
+def fingerprint(containment: Containment, isolated: bool) -> Json:
     """Properties that may explain a figure; none that identifies machine, address or user."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    network: Json = {"network": "isolated"} if isolated else {}
     return {
+        **network,
         "cpu": cpu_fingerprint(),
         "memory_total_bytes": 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0),
         "architecture": platform.machine(),
@@ -1115,7 +1375,7 @@ def read_tail(path: str, size_bytes: int) -> str:
 
 
 class Agent:
-    def __init__(self, containment: Containment) -> None:
+    def __init__(self, containment: Containment, isolated: bool = False) -> None:
         self.containment = containment
         self.ports = Ports()
         self.trees: dict[str, Tree] = {}
@@ -1125,8 +1385,9 @@ class Agent:
         self.watch_numbers = itertools.count(1)
         self.starting = threading.Lock()
         self.closing = False
+        Limiter(self.trees, containment.cgroup is not None).start()
         self.requests: dict[str, Callable[..., Any]] = {
-            "fingerprint": lambda: fingerprint(containment),
+            "fingerprint": lambda: fingerprint(containment, isolated),
             "run": self.run,
             "start": self.start,
             "converse": self.converse,
@@ -1134,8 +1395,8 @@ class Agent:
             "compiler_cpu_s": lambda process: compiler_cpu_s(self.tree(process).members()),
             "alive": self.alive,
             "usage": lambda process: self.tree(process).usage(),
-            "freeze": lambda process: self.tree(process).freeze(),
-            "thaw": lambda process: self.tree(process).thaw(),
+            "freeze": self.freeze,
+            "thaw": self.thaw,
             "stop": self.stop,
             "watch": self.watch,
             "unwatch": self.unwatch,
@@ -1144,11 +1405,15 @@ class Agent:
             "read_tail": read_tail,
         }
 
-    def launch(self, spec: Json, stdout: Any, stderr: Any) -> tuple[str, Tree]:
+    def launch(
+        self, spec: Json, stdout: Any, stderr: Any, log: IO[bytes] | None = None
+    ) -> tuple[str, Tree]:
         with self.starting:
             if self.closing:
                 raise Fault("the agent is closing")
             tree = self.containment.start(spec, stdout, stderr)
+            if log:
+                tree.log = Log(log, tree.limits["log_bytes"])
             name = str(self.containment.started)
             self.trees[name] = tree
             return name, tree
@@ -1174,6 +1439,7 @@ class Agent:
             "stderr": stderr.text(),
             "elapsed_s": tree.ended_s - tree.started_s,
             "cpu_s": cpu_s,
+            "limit": tree.limit,
         }
 
     def start(self, spec: Json, log_path: str) -> str:
@@ -1182,7 +1448,7 @@ class Agent:
         except OSError as error:
             raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
         with log:
-            return self.launch(spec, log, subprocess.STDOUT)[0]
+            return self.launch(spec, log, subprocess.STDOUT, log)[0]
 
     def converse(self, spec: Json, log_path: str) -> str:
         """Start a process for `ask`; its standard error goes to the log."""
@@ -1195,7 +1461,7 @@ class Agent:
             raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
         try:
             with log:
-                name, tree = self.launch(dict(spec, stdin_fd=reader), subprocess.PIPE, log)
+                name, tree = self.launch(dict(spec, stdin_fd=reader), subprocess.PIPE, log, log)
         except BaseException:
             os.close(writer)
             raise
@@ -1214,6 +1480,17 @@ class Agent:
             return self.stopped[process]
         tree = self.tree(process)
         return tree.exited() if tree.ended.is_set() else None
+
+    def freeze(self, process: str) -> None:
+        tree = self.tree(process)
+        tree.freeze()
+        tree.freezes += 1
+        tree.frozen = True
+
+    def thaw(self, process: str) -> None:
+        tree = self.tree(process)
+        tree.frozen = False
+        tree.thaw()
 
     def stop(self, process: str, signal_name: str, deadline_s: float) -> Json:
         if process in self.stopped:
@@ -1285,6 +1562,16 @@ class Session:
             sys.stdout.flush()
 
 
+def isolate() -> None:
+    try:
+        enter_network_namespace()
+    except (Fault, OSError) as error:
+        raise Fault(
+            f"this host gives no network namespace: {error}",
+            "run as root, allow user namespaces, or omit --isolate",
+        ) from error
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="The process agent of deadheat.")
     parser.add_argument(
@@ -1292,14 +1579,22 @@ def main(arguments: list[str]) -> int:
         choices=CONTAINMENTS,
         help="way to contain processes; default: the first that works",
     )
+    parser.add_argument(
+        "--isolate", action="store_true", help="work in a network namespace with only loopback"
+    )
     parser.add_argument("--launch", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--keep", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if options.keep is not None:
+        keep_main(options.keep)
     if options.launch is not None:
         launch_main(options.launch)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(1))
     try:
-        agent = Agent(Containment(options.containment))
+        if options.isolate:
+            isolate()
+        agent = Agent(Containment(options.containment), options.isolate)
     except Fault as fault:
         print(json.dumps({"id": 0, "error": fault.as_json()}), flush=True)
         return 1

@@ -14,7 +14,16 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
-from deadheat.host.base import Completed, Exchange, Exited, HostError, ProcessSpec, Sample, Usage
+from deadheat.host.base import (
+    Completed,
+    Exchange,
+    Exited,
+    HostError,
+    Limits,
+    ProcessSpec,
+    Sample,
+    Usage,
+)
 
 AGENT_END_DEADLINE_S = 60.0  # more than the agent takes at most to kill its processes
 
@@ -24,10 +33,12 @@ class AgentHost:
 
     `command` starts the agent, here or on another machine, with pipes as standard input and
     output. The agent has its own session, so Ctrl-C at the terminal reaches neither the agent nor
-    its processes. All of them end when the context ends or this process dies.
+    its processes. All of them end when the context ends or this process dies. `limits` hold for
+    each process tree.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
+        self._limits = asdict(limits or Limits())
         self._numbers = itertools.count(1)
         self._greeting: Future[Any] = Future()
         self._replies: dict[int, Future[Any]] = {0: self._greeting}
@@ -64,13 +75,13 @@ class AgentHost:
         return dict(self._ask("fingerprint"))
 
     def run(self, spec: ProcessSpec, timeout_s: float) -> Completed:
-        return Completed(**self._ask("run", spec=asdict(spec), timeout_s=timeout_s))
+        return Completed(**self._ask("run", spec=self._limited(spec), timeout_s=timeout_s))
 
     def start(self, spec: ProcessSpec, log_path: str) -> str:
-        return str(self._ask("start", spec=asdict(spec), log_path=log_path))
+        return str(self._ask("start", spec=self._limited(spec), log_path=log_path))
 
     def converse(self, spec: ProcessSpec, log_path: str) -> str:
-        return str(self._ask("converse", spec=asdict(spec), log_path=log_path))
+        return str(self._ask("converse", spec=self._limited(spec), log_path=log_path))
 
     def ask(self, process: str, line: str | None, deadline_s: float) -> str:
         return str(self._ask("ask", process=process, line=line, deadline_s=deadline_s))
@@ -136,7 +147,7 @@ class AgentHost:
             self._agent.kill()
             raise HostError(
                 f"the agent did not end within {AGENT_END_DEADLINE_S:.0f} s and was killed",
-                "the next run ends the processes that are left",
+                "its keeper ends the processes that are left",
             ) from error
         self._reply_reader.join()
         self._stderr_reader.join()
@@ -153,6 +164,9 @@ class AgentHost:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _limited(self, spec: ProcessSpec) -> dict[str, Any]:
+        return asdict(spec) | {"limits": self._limits}
 
     def _ask(self, request: str, **arguments: Any) -> Any:
         reply: Future[Any] = Future()

@@ -12,6 +12,19 @@ class HostError(DeadheatError):
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits on each process tree that a host starts; None is the host's default.
+
+    A tree that exceeds its memory or processes is killed. A log is cut in the middle.
+    """
+
+    memory_bytes: int | None = None  # proportional set size of the tree
+    processes: int | None = None
+    log_bytes: int | None = None
+    build_step_s: float | None = None  # None: as the manifest says
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessSpec:
     """A process to start: its arguments (never a shell string), folder, environment and CPUs."""
 
@@ -31,6 +44,7 @@ class Completed:
     stderr: str
     elapsed_s: float
     cpu_s: float
+    limit: str | None = None  # the limit that ended it: its name, the reading, the limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +66,14 @@ class Exited:
     elapsed_s: float
     survivors: int
     killed: bool
+    limit: str | None = None  # the limit that ended it: its name, the reading, the limit
+    log_cut_bytes: int = 0  # what its log lost to the limit of its size
 
     @property
     def how(self) -> str:
-        """`exit 1`, `signal 9`, or `killed past its deadline`."""
+        """`exit 1`, `signal 9`, `killed past its deadline`, or the limit that ended it."""
+        if self.limit is not None:
+            return self.limit
         if self.exit_code is None:
             return "killed past its deadline"
         return f"signal {-self.exit_code}" if self.exit_code < 0 else f"exit {self.exit_code}"

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from deadheat.host import Completed
-from deadheat.load.base import GeneratorFailed, GeneratorMissing, LoadResult, LoadSpec
+from deadheat.load.base import (
+    GeneratorFailed,
+    GeneratorMissing,
+    LoadResult,
+    LoadSpec,
+    ended_early,
+)
 
 SCHEMA = "deadheat-load/1"
 BINARY = "deadheat-load"
@@ -95,6 +101,8 @@ class Engine:
             )
         if "preflight_error" in document:
             raise GeneratorFailed(f"the first request failed: {document['preflight_error']}")
+        if document["interrupted"]:
+            raise ended_early(self.name, document["elapsed_s"], spec)
         return result_of(document, self.name, version)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener, Progress
@@ -198,7 +199,10 @@ class Starter:
         for load in loads.values():
             close_load(self._world, load)
         ended = lifecycle.stop(self._world, instance)
-        self._store.update_instance(instance_id, log_tail=tail, ended={"how": ended.how})
+        how: dict[str, Any] = {"how": ended.how}
+        if ended.log_cut_bytes:
+            how["log_cut_bytes"] = ended.log_cut_bytes
+        self._store.update_instance(instance_id, log_tail=tail, ended=how)
 
 
 def _answers_vary(world: World, instance: Instance) -> str | None:

@@ -91,6 +91,8 @@ def measure(
         fault = death(world, instance, ended)
     if done is not None and done.exit_code is None:
         fault = f"{world.generator.name} did not end within {spec.limit_s:.0f} s"
+    if done is not None and done.limit is not None:
+        fault = f"{world.generator.name} was stopped: {done.limit}"
     gates: list[Gate] = []
     clock_khz: Sequence[int] = ()
     if done and result and not fault:

@@ -32,6 +32,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *_gates(view, contenders),
         *(caution for contender in contenders for caution in _errors(contender)),
         *(caution for contender in contenders for caution in _unsteady(contender)),
+        *(caution for contender in contenders for caution in _cut_logs(contender)),
         *_client_limits(view),
         *_disturbed(view),
         *_excluded(view),
@@ -189,3 +190,16 @@ def _unsteady(contender: ContenderView) -> Iterator[Caution]:
         reasons = listing(list(dict.fromkeys(str(steady["trouble"]) for steady in troubled)))
         text = f"{contender.name}: {reasons}, in {len(troubled)} of {count(len(checks), 'start')}"
         yield Caution("unsteady", (contender.name,), text)
+
+
+def _cut_logs(contender: ContenderView) -> Iterator[Caution]:
+    """Logs of which the middle was dropped, because the server wrote more than the limit."""
+    cuts = [int((start.ended or {}).get("log_cut_bytes") or 0) for start in contender.starts]
+    if any(cuts):
+        dropped = f"{sum(cuts) / format.MIB:,.0f} MiB"
+        text = (
+            f"{contender.name}: {dropped} were dropped from the middle of its log in "
+            f"{sum(map(bool, cuts))} of {count(len(cuts), 'start')}"
+        )
+        advice = "turn off its request log, or raise --log-limit"
+        yield Caution("log-cut", (contender.name,), text, advice)
