@@ -6,9 +6,22 @@ from deadheat.host.base import (
     Exited,
     Host,
     HostError,
+    Listener,
+    Listeners,
     ProcessSpec,
     Sample,
     Usage,
 )
 
-__all__ = ["Completed", "Exchange", "Exited", "Host", "HostError", "ProcessSpec", "Sample", "Usage"]
+__all__ = [
+    "Completed",
+    "Exchange",
+    "Exited",
+    "Host",
+    "HostError",
+    "Listener",
+    "Listeners",
+    "ProcessSpec",
+    "Sample",
+    "Usage",
+]

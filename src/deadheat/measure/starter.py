@@ -9,7 +9,7 @@ from deadheat.load import LoadResult
 from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
-from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.lifecycle import UNKNOWN_LISTENER, Instance, StartFailed
 from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
 from deadheat.measure.trial import load_spec
 from deadheat.measure.verify import first_answer, verify
@@ -115,12 +115,18 @@ class Starter:
     def _verify(self, entered: EnteredContender, instance: Instance, instance_id: int) -> None:
         contender = entered.contender
         behavior = verify(
-            self._world.server_host, instance.address, contender.media_type, path=instance.path
+            self._world.server_host,
+            instance.address,
+            contender.media_type,
+            path=instance.path,
+            deadline_s=contender.ready_s,
         )
         fault = _answers_vary(self._world, instance) if contender.any_body else behavior.fault
         self._store.update_instance(instance_id, behavior=behavior.to_json(), fault=fault)
         if fault is not None:
             raise self._unfit(entered, fault, f"{contender.name} is not measured: {fault}")
+        if instance.process and instance.listens_itself is None:
+            self._listen(Event(f"{contender.name}: {UNKNOWN_LISTENER}", trouble=True))
         self._verified.add(contender.name)
 
     def _open_loads(
@@ -205,7 +211,10 @@ def _answers_vary(world: World, instance: Instance) -> str | None:
     """What is wrong with a user's own server whose answers differ; None if they do not."""
     if instance.contender.body_varies:
         return None
-    answers = [first_answer(world.server_host, instance.address, instance.path) for _ in range(2)]
+    ready_s = instance.contender.ready_s
+    answers = [
+        first_answer(world.server_host, instance.address, instance.path, ready_s) for _ in range(2)
+    ]
     if len({answer.body for answer in answers if answer is not None}) < 2:
         return None
     return "its answers differ from one another; if they are meant to: --any-body"
