@@ -128,7 +128,10 @@ class FakeHost:
         return self._process(process).server.usage
 
     def listeners(self, process: str, port: int) -> Listeners:
-        scripted = self._process(process).server.listeners
+        fake = self._process(process)
+        if self._now_s - fake.started_s < fake.server.ready_after_s:
+            return Listeners([], [], complete=True)
+        scripted = fake.server.listeners
         return scripted or Listeners([Listener("127.0.0.1", port, "fake")], [], complete=True)
 
     def members(self, process: str) -> frozenset[tuple[int, int]]:

@@ -73,10 +73,12 @@ def trial_of(
     slices: Sequence[Slice],
     usage: tuple[Usage | None, Usage | None],
     block_gates: Sequence[Gate],
+    workers_gone: int | None = None,
 ) -> TrialRecord:
     """The slices of one contender in one block as one trial.
 
-    `usage` is the instance's before and after the block, in which it ran during its slices only.
+    `usage` is the instance's before and after the block, in which it ran during its slices only;
+    `workers_gone` counts its worker processes that ended in it.
     One slice without a result makes the trial a failed one; its other slices are kept with it.
     """
     results = [part.result for part in slices if part.result is not None]
@@ -86,7 +88,14 @@ def trial_of(
     gates: list[Gate] = []
     if result is not None and fault is None:
         generator = Completed(0, "", "", result.elapsed_s, result.client_cpu_s or 0.0)
-        evidence = Evidence(load.spec, result, generator, samples=(), cpus=world.server_cpus)
+        evidence = Evidence(
+            load.spec,
+            result,
+            generator,
+            samples=(),
+            cpus=world.server_cpus,
+            workers_gone=workers_gone,
+        )
         gates = [*judge_slices(evidence), *block_gates]
         if (steady := steady_gate(context.steady)) is not None:
             gates.append(steady)

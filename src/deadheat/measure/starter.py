@@ -14,6 +14,7 @@ from deadheat.measure.load_process import LoadProcess, close_load, load_slice, o
 from deadheat.measure.trial import load_spec
 from deadheat.measure.verify import first_answer, verify
 from deadheat.measure.warm_up import Load, Warmed, warm
+from deadheat.measure.workers import Workers
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.steady import Earlier, Reading
@@ -43,6 +44,7 @@ class WarmInstance:
     invocation: int = 1
     loads: Mapping[int, LoadProcess] = field(default_factory=dict)
     took_s: float = 0.0
+    workers: Workers | None = None  # None: it is not ours
 
     @property
     def name(self) -> str:
@@ -88,11 +90,16 @@ class Starter:
         command = list(contender.command_at(instance.port))
         instance_id = self._store.add_instance(**values, command=command, ready_s=instance.ready_s)
         loads: dict[int, LoadProcess] = {}
+        workers = Workers(self._world.server_host, instance.process) if instance.process else None
         try:
             if contender.name not in self._verified:
                 self._verify(entered, instance, instance_id)
+            if workers is not None:
+                workers.begin()
             self._open_loads(entered, instance, instance_id, loads)
             warmed = self._warm(instance, instance_id, invocation, loads)
+            if workers is not None:
+                workers.end(opened_connections=warmed.requests > 0)
             self._require_alive(entered, instance, instance_id)
         except BaseException:
             self._stop(instance, instance_id, loads)
@@ -106,6 +113,7 @@ class Starter:
             invocation=invocation,
             loads=loads,
             took_s=self._world.server_host.now_s() - begun_s,
+            workers=workers,
         )
 
     def stop(self, warm_instance: WarmInstance) -> None:
