@@ -81,5 +81,7 @@ def steady_gate(kind: str) -> Gate | None:
     """
     if kind == "unsought":
         return None
-    advice = "its rate never became steady: raise warmup.limit_s in the protocol"
+    advice = (
+        "its rate never became steady, or its warm-up failed: raise warmup.limit_s in the protocol"
+    )
     return gate("steady", kind != "none", None, None, None, advice)
