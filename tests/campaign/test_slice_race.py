@@ -289,3 +289,19 @@ def test_bug_a_block_in_which_a_worker_was_replaced_was_valid(fake: FakeWorld) -
     )
     assert failed == [{"name": "fast", "reading": 1.0}]
     assert any(trouble.startswith("check workers failed at fast") for trouble in fake.troubles())
+
+
+def test_bug_a_server_killed_between_slices_was_loaded_to_the_end(fake: FakeWorld) -> None:
+    """Refused connections are a result of the load process, so its death went unnoticed."""
+
+    def kill(name: str, request: dict[str, Any]) -> None:
+        for process in fake.host.processes.values():
+            if process.spec.command[0] == name == "slow":
+                process.exited = Exited(-9, 1.0, survivors=0, killed=False)
+
+    fake.rates["slow"] = 1e-9
+    fake.before_slice = kill
+    fake.conduct(protocol(controls=False))
+    deaths = [trouble for trouble in fake.troubles() if "slow died under load" in trouble]
+    assert deaths[0] == "slow at 10: slow died under load (signal 9)"
+    assert len([name for name, _ in fake.slices if name == "slow"]) == len(deaths) == 3

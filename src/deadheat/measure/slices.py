@@ -61,6 +61,9 @@ def measure_slice(
         else:
             lifecycle.freeze(world, instance)
         return Slice(at_s, round_number, None, fault)
+    ended = None if result.requests_ok else lifecycle.ended(world, instance)
+    if ended is not None:  # the load process reports refused connections, which are a result
+        return Slice(at_s, round_number, None, death(world, instance, ended))
     lifecycle.freeze(world, instance)
     return Slice(at_s, round_number, result)
 
