@@ -494,3 +494,25 @@ def test_a_stop_that_fails_leaves_none_of_the_others_running(
     with pytest.raises(HostError, match="the agent lost it"):
         fake.conduct(protocol())
     assert fake.left_running() == []
+
+
+def test_bug_an_engine_killed_in_a_fixed_warm_up_ended_the_race(fake: FakeWorld) -> None:
+    def kill_first(loads_before: int) -> None:
+        if not loads_before and not killed:
+            killed.append(True)
+            raise HostError("deadheat-load ended by signal 9")
+
+    killed: list[bool] = []
+    fake.before_load = kill_first
+    fake.conduct(protocol(warmup={"kind": "fixed", "duration_s": 1.0}))
+    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
+    (trouble, *_) = fake.troubles()
+    name = trouble.split(":")[0]
+    assert trouble == f"{name}: deadheat-load ended by signal 9"
+    unsteady = fake.rows(
+        "SELECT DISTINCT contender.name FROM gate JOIN trial ON trial.id = gate.trial_id"
+        " JOIN contender ON contender.id = trial.contender_id"
+        " WHERE gate.code = 'steady' AND NOT gate.passed"
+    )
+    assert unsteady == [{"name": name}]
+    assert len(fake.trials()) == 18

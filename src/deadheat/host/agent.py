@@ -64,6 +64,8 @@ CPU_DEVICES = Path("/sys/devices/system/cpu")
 AGENT_PATH = Path(__file__).resolve()
 DEAD = ("Z", "X")  # states of /proc/PID/stat
 ASK_POLL_S = 0.5  # how often `ask` checks that the process lives
+ANSWER_BYTES_MAX = 16 << 20  # one line of a process that answers questions
+START_DEADLINE_S = 60.0  # from the start of our launcher to the exec; then it is killed
 CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
 
 Json = Dict[str, Any]  # noqa: UP006
@@ -141,6 +143,11 @@ class Family:
         for pid in pids:
             pids.extend(self.children.get(pid, ()))
         return [pid for pid in pids[1:] if pid not in self.dead]
+
+
+def start_times(pids: list[int]) -> list[tuple[int, int]]:
+    """(PID, start in clock ticks) of those of `pids` that live."""
+    return [(pid, ticks) for pid in pids if (ticks := start_ticks(pid)) is not None]
 
 
 def descendants(root: int) -> list[int]:
@@ -439,13 +446,19 @@ class Tree(abc.ABC):
     def await_start(self) -> None:
         """Read the report until exec, which closes it, or until our init reports the start."""
         answer: Json = {}
-        for line in self.report:
-            answer.update(json.loads(line))
-            if "error" in answer:
-                self.abandon()
-                raise Fault(**answer["error"])
-            if "running" in answer:
-                return
+        watchdog = threading.Timer(START_DEADLINE_S, self.process.kill)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            for line in self.report:
+                answer.update(json.loads(line))
+                if "error" in answer:
+                    self.abandon()
+                    raise Fault(**answer["error"])
+                if "running" in answer:
+                    return
+        finally:
+            watchdog.cancel()
         if "ready" not in answer:
             self.abandon()
             raise Fault(f"the launcher died with exit code {self.process.returncode}")
@@ -1064,7 +1077,7 @@ class Capture(threading.Thread):
                     del self.tail[: -self.HALF]
 
     def text(self) -> str:
-        self.join()
+        self.join(KERNEL_DEADLINE_S)  # a process outside the tree may hold the pipe open
         if self.size_bytes <= CAPTURE_BYTES_MAX:
             return (self.head + self.tail).decode(errors="replace")
         note = omitted(self.size_bytes - CAPTURE_BYTES_MAX)
@@ -1091,8 +1104,7 @@ class Conversation:
         self.received = b""
         self.broken: str | None = None
         self.asking = threading.Lock()
-        self.poll = select.poll()
-        self.poll.register(self.answers.fileno(), select.POLLIN)
+        os.set_blocking(questions.fileno(), False)
 
     def ask(self, line: str | None, deadline_s: float) -> str:
         """Send `line`, if it is not None, and return the next line of the process."""
@@ -1106,27 +1118,47 @@ class Conversation:
             except (OSError, EOFError):
                 self.tree.ended.wait(1.0)
                 self.broken = f"it ended with exit code {self.tree.exit_code} before it answered"
+            except Fault as fault:
+                self.broken = fault.message
             last_lines = read_tail(self.log_path, 500).strip()
             raise Fault(self.broken, last_lines or None)
 
     def exchange(self, line: str | None, end_s: float) -> str:
         if line is not None:
-            self.questions.write(line.encode() + b"\n")
-            self.questions.flush()
+            self.send(line.encode() + b"\n", end_s)
         while b"\n" not in self.received:
-            ended, left_s = self.tree.ended.is_set(), end_s - time.monotonic()
-            if not self.poll.poll(0 if ended else 1000 * max(0.0, min(left_s, ASK_POLL_S))):
-                if ended:  # our init may hold the pipe open
+            ended = self.tree.ended.is_set()
+            if self.wait_for(self.answers.fileno(), select.POLLIN, end_s, ended):
+                chunk = os.read(self.answers.fileno(), 1 << 16)
+                if not chunk:
                     raise EOFError
-                if left_s <= 0:
-                    raise TimeoutError
-                continue
-            chunk = os.read(self.answers.fileno(), 1 << 16)
-            if not chunk:
+                self.received += chunk
+                if len(self.received) > ANSWER_BYTES_MAX:
+                    raise Fault(f"its answer is longer than {ANSWER_BYTES_MAX} bytes")
+            elif ended:  # our init may hold the pipe open
                 raise EOFError
-            self.received += chunk
         answer, _, self.received = self.received.partition(b"\n")
         return answer.decode(errors="replace")
+
+    def send(self, question: bytes, end_s: float) -> None:
+        """Write a question; a process that does not read must not block this one."""
+        pipe = self.questions.fileno()
+        while question:
+            ended = self.tree.ended.is_set()
+            if self.wait_for(pipe, select.POLLOUT, end_s, ended):
+                question = question[os.write(pipe, question) :]
+            elif ended:
+                raise EOFError
+
+    @staticmethod
+    def wait_for(pipe: int, event: int, end_s: float, ended: bool) -> bool:
+        """Whether a pipe is ready soon; `TimeoutError` past the end, also if bytes still arrive."""
+        left_s = end_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        poll = select.poll()
+        poll.register(pipe, event)
+        return bool(poll.poll(0 if ended else 1000 * min(left_s, ASK_POLL_S)))
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -1337,28 +1369,122 @@ def is_free(port: int) -> bool:
     return True
 
 
-def exchange(host: str, port: int, payload: bytes, silence_s: float) -> Json:
-    where = f"{host}:{port}"
+LISTENING = "0A"  # the state in /proc/net/tcp
+
+
+def listening_sockets() -> dict[int, Json]:
+    """The address, port and user of each listening TCP socket here, by inode (proc_net(5))."""
+    sockets: dict[int, Json] = {}
+    for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        with contextlib.suppress(OSError), Path(f"/proc/net/{name}").open() as table:
+            for line in table:
+                fields = line.split()
+                if fields[3] == LISTENING:
+                    words, _, port = fields[1].partition(":")
+                    address = b"".join(
+                        int(words[at : at + 8], 16).to_bytes(4, sys.byteorder)
+                        for at in range(0, len(words), 8)
+                    )
+                    sockets[int(fields[9])] = {
+                        "address": socket.inet_ntop(family, address),
+                        "port": int(port, 16),
+                        "user": int(fields[7]),
+                    }
+    return sockets
+
+
+def sockets_of(pid: int) -> set[int] | None:
+    """The inodes of a process's sockets; None if this user may not see them."""
+    inodes = set()
     try:
-        connection = socket.create_connection((host, port), silence_s)
+        for descriptor in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 (of names, not paths)
+            with contextlib.suppress(FileNotFoundError):
+                target = os.readlink(f"/proc/{pid}/fd/{descriptor}")  # noqa: PTH115 (for 3.8)
+                if target.startswith("socket:["):
+                    inodes.add(int(target[8:-1]))
+    except PermissionError:
+        return None
+    except (FileNotFoundError, ProcessLookupError):
+        return set()
+    return inodes
+
+
+def listeners(tree: list[int], port: int) -> Json:
+    """The listening sockets of a tree, and those of other processes on `port`.
+
+    A sandbox may show no sockets, or not all, so a socket of this process is looked for too.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        sockets = listening_sockets()
+        if sockets.pop(os.fstat(probe.fileno()).st_ino, None) is None:
+            return {"own": [], "others": [], "complete": False}
+    held = [sockets_of(pid) for pid in tree]
+    inodes = set().union(*(each for each in held if each is not None))
+    complete = None not in held
+    others = {i: row for i, row in sockets.items() if i not in inodes and row["port"] == port}
+    users = {user for pid in tree if (user := user_of(pid)) is not None}
+    names = holders(set(others))
+    for inode, row in others.items():
+        if complete and inode not in names and row["user"] not in users:
+            names[inode] = f"a process of user {row['user']}"
+
+    def row_of(inode: int, process: str | None) -> Json:
+        socket_row = sockets[inode]
+        return {"address": socket_row["address"], "port": socket_row["port"], "process": process}
+
+    return {
+        "own": [row_of(inode, None) for inode in sockets if inode in inodes],
+        "others": [row_of(inode, names.get(inode)) for inode in others],
+        "complete": complete,
+    }
+
+
+def holders(inodes: set[int]) -> dict[int, str]:
+    """The name of a process that holds each of these sockets, where that can be seen."""
+    names: dict[int, str] = {}
+    for pid in numbered(Path("/proc")) if inodes else []:
+        for inode in (sockets_of(pid) or set()) & inodes:
+            names.setdefault(inode, read_text(f"/proc/{pid}/comm") or f"process {pid}")
+    return names
+
+
+def user_of(pid: int) -> int | None:
+    try:
+        return Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return None
+
+
+def exchange(host: str, port: int, payload: bytes, silence_s: float, deadline_s: float) -> Json:
+    """Send and receive; `deadline_s` bounds all of it, however often single bytes arrive."""
+    where = f"{host}:{port}"
+    end_s = time.monotonic() + deadline_s
+    try:
+        connection = socket.create_connection((host, port), min(silence_s, deadline_s))
     except OSError as error:
         raise Fault(f"no connection to {where}: {error}") from error
     received = bytearray()
+    closed, in_time = False, True
     with connection:
         try:
+            connection.settimeout(max(0.001, end_s - time.monotonic()))
             connection.sendall(payload)
-            while chunk := connection.recv(1 << 16):
+            while not closed and in_time:
+                left_s = end_s - time.monotonic()
+                connection.settimeout(max(0.001, min(silence_s, left_s)))
+                chunk = connection.recv(1 << 16)
                 received += chunk
+                closed, in_time = not chunk, time.monotonic() < end_s
                 if len(received) > EXCHANGE_BYTES_MAX:
                     raise Fault(f"{where} sent more than {EXCHANGE_BYTES_MAX} bytes")
-            closed = True
         except socket.timeout:  # noqa: UP041 (not TimeoutError before 3.10)
-            closed = False
+            in_time = time.monotonic() < end_s
         except OSError as error:
             if not received:
                 raise Fault(f"{where} closed the connection: {error}") from error
             closed = True
-    return {"received": base64.b64encode(received).decode(), "closed": closed}
+    answer = base64.b64encode(received).decode()
+    return {"received": answer, "closed": closed, "in_time": closed or in_time}
 
 
 def read_tail(path: str, size_bytes: int) -> str:
@@ -1393,6 +1519,8 @@ class Agent:
             "converse": self.converse,
             "ask": self.ask,
             "compiler_cpu_s": lambda process: compiler_cpu_s(self.tree(process).members()),
+            "listeners": lambda process, port: listeners(self.tree(process).members(), port),
+            "members": lambda process: start_times(self.tree(process).members()),
             "alive": self.alive,
             "usage": lambda process: self.tree(process).usage(),
             "freeze": self.freeze,
@@ -1432,7 +1560,7 @@ class Agent:
         cpu_s = tree.cpu_s()
         tree.kill()
         del self.trees[name]
-        tree.ended.wait()
+        tree.ended.wait(KERNEL_DEADLINE_S)
         return {
             "exit_code": tree.exit_code if in_time else None,
             "stdout": stdout.text(),
@@ -1467,7 +1595,7 @@ class Agent:
             raise
         finally:
             os.close(reader)
-        self.conversations[name] = Conversation(tree, os.fdopen(writer, "wb"), log_path)
+        self.conversations[name] = Conversation(tree, os.fdopen(writer, "wb", 0), log_path)
         return name
 
     def ask(self, process: str, line: str | None, deadline_s: float) -> str:
@@ -1514,8 +1642,10 @@ class Agent:
             raise Fault(f"no watch {watch}")
         return self.watches.pop(watch).finish()
 
-    def exchange(self, host: str, port: int, payload: str, silence_s: float) -> Json:
-        return exchange(host, port, base64.b64decode(payload), silence_s)
+    def exchange(
+        self, host: str, port: int, payload: str, silence_s: float, deadline_s: float
+    ) -> Json:
+        return exchange(host, port, base64.b64decode(payload), silence_s, deadline_s)
 
     def close(self) -> bool:
         """Kill every tree. If one cannot be killed, print the error and return False."""

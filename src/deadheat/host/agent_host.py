@@ -20,6 +20,8 @@ from deadheat.host.base import (
     Exited,
     HostError,
     Limits,
+    Listener,
+    Listeners,
     ProcessSpec,
     Sample,
     Usage,
@@ -97,6 +99,16 @@ class AgentHost:
     def usage(self, process: str) -> Usage:
         return Usage(**self._ask("usage", process=process))
 
+    def listeners(self, process: str, port: int) -> Listeners:
+        answer = self._ask("listeners", process=process, port=port)
+        own, others = (
+            [Listener(**listener) for listener in answer[name]] for name in ("own", "others")
+        )
+        return Listeners(own, others, answer["complete"])
+
+    def members(self, process: str) -> frozenset[tuple[int, int]]:
+        return frozenset((pid, ticks) for pid, ticks in self._ask("members", process=process))
+
     def freeze(self, process: str) -> None:
         self._ask("freeze", process=process)
 
@@ -114,11 +126,20 @@ class AgentHost:
     def unwatch(self, watch: str) -> list[Sample]:
         return [sample_from(answer) for answer in self._ask("unwatch", watch=watch)]
 
-    def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+    def exchange(
+        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+    ) -> Exchange:
         host, port = address
-        text = base64.b64encode(payload).decode()
-        answer = self._ask("exchange", host=host, port=port, payload=text, silence_s=silence_s)
-        return Exchange(base64.b64decode(answer["received"]), answer["closed"])
+        answer = self._ask(
+            "exchange",
+            host=host,
+            port=port,
+            payload=base64.b64encode(payload).decode(),
+            silence_s=silence_s,
+            deadline_s=deadline_s,
+        )
+        received = base64.b64decode(answer["received"])
+        return Exchange(received, answer["closed"], answer["in_time"])
 
     def free_port(self) -> int:
         return int(self._ask("free_port"))

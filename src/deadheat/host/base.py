@@ -81,10 +81,39 @@ class Exited:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The bytes received on a connection, and whether the other side closed it."""
+    """The bytes received on a connection, and whether the other side closed it.
+
+    `in_time` is False if the deadline ended it while bytes still arrived.
+    """
 
     received: bytes
     closed: bool
+    in_time: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A listening TCP socket. `process` names who holds it; None if this cannot be seen."""
+
+    address: str
+    port: int
+    process: str | None = None
+
+    def __str__(self) -> str:
+        host = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """The listening sockets of a process tree, and those of other processes on one port.
+
+    `complete` is False if the machine does not show every socket of the tree.
+    """
+
+    own: Sequence[Listener]
+    others: Sequence[Listener]
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +177,12 @@ class Host(Protocol):
     def usage(self, process: str) -> Usage:
         """CPU time, memory, processes and threads of the tree."""
 
+    def listeners(self, process: str, port: int) -> Listeners:
+        """The listening TCP sockets of the tree, and those of others on `port`."""
+
+    def members(self, process: str) -> frozenset[tuple[int, int]]:
+        """The living processes of the tree, each as (PID, start in clock ticks since boot)."""
+
     def freeze(self, process: str) -> None:
         """Stop every thread of the tree from running (cgroup freezer, else SIGSTOP)."""
 
@@ -163,10 +198,13 @@ class Host(Protocol):
     def unwatch(self, watch: str) -> list[Sample]:
         """End a watch and return its samples, with one at its start and one at its end."""
 
-    def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+    def exchange(
+        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+    ) -> Exchange:
         """Send bytes on a new connection; read to EOF or until `silence_s` pass without a byte.
 
-        Raises `HostError` if the connection is refused, or reset before the first byte.
+        All of it ends after `deadline_s`, also if the other side keeps sending. Raises
+        `HostError` if the connection is refused, or reset before the first byte.
         """
 
     def free_port(self) -> int:

@@ -88,7 +88,14 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
     cautions: list[str] = []
     try:
         memory_bytes = world.server_host.usage(instance.process).memory_bytes
-        behavior = verify(world.server_host, instance.address, contender.media_type)
+        if instance.listens_itself is None:
+            cautions.append(lifecycle.UNKNOWN_LISTENER)
+        behavior = verify(
+            world.server_host,
+            instance.address,
+            contender.media_type,
+            deadline_s=contender.ready_s,
+        )
         for connections in levels if behavior.fault is None else ():
             served[str(connections)], caution = _serve(world, instance, connections)
             cautions += [caution] if caution else []
