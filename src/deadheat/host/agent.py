@@ -1134,6 +1134,7 @@ class Agent:
             "compiler_cpu_s": lambda process: compiler_cpu_s(self.tree(process).members()),
             "alive": self.alive,
             "usage": lambda process: self.tree(process).usage(),
+            "members": lambda process: self.tree(process).members(),
             "freeze": lambda process: self.tree(process).freeze(),
             "thaw": lambda process: self.tree(process).thaw(),
             "stop": self.stop,

@@ -86,6 +86,9 @@ class AgentHost:
     def usage(self, process: str) -> Usage:
         return Usage(**self._ask("usage", process=process))
 
+    def members(self, process: str) -> frozenset[int]:
+        return frozenset(self._ask("members", process=process))
+
     def freeze(self, process: str) -> None:
         self._ask("freeze", process=process)
 

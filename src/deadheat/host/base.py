@@ -130,6 +130,9 @@ class Host(Protocol):
     def usage(self, process: str) -> Usage:
         """CPU time, memory, processes and threads of the tree."""
 
+    def members(self, process: str) -> frozenset[int]:
+        """The process ids of the living processes of the tree."""
+
     def freeze(self, process: str) -> None:
         """Stop every thread of the tree from running (cgroup freezer, else SIGSTOP)."""
 

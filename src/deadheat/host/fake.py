@@ -21,6 +21,7 @@ class FakeServer:
     log: str = ""
     deaf: bool = False  # it ignores signals and has to be killed
     usage: Usage = field(default_factory=lambda: Usage(0.0, 1 << 20, 1 << 20, 1, 1))
+    watchdog_s: float | None = None  # it replaces a worker that was frozen for longer
 
 
 @dataclass(slots=True)
@@ -30,6 +31,8 @@ class FakeProcess:
     log_path: str
     started_s: float
     frozen: bool = False
+    frozen_at_s: float = 0.0
+    workers_replaced: int = 0
     exited: Exited | None = None
 
     def listens_on(self, port: int) -> bool:
@@ -115,13 +118,23 @@ class FakeHost:
     def usage(self, process: str) -> Usage:
         return self._process(process).server.usage
 
+    def members(self, process: str) -> frozenset[int]:
+        """The first process and one worker, which a watchdog replaces."""
+        number = 100 * int(process)
+        return frozenset({number, number + 1 + self._process(process).workers_replaced})
+
     def freeze(self, process: str) -> None:
         self.calls.append(("freeze", process))
-        self._process(process).frozen = True
+        fake = self._process(process)
+        fake.frozen, fake.frozen_at_s = True, self._now_s
 
     def thaw(self, process: str) -> None:
         self.calls.append(("thaw", process))
-        self._process(process).frozen = False
+        fake = self._process(process)
+        watchdog_s = fake.server.watchdog_s
+        if fake.frozen and watchdog_s is not None:
+            fake.workers_replaced += self._now_s - fake.frozen_at_s > watchdog_s
+        fake.frozen = False
 
     def stop(self, process: str, signal: str, deadline_s: float) -> Exited:
         self.calls.append(("stop", process))

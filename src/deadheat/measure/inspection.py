@@ -25,7 +25,8 @@ class Inspection:
     `fault` is what prevents it from working: a missing tool, a failed build, a wrong answer.
     `words` are the last lines of its log; they are printed but not in JSON, because they contain
     paths of this machine. `cautions` are problems while it ran. `served` maps a number of
-    connections to how many of them got an answer.
+    connections to how many of them got an answer. `frozen_s` is for how long it was frozen; None: not
+    at all.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Inspection:
     behavior: Mapping[str, Any] | None = None
     served: Mapping[str, int] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
+    frozen_s: float | None = None
     stop: str | None = None
 
     @property

@@ -32,6 +32,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *_gates(view, contenders),
         *(caution for contender in contenders for caution in _errors(contender)),
         *(caution for contender in contenders for caution in _unsteady(contender)),
+        *_workers(view),
         *_client_limits(view),
         *_excluded(view),
         *_estimates(view),
@@ -131,6 +132,20 @@ def _client_limits(view: RunView) -> Iterator[Caution]:
             for gate in gates:
                 text = f"{gate.code}: {name} at {connections:,} connections{_worst_reading(gate)}"
                 yield Caution(gate.code, (name,), text, gate.advice)
+
+
+def _workers(view: RunView) -> Iterator[Caution]:
+    """Contenders for which --workers asked for more workers than the server has CPUs."""
+    names = tuple(
+        contender.name
+        for contender in view.contenders
+        if contender.workers > view.server_cpus > 0
+        and contender.name.endswith(f":w{contender.workers}")
+    )
+    if names:
+        cpus = count(view.server_cpus, "CPU")
+        text = f"{listing(names)}: more workers than the server's {cpus}, which they share"
+        yield Caution("workers", names, text, "use at most as many workers as CPUs")
 
 
 def _excluded(view: RunView) -> Iterator[Caution]:
