@@ -79,6 +79,12 @@ def test_server_that_does_not_start_fails_with_its_reason(world: World) -> None:
     assert "ended before it was ready" in (inspected.fault or "")
 
 
+def test_server_that_answers_every_path_fails(world: World) -> None:
+    inspected = inspect(world, candidate("tires"), [5])
+    assert inspected.fault == "expected an error for an unknown path, such as 404, got 200"
+    assert inspected.served == {}
+
+
 def test_unbuilt_server_is_missing_or_fails(world: World) -> None:
     hello = candidate("hello").selection
     lacking = inspect(world, Candidate(hello, None, None, "no maker", ("get maker",)))

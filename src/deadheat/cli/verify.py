@@ -121,7 +121,10 @@ def _inspect_all(
     freeze: bool,
     listen: Listener,
 ) -> Iterator[Inspection]:
-    """Build and inspect in turn. A kept inspection of the same build is not repeated."""
+    """Build and inspect in turn. A kept inspection of the same build is not repeated.
+
+    With `freeze`, groups of servers are frozen at the same time after their inspections.
+    """
     builder: Builder = builder_on(world.server_host)
     together = FROZEN_TOGETHER if freeze else 1
     for first in range(0, len(selections), together):
@@ -133,6 +136,7 @@ def _inspect_all(
             if inspection is None:
                 inspection = _excuse_registry(inspect(world, candidate, levels), chosen.server)
             if freeze and inspection.fault is None and inspection.frozen_s is None:
+                kept.add(inspection)  # if the command is stopped, only the freeze is repeated
                 to_freeze.append((candidate, inspection))
             else:
                 yield inspection

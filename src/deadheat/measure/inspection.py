@@ -11,7 +11,7 @@ from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.lifecycle import Instance, StartFailed
-from deadheat.measure.verify import verify
+from deadheat.measure.verify import Behavior, verify
 from deadheat.measure.world import World
 
 SERVE_S = 1.0
@@ -91,7 +91,8 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
     try:
         memory_bytes = world.server_host.usage(instance.process).memory_bytes
         behavior = verify(world.server_host, instance.address, contender.media_type)
-        for connections in levels if behavior.fault is None else ():
+        wrong = behavior.fault or _unknown_path_fault(behavior)
+        for connections in levels if wrong is None else ():
             served[str(connections)], caution = _serve(world, instance, connections)
             cautions += [caution] if caution else []
     finally:
@@ -104,7 +105,7 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
         )
     return Inspection(
         **identity,
-        fault=behavior.fault,
+        fault=wrong,
         ready_s=round(instance.ready_s, 3),
         idle_memory_bytes=memory_bytes,
         behavior=behavior.to_json(),
@@ -112,6 +113,13 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
         cautions=tuple(cautions),
         stop=f"{ended.how} {took_s:.2f} s after {contender.stop_signal}",
     )
+
+
+def _unknown_path_fault(behavior: Behavior) -> str | None:
+    """The catalog's own rule: a server looks at the path. See docs/rules.md."""
+    if behavior.unknown_path != 200:
+        return None
+    return "expected an error for an unknown path, such as 404, got 200"
 
 
 def _serve(world: World, instance: Instance, connections: int) -> tuple[int, str | None]:

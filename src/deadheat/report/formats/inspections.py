@@ -45,7 +45,8 @@ BEHAVIOR = """## Behavior
 Each server that answered, in its default setting. *Ready* is the time from the start to the first
 right answer, *idle* the memory at that point, *closes when asked* whether it honors
 `Connection: close`, *pipelined* how many of two requests sent together it answers. *Freeze* is
-`unchanged` if the server answered after 90 s frozen, as in a race, with the processes it had before."""
+`unchanged` if, after 90 s frozen as in a race, the server gave the right answer and had the same
+processes as before."""
 
 
 def line(inspection: Inspection) -> str:
