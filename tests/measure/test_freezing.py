@@ -8,6 +8,7 @@ import pytest
 from deadheat.build.builder import Built
 from deadheat.build.prepare import Candidate
 from deadheat.catalog import load_server, selection
+from deadheat.host import Completed
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.load import Engine
 from deadheat.measure.freezing import FREEZE_S, freeze_faults
@@ -24,7 +25,9 @@ def host() -> FakeHost:
 
 @pytest.fixture
 def world(host: FakeHost) -> World:
+    """The load has no result, which the check does not need."""
     engine = Engine()
+    host.on_run(lambda _: True, lambda *_: Completed(1, "", "", 1.0, 0.0))
     return World(host, host, (0,), (1,), engine, "1", engine, "1", Path("/logs"))
 
 
@@ -47,7 +50,7 @@ def test_all_servers_are_frozen_at_the_same_time(host: FakeHost, world: World) -
     assert freeze_faults(world, candidates) == [None, None, None]
     assert FREEZE_S < host.now_s() < 2 * FREEZE_S
     names = [name for name, _ in host.calls if name != "start"]
-    assert names == ["freeze"] * 3 + ["thaw"] * 3 + ["thaw", "stop"] * 3
+    assert names == ["freeze"] * 3 + ["thaw", "run"] * 3 + ["thaw", "stop"] * 3
 
 
 def test_a_watchdog_that_replaces_a_frozen_worker_is_a_fault(host: FakeHost, world: World) -> None:

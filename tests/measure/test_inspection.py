@@ -43,7 +43,7 @@ def test_failed_short_load_is_retried_for_longer(
 ) -> None:
     """Regression: on a busy machine, an answer later than a second failed a server."""
     monkeypatch.setattr(inspection, "RETRY_S", 0.4)
-    load, loads_s = inspection._load, []
+    load, loads_s = inspection.load_server, []
 
     def late_at_first(
         world: World, instance: Instance, connections: int, duration_s: float
@@ -52,7 +52,7 @@ def test_failed_short_load_is_retried_for_longer(
         result = load(world, instance, connections, duration_s)
         return replace(result, errors={"timeout_first_byte": 1} if len(loads_s) == 1 else {})
 
-    monkeypatch.setattr(inspection, "_load", late_at_first)
+    monkeypatch.setattr(inspection, "load_server", late_at_first)
     assert inspect(world, candidate("hello"), [5]).cautions == ()
     assert loads_s == [0.2, 0.4]
 

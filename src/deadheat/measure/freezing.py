@@ -1,18 +1,22 @@
 """The freeze check: frozen for as long as in a race, a server has to come back unchanged."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from deadheat.build.prepare import Candidate
-from deadheat.host import Host
+from deadheat.errors import DeadheatError
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
+from deadheat.measure.inspection import load_server
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.verify import BODY, PATIENCE_S, fault_of, first_answer
 from deadheat.measure.world import World
 
 FREEZE_S = 90.0  # longer than the watchdogs of gunicorn (30 s) and of puma and unicorn (60 s)
 SETTLE_S = 5.0  # for processes that a server starts after its first answer
+CONNECTIONS = 10
+LOAD_S = 1.0
 WATCH_S = 15.0  # after the thaw; puma looks at its workers every 5 s
 
 
@@ -25,8 +29,9 @@ class _Frozen:
 def freeze_faults(world: World, candidates: Sequence[Candidate]) -> list[str | None]:
     """Freeze all candidates at the same time; per candidate the fault, or None.
 
-    Each is started, frozen for `FREEZE_S`, and thawed. It has to give the right answer, and to
-    have the same processes `WATCH_S` later. Every candidate has to be built.
+    Each is started, frozen for at least `FREEZE_S`, thawed and loaded in turn, as in a race:
+    without load, a worker of puma often reports to its watchdog in time. Then it has to give the
+    right answer, and to have the same processes `WATCH_S` later. Every candidate has to be built.
     """
     host = world.server_host
     instances: list[Instance | str] = []
@@ -36,10 +41,7 @@ def freeze_faults(world: World, candidates: Sequence[Candidate]) -> list[str | N
         host.sleep(SETTLE_S)
         frozen = [_freeze(world, instance) for instance in instances]
         host.sleep(FREEZE_S)
-        for each in frozen:
-            if isinstance(each, _Frozen):
-                lifecycle.thaw(world, each.instance)
-        answers = [_answer_fault(host, each) for each in frozen]
+        answers = [_answer_fault(world, each) for each in frozen]
         host.sleep(WATCH_S)
         return [
             answer_fault or _change(world, each)
@@ -71,11 +73,15 @@ def _freeze(world: World, instance: Instance | str) -> _Frozen | str:
     return _Frozen(instance, processes)
 
 
-def _answer_fault(host: Host, frozen: _Frozen | str) -> str | None:
+def _answer_fault(world: World, frozen: _Frozen | str) -> str | None:
+    """Thaw, load, and check the next answer."""
     if isinstance(frozen, str):
         return frozen
     instance = frozen.instance
-    answer = first_answer(host, instance.address, instance.path, PATIENCE_S)
+    lifecycle.thaw(world, instance)
+    with suppress(DeadheatError):  # that a dead server cannot be loaded shows in its answer
+        load_server(world, instance, CONNECTIONS, LOAD_S)
+    answer = first_answer(world.server_host, instance.address, instance.path, PATIENCE_S)
     fault = fault_of(answer, instance.contender.media_type, BODY)
     return None if fault is None else f"after {FREEZE_S:g} s frozen: {fault}"
 

@@ -25,8 +25,8 @@ class Inspection:
     `fault` is what prevents it from working: a missing tool, a failed build, a wrong answer.
     `words` are the last lines of its log; they are printed but not in JSON, because they contain
     paths of this machine. `cautions` are problems while it ran. `served` maps a number of
-    connections to how many of them got an answer. `frozen_s` is for how long it was frozen; None: not
-    at all.
+    connections to how many of them got an answer. `frozen_s` is how long it was frozen at
+    least; None: not at all.
     """
 
     name: str
@@ -125,9 +125,9 @@ def _unknown_path_fault(behavior: Behavior) -> str | None:
 def _serve(world: World, instance: Instance, connections: int) -> tuple[int, str | None]:
     """The number of connections that get an answer, and a caution if something is wrong."""
     try:
-        result = _load(world, instance, connections, SERVE_S)
+        result = load_server(world, instance, connections, SERVE_S)
         if (result.connections_served or 0) < connections or result.errors_total:
-            result = _load(world, instance, connections, RETRY_S)
+            result = load_server(world, instance, connections, RETRY_S)
     except DeadheatError as error:
         return 0, f"at {connections} connections: {error}"
     if lifecycle.ended(world, instance) is not None:
@@ -144,7 +144,10 @@ def _serve(world: World, instance: Instance, connections: int) -> tuple[int, str
     return served, None
 
 
-def _load(world: World, instance: Instance, connections: int, duration_s: float) -> LoadResult:
+def load_server(
+    world: World, instance: Instance, connections: int, duration_s: float
+) -> LoadResult:
+    """One load on an instance. Raises `DeadheatError` if there is no result."""
     spec = LoadSpec(
         url=instance.url, connections=connections, duration_s=duration_s, timeout_s=duration_s
     )
