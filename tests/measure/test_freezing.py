@@ -54,7 +54,7 @@ def test_all_servers_are_frozen_at_the_same_time(host: FakeHost, world: World) -
 
 
 def test_a_watchdog_that_replaces_a_frozen_worker_is_a_fault(host: FakeHost, world: World) -> None:
-    """Regression: puma replaced its workers in each race, after 60 s."""
+    """Regression: gunicorn replaced the workers of python-falcon in races."""
     watched = serve(host, "watched", FakeServer(answer=lambda _: GOOD, watchdog_s=60))
     patient = serve(host, "patient", FakeServer(answer=lambda _: GOOD, watchdog_s=86_400))
     assert freeze_faults(world, [watched, patient]) == [

@@ -29,9 +29,10 @@ class _Frozen:
 def freeze_faults(world: World, candidates: Sequence[Candidate]) -> list[str | None]:
     """Freeze all candidates at the same time; per candidate the fault, or None.
 
-    Each is started, frozen for at least `FREEZE_S`, thawed and loaded in turn, as in a race:
-    without load, a worker of puma often reports to its watchdog in time. Then it has to give the
-    right answer, and to have the same processes `WATCH_S` later. Every candidate has to be built.
+    Each is started, frozen for at least `FREEZE_S`, thawed and loaded in turn, as in a race. Then
+    it has to give the right answer, and to have the same processes `WATCH_S` later. Every candidate
+    has to be built. A pass is no proof: after a thaw, a worker may report before its watchdog looks,
+    as puma's did in 9 of 9 freezes with its own timeout of 60 s.
     """
     host = world.server_host
     instances: list[Instance | str] = []
