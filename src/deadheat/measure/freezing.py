@@ -31,8 +31,8 @@ def freeze_faults(world: World, candidates: Sequence[Candidate]) -> list[str | N
 
     Each is started, frozen for at least `FREEZE_S`, thawed and loaded in turn, as in a race. Then
     it has to give the right answer, and to have the same processes `WATCH_S` later. Every candidate
-    has to be built. A pass is no proof: after a thaw, a worker may report before its watchdog looks,
-    as puma's did in 9 of 9 freezes with its own timeout of 60 s.
+    has to be built. A pass is no proof: after a thaw, a worker may report before its watchdog
+    looks, as puma's did in 9 of 9 freezes with its own timeout of 60 s.
     """
     host = world.server_host
     instances: list[Instance | str] = []

@@ -25,8 +25,8 @@ class Inspection:
     `fault` is what prevents it from working: a missing tool, a failed build, a wrong answer.
     `words` are the last lines of its log; they are printed but not in JSON, because they contain
     paths of this machine. `cautions` are problems while it ran. `served` maps a number of
-    connections to how many of them got an answer. `frozen_s` is how long it was frozen at
-    least; None: not at all.
+    connections to how many of them got an answer. `frozen_s` is how long it was frozen at least;
+    None: not at all.
     """
 
     name: str
