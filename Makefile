@@ -41,7 +41,7 @@ bench: build               ## the engine's cost beside wrk's and ab's
 	$(UV) run python bench/engine.py
 
 verify-all: build          ## every server in every setting, loaded; goes on where it was stopped
-	-$(UV) run deadheat verify --all -o docs/results/servers.json --page docs/servers.md
+	-$(UV) run deadheat verify --all --freeze -o docs/results/servers.json --page docs/servers.md
 
 figures: build             ## the figures in the documents, from the runs in docs/results
 	$(UV) run deadheat report --from docs/results/settle-24-a.deadheat --format svg \

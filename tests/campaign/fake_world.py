@@ -23,6 +23,7 @@ from tests.build.made import made_server
 DOCUMENT = json.loads(
     (Path(__file__).parents[1] / "load" / "output" / "engine-closed.json").read_text()
 )
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 GREETING = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
 
 
@@ -155,7 +156,7 @@ def slice_answer(request: dict[str, Any], spec: ProcessSpec, rate_per_s: float) 
 
 
 def greet(request: bytes) -> bytes:
-    return GREETING
+    return NOT_FOUND if b"/deadheat-no-such-path" in request else GREETING
 
 
 def name_of(spec: ProcessSpec) -> str:

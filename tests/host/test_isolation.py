@@ -31,7 +31,7 @@ def test_its_processes_reach_each_other(isolated: LocalHost, tmp_path: Path) -> 
 
         def answers() -> bool:
             try:
-                return host.exchange(("127.0.0.1", port), b"", 1.0).received == b"inside"
+                return host.exchange(("127.0.0.1", port), b"", 1.0, 5.0).received == b"inside"
             except HostError:
                 return False
 

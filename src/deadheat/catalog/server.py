@@ -63,7 +63,7 @@ class Selection:
 def selection(server: Server, setting: str = "default", workers: int | None = None) -> Selection:
     """The server at a setting of its manifest; `workers` overrides those of the setting.
 
-    Raises `FileFault` with the available settings.
+    Raises `FileFault` with the available settings, or if the server has no setting for workers.
     """
     start = server.start
     if setting != "default":
@@ -75,7 +75,13 @@ def selection(server: Server, setting: str = "default", workers: int | None = No
         chosen = server.manifest.settings[setting]
         changes = chosen.model_dump(exclude={"why", "env"}, exclude_none=True)
         start = start.model_copy(update={**changes, "env": {**start.env, **chosen.env}})
-    if workers is not None:
+    if workers is not None and workers != start.workers:
+        if start.worker == "none":
+            raise FileFault(
+                f"{server.name}: {workers} workers requested, but this server cannot start several "
+                f'({server.folder / "server.toml"}: start.worker is "none")',
+                "leave this server out, or omit --workers",
+            )
         start = start.model_copy(update={"workers": workers})
     return Selection(server, setting, start)
 

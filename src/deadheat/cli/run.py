@@ -10,7 +10,7 @@ from deadheat import report
 from deadheat.audit.formats import write
 from deadheat.audit.replay import load_replay
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.catalog import Catalog, Selection, selection
+from deadheat.catalog import Catalog, FileFault, Selection, selection
 from deadheat.cli.install import install_missing
 from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import (
@@ -140,11 +140,18 @@ class _Choice:
         return bool(self.patterns or self.languages)
 
     def selections(self, catalog: Catalog) -> list[Selection]:
-        return [
-            selection(server, self.setting, workers)
-            for server in chosen_servers(catalog, self.patterns, self.languages)
-            for workers in self.workers
-        ]
+        """Raises `FileFault` with every server that lacks the setting or the workers."""
+        selections, faults = [], {}
+        for server in chosen_servers(catalog, self.patterns, self.languages):
+            for workers in self.workers:
+                try:
+                    selections.append(selection(server, self.setting, workers))
+                except FileFault as fault:
+                    faults[server.name] = fault
+        if faults:
+            hints = dict.fromkeys(fault.hint for fault in faults.values() if fault.hint)
+            raise FileFault("\n".join(map(str, faults.values())), "; ".join(hints))
+        return selections
 
 
 def _new_plan(

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from deadheat.build.builder import Builder
-from deadheat.build.prepare import prepare
+from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Catalog, Selection, Server, selection
 from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
@@ -24,13 +24,16 @@ from deadheat.cli.workbench import (
     open_catalog,
 )
 from deadheat.errors import DeadheatError
-from deadheat.events import Listener
+from deadheat.events import Listener, Progress
 from deadheat.host import Limits
+from deadheat.measure.freezing import FREEZE_S, freeze_faults
 from deadheat.measure.inspection import Inspection, inspect
 from deadheat.measure.world import World
+from deadheat.report.format import count
 from deadheat.report.formats.inspections import line, servers_page, summary
 
 ALL_LEVELS = (10, 100, 1000)
+FROZEN_TOGETHER = 16  # instances, which need memory at the same time
 # Messages of the C library, curl, Java, Node and Erlang if a host cannot be resolved or reached.
 UNREACHABLE = re.compile(
     r"Name or service not known|Temporary failure in name resolution|Could not resolve host"
@@ -51,6 +54,11 @@ UNREACHABLE = re.compile(
     help="Count the connections that are served, e.g. of 10,100,1000.",
 )
 @click.option(
+    "--freeze",
+    is_flag=True,
+    help="Freeze each for 90 s, several at a time; answer and processes must stay.",
+)
+@click.option(
     "-o",
     "--output",
     type=FILE,
@@ -67,6 +75,7 @@ def command(
     setting: str,
     every_setting: bool,
     levels: tuple[int, ...] | None,
+    freeze: bool,
     output: Path | None,
     page: Path | None,
     limits: Limits,
@@ -77,7 +86,8 @@ def command(
     """Build and start servers, check their responses, and stop them.
 
     A server works if its status, media type and body are right; the rest describes how it
-    behaves. --load opens that many connections and counts those that get a response. A failure
+    behaves. --load opens that many connections and counts those that get a response. --freeze
+    catches watchdogs: a race freezes servers for minutes, and must find them unchanged. A failure
     does not stop the command. The exit code is 1 if a server failed; a tool or registry that is
     missing here does not count.
 
@@ -85,6 +95,7 @@ def command(
     Examples:
       deadheat verify go-gin
       deadheat verify --all -o verified.json         every server and setting
+      deadheat verify ruby-puma --freeze             a minute and a half longer
     """
     servers_catalog = open_catalog(catalog)
     chosen = list(
@@ -100,7 +111,7 @@ def command(
         progress_view() as listen,
     ):
         builder = builder_on(host, limits)
-        for inspection in _inspect_all(world, builder, chosen, kept, load_levels, listen):
+        for inspection in _inspect_all(world, builder, chosen, kept, load_levels, freeze, listen):
             inspections.append(inspection)
             kept.add(inspection)
             if not as_json:
@@ -126,14 +137,32 @@ def _inspect_all(
     selections: list[Selection],
     kept: "_Kept",
     levels: tuple[int, ...],
+    freeze: bool,
     listen: Listener,
 ) -> Iterator[Inspection]:
-    """Build and inspect in turn. A kept inspection of the same build is not repeated."""
-    for chosen in selections:
-        (candidate,) = prepare([chosen], world.server_host, builder, listen)
-        key = candidate.built.key if candidate.built else None
-        earlier = kept.of(chosen, key, levels)
-        yield earlier or _excuse_registry(inspect(world, candidate, levels), chosen.server)
+    """Build and inspect in turn. A kept inspection of the same build is not repeated.
+
+    With `freeze`, groups of servers are frozen at the same time after their inspections.
+    """
+    together = FROZEN_TOGETHER if freeze else 1
+    for first in range(0, len(selections), together):
+        to_freeze: list[tuple[Candidate, Inspection]] = []
+        for chosen in selections[first : first + together]:
+            (candidate,) = prepare([chosen], world.server_host, builder, listen)
+            key = candidate.built.key if candidate.built else None
+            inspection = kept.of(chosen, key, levels)
+            if inspection is None:
+                inspection = _excuse_registry(inspect(world, candidate, levels), chosen.server)
+            if freeze and inspection.fault is None and inspection.frozen_s is None:
+                kept.add(inspection)  # if the command is stopped, only the freeze is repeated
+                to_freeze.append((candidate, inspection))
+            else:
+                yield inspection
+        if to_freeze:
+            listen(Progress(f"{count(len(to_freeze), 'server')} frozen for {FREEZE_S:g} s"))
+            faults = freeze_faults(world, [candidate for candidate, _ in to_freeze])
+            for (_, inspection), fault in zip(to_freeze, faults, strict=True):
+                yield replace(inspection, frozen_s=FREEZE_S, fault=fault)
 
 
 def _excuse_registry(inspection: Inspection, server: Server) -> Inspection:

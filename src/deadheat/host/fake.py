@@ -32,6 +32,7 @@ class FakeServer:
     deaf: bool = False  # it ignores signals and has to be killed
     usage: Usage = field(default_factory=lambda: Usage(0.0, 1 << 20, 1 << 20, 1, 1))
     listeners: Listeners | None = None  # None: it listens on its port, and no other process does
+    watchdog_s: float | None = None  # it replaces a worker that was frozen for longer
 
 
 @dataclass(slots=True)
@@ -41,6 +42,8 @@ class FakeProcess:
     log_path: str
     started_s: float
     frozen: bool = False
+    frozen_at_s: float = 0.0
+    workers_replaced: int = 0
     exited: Exited | None = None
     members: frozenset[tuple[int, int]] = frozenset({(1, 1)})
 
@@ -135,15 +138,24 @@ class FakeHost:
         return scripted or Listeners([Listener("127.0.0.1", port, "fake")], [], complete=True)
 
     def members(self, process: str) -> frozenset[tuple[int, int]]:
-        return self._process(process).members
+        """The scripted processes and one worker, which a watchdog replaces."""
+        fake = self._process(process)
+        if fake.server.watchdog_s is None:
+            return fake.members
+        return fake.members | {(100 * int(process) + 1 + fake.workers_replaced, 1)}
 
     def freeze(self, process: str) -> None:
         self.calls.append(("freeze", process))
-        self._process(process).frozen = True
+        fake = self._process(process)
+        fake.frozen, fake.frozen_at_s = True, self._now_s
 
     def thaw(self, process: str) -> None:
         self.calls.append(("thaw", process))
-        self._process(process).frozen = False
+        fake = self._process(process)
+        watchdog_s = fake.server.watchdog_s
+        if fake.frozen and watchdog_s is not None:
+            fake.workers_replaced += self._now_s - fake.frozen_at_s > watchdog_s
+        fake.frozen = False
 
     def stop(self, process: str, signal: str, deadline_s: float) -> Exited:
         self.calls.append(("stop", process))

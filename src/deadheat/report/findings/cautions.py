@@ -33,6 +33,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *(caution for contender in contenders for caution in _errors(contender)),
         *(caution for contender in contenders for caution in _unsteady(contender)),
         *(caution for contender in contenders for caution in _cut_logs(contender)),
+        *_workers(view),
         *_client_limits(view),
         *_disturbed(view),
         *_excluded(view),
@@ -147,6 +148,20 @@ def _disturbed(view: RunView) -> Iterator[Caution]:
         names, texts = zip(*shares, strict=True)
         text = f"the client waited for its CPU in slices that do not count: {listing(list(texts))}"
         yield Caution("client_wait", names, text)
+
+
+def _workers(view: RunView) -> Iterator[Caution]:
+    """Contenders for which --workers asked for more workers than the server has CPUs."""
+    names = tuple(
+        contender.name
+        for contender in view.contenders
+        if contender.workers > view.server_cpus > 0
+        and contender.name.endswith(f":w{contender.workers}")
+    )
+    if names:
+        cpus = count(view.server_cpus, "CPU")
+        text = f"{listing(names)}: more workers than the server's {cpus}, which they share"
+        yield Caution("workers", names, text, "use at most as many workers as CPUs")
 
 
 def _excluded(view: RunView) -> Iterator[Caution]:
