@@ -12,6 +12,7 @@ from deadheat.store.writer import run_state
 
 SUMMARIES = """
     SELECT id, started_at, ended_at, state, writer, protocol,
+           json_extract(conclusion, '$.imported') IS NOT NULL AS imported,
            (SELECT count(*) FROM contender
             WHERE run_id = run.id AND role = 'contender') AS contenders,
            (SELECT count(*) FROM trial WHERE run_id = run.id) AS trials
@@ -45,6 +46,7 @@ class RunSummary:
     protocol: str
     contenders: int
     trials: int
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,4 +116,5 @@ def _summary(row: Mapping[str, Any]) -> RunSummary:
         protocol=str(json.loads(row["protocol"]).get("name", "?")),
         contenders=row["contenders"],
         trials=row["trials"],
+        imported=bool(row["imported"]),
     )

@@ -51,7 +51,10 @@ OUTPUTS = """
     WHERE run_id = ? AND id IN (SELECT value FROM json_each(?))
 """
 BUILDS = "SELECT * FROM build WHERE id IN (SELECT build_id FROM contender WHERE run_id = ?)"
-CALIBRATION = "SELECT at, result FROM calibration WHERE host_key = ? ORDER BY id DESC LIMIT 1"
+CALIBRATION = """
+    SELECT at, result FROM calibration
+    WHERE host_key = ? AND imported_with IS ? ORDER BY id DESC LIMIT 1
+"""
 OF_TRIAL = "SELECT rows FROM series WHERE trial_id = ? AND name = ?"
 
 
@@ -127,8 +130,12 @@ class StoredRun:
         return {row["id"]: TrialOutput(_text(row["stdout"]), _text(row["stderr"])) for row in rows}
 
     def calibration(self, host_key: str) -> StoredCalibration | None:
-        """The newest calibration of a machine of that key."""
-        for row in self._store.select(CALIBRATION, host_key):
+        """The newest calibration of a machine of that key.
+
+        A run that was measured here has those of this store; an imported run has what came with it.
+        """
+        owner = self.id if "imported" in self.conclusion else None
+        for row in self._store.select(CALIBRATION, host_key, owner):
             return StoredCalibration(row["at"], json.loads(row["result"]))
         return None
 
