@@ -3,12 +3,14 @@
 import json
 import lzma
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from deadheat.host.machine import host_key
+from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import lines, list_runs
 from deadheat.store import Store, StoreError, read_run
 from deadheat.store.bundle import export_run, import_runs, open_bundle
@@ -223,6 +225,60 @@ def test_rejects_a_row_that_refers_to_another_run(
         pytest.raises(StoreError, match="refers to another run"),
     ):
         import_runs(other, foreign, "changed")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (zlib.compress(b"[" + b"[]," * 5_000_000 + b"[]]"), "values"),
+        (zlib.compress(b"[" * 100_000), "nested too deeply"),
+        (zlib.compress(bytes(100_000_000)), "more than"),
+        (b"not zlib", "damaged"),
+    ],
+)
+def test_a_bomb_names_its_run_and_field(
+    run: MadeRun, bundle: Path, content: bytes, reason: str
+) -> None:
+    """97 KB of a series took 3.5 GB; `RecursionError` and `zlib.error` ended in tracebacks."""
+    changed = repacked(
+        bundle,
+        "DELETE FROM series",
+        f"INSERT INTO series SELECT min(id), 'slices', x'{content.hex()}' FROM trial",
+    )
+    with open_bundle(changed) as foreign, pytest.raises(StoreError) as raised:
+        load_view(foreign, run.run_id)
+    assert f"run {run.run_id}: series slices of trial 1 cannot be read: it" in str(raised.value)
+    assert reason in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "field"),
+    [
+        ("run", "protocol", "protocol"),
+        ("run", "conclusion", "conclusion"),
+        ("contender", "manifest", "manifest of contender"),
+        ("host", "fingerprint", "fingerprint of a host"),
+        ("trial", "result", "result of trial"),
+        ("trial", "stdout", "stdout of trial"),
+        ("histogram", "hdr_v2_base64", "service_us of trials"),
+    ],
+)
+def test_a_damaged_column_names_its_run_and_field(
+    run: MadeRun, bundle: Path, table: str, column: str, field: str
+) -> None:
+    value = "x'00'" if column == "stdout" else "'" + "[" * 100_000 + "'"
+    changed = repacked(
+        bundle,
+        "DELETE FROM histogram" if column == "result" else "SELECT 1",
+        "INSERT OR REPLACE INTO histogram SELECT id, 'service_us', 'x' FROM trial"
+        if table == "histogram"
+        else "SELECT 1",
+        f"UPDATE {table} SET {column} = {value}",
+    )
+    with open_bundle(changed) as foreign, pytest.raises(StoreError) as raised:
+        load_view(foreign, run.run_id, whole=True)
+    assert f"run {run.run_id}: " in str(raised.value)
+    assert field in str(raised.value)
 
 
 def test_rejects_a_store_as_bundle(run: MadeRun) -> None:

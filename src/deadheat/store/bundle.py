@@ -16,9 +16,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from deadheat.store.error import StoreError
 from deadheat.store.listing import run_ids
 from deadheat.store.migrations import MIGRATIONS, migrate, schema_at, schema_version
-from deadheat.store.store import Store, StoreError
+from deadheat.store.store import Store
 
 SIZE_BYTES_MAX = 4 * 1024**3
 CHUNK_BYTES = 1 << 20

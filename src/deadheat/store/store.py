@@ -12,17 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from deadheat.errors import DeadheatError
 from deadheat.store.copying import copy_run
+from deadheat.store.error import StoreError
 from deadheat.store.migrations import MIGRATIONS, migrate, schema_version
 from deadheat.store.records import TrialRecord
 from deadheat.store.writer import Writer
 
 BUSY_TIMEOUT_S = 300.0  # an import of a large bundle is one transaction
-
-
-class StoreError(DeadheatError):
-    """The store cannot be opened, read or written."""
 
 
 def home() -> Path:
