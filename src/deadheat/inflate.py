@@ -30,33 +30,38 @@ def parse(text: str | bytes) -> Any:
     """The JSON value. Raises `ValueError` if it is none, or too large or too deep."""
     if len(text) > TEXT_BYTES_MAX:
         raise ValueError(f"it has more than {TEXT_BYTES_MAX:,} characters")
-    if _values_most(text) > VALUES_MAX:
+    openers, commas = _counts(text)
+    if openers + commas > VALUES_MAX:
         raise ValueError(f"it has more than {VALUES_MAX:,} values")
     try:
         value = json.loads(text)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-    _require_flat(value)
+    _require_flat(value, openers)
     return value
 
 
-def _values_most(text: str | bytes) -> int:
-    """At least the number of values: each but the first in a list follows a bracket or a comma."""
+def _counts(text: str | bytes) -> tuple[int, int]:
+    """Brackets that open, and commas. Each value but the first follows one of them."""
     if isinstance(text, bytes):
-        return text.count(b"[") + text.count(b"{") + text.count(b",")
-    return text.count("[") + text.count("{") + text.count(",")
+        return text.count(b"[") + text.count(b"{"), text.count(b",")
+    return text.count("[") + text.count("{"), text.count(",")
 
 
-def _require_flat(value: Any) -> None:
-    """Raises `ValueError` for a value that later readers could not walk through."""
+def _require_flat(value: Any, openers: int) -> None:
+    """Raises `ValueError` for a value that later readers could not walk through.
+
+    It goes down level by level, and stops when too few opening brackets are left.
+    """
     level = [value] if isinstance(value, dict | list) else []
-    for _ in range(DEPTH_MAX):
+    for depth in range(1, DEPTH_MAX + 1):
+        openers -= len(level)
+        if depth + openers <= DEPTH_MAX:
+            return
         level = [
             inner
             for outer in level
             for inner in (outer.values() if isinstance(outer, dict) else outer)
             if isinstance(inner, dict | list)
         ]
-        if not level:
-            return
     raise ValueError(f"it is nested more than {DEPTH_MAX} deep")

@@ -12,7 +12,6 @@ from deadheat.store import Store, StoreError
 from deadheat.store.bundle import import_runs, open_bundle
 from deadheat.store.listing import run_ids
 
-
 UNREPORTABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
