@@ -9,9 +9,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from deadheat import report
+from deadheat.report import RunView
 from deadheat.serve import live
 from deadheat.serve.app import make_app
 from deadheat.serve.timeline import points
+from deadheat.store import Store
 from tests.report.made import MadeRun, failed, made_run
 from tests.store.test_store import StandingClock
 
@@ -89,9 +91,13 @@ def test_a_running_run_is_not_read_again_at_each_fetch(
     run: MadeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each fetch made the document of a running run again, on the machine that was measuring."""
-    made = []
-    load_view = live.load_view
-    monkeypatch.setattr(live, "load_view", lambda *a, **k: made.append(1) or load_view(*a, **k))
+    made: list[str] = []
+
+    def load_view(store: Store, run_id: str, *, whole: bool) -> RunView:
+        made.append(run_id)
+        return report.load_view(store, run_id, whole=whole)
+
+    monkeypatch.setattr(live, "load_view", load_view)
     ticks = iter(range(100))
     now_s = [0.0]
     documents = live.Documents(clock=lambda: now_s[0] + next(ticks))  # each look takes 1 s

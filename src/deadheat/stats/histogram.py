@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from hdrh.codec import decode
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
-from pyhdrh import decode
 
 from deadheat.inflate import inflate
 

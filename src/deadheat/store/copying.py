@@ -68,7 +68,7 @@ def _changed(
                 row[column] = ids[referred][row[column]]
         if table == "run" and mark:
             row["conclusion"] = json.dumps(json.loads(row["conclusion"] or "{}") | mark)
-        yield row | owner
+        yield {**row, **owner}
 
 
 def _numbered(

@@ -5,7 +5,7 @@ mapping is written by its encoder in C.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -17,32 +17,35 @@ def indented(value: Any) -> str:
 
     Raises `ValueError` for a number that is not finite.
     """
-    return "".join(_parts(value, "\n"))
+    parts: list[str] = []
+    _write(value, "\n", parts.append)
+    return "".join(parts)
 
 
-def _parts(value: Any, line: str) -> Iterator[str]:
-    """The parts of the text; `line` is a newline and the indent of the line that it begins on."""
+def _write(value: Any, line: str, write: Callable[[str], None]) -> None:
+    """Write the parts; `line` is a newline and the indent of the line that it begins on."""
     inner = line + STEP
-    if not isinstance(value, dict | list) or not value:
-        yield _encoder("")(value)
-        return
     flat = _encoder(inner)
-    first, last = "{}" if isinstance(value, dict) else "[]"
-    if not any(isinstance(each, dict | list) for each in _values(value)):
-        text = flat(value)
-        yield f"{first}{inner}{text[1:-1]}{line}{last}"
+    if not isinstance(value, dict | list) or not value:
+        write(flat(value))
         return
-    yield first
-    separator = inner
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-        yield f"{separator}{flat(key)}: " if isinstance(value, dict) else separator
-        yield from _parts(each, inner)
+    mapping = value if isinstance(value, dict) else None
+    first, last = "{}" if mapping is not None else "[]"
+    for each in value if mapping is None else mapping.values():
+        if isinstance(each, dict | list):
+            break
+    else:
+        write(f"{first}{inner}{flat(value)[1:-1]}{line}{last}")
+        return
+    separator = first + inner
+    for key, each in enumerate(value) if mapping is None else mapping.items():
+        write(f"{separator}{flat(key)}: " if mapping is not None else separator)
+        if isinstance(each, dict | list):
+            _write(each, inner, write)
+        else:
+            write(flat(each))
         separator = f",{inner}"
-    yield f"{line}{last}"
-
-
-def _values(value: Any) -> Any:
-    return value.values() if isinstance(value, dict) else value
+    write(line + last)
 
 
 @cache
