@@ -12,6 +12,8 @@ from deadheat.store import Store, StoreError
 from deadheat.store.bundle import import_runs, open_bundle
 from deadheat.store.listing import run_ids
 
+UNREPORTABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+
 
 @click.command("import")
 @click.argument("bundle", type=FILE)
@@ -36,7 +38,7 @@ def _require_reports(foreign: Store, bundle: Path) -> None:
     for run_id in run_ids(foreign):
         try:
             report.write(report.load_view(foreign, run_id, whole=True), "json")
-        except (DeadheatError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (*UNREPORTABLE, DeadheatError) as error:
             raise StoreError(
                 f"{bundle}: run {run_id} cannot be reported: {error!r}",
                 "export the run again with this version of deadheat",

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from typing import Literal
 
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.capacity import CapacityResult, capacities, objective
@@ -13,6 +14,7 @@ from deadheat.report.findings.headline import answer, trust
 from deadheat.report.findings.limits import limit_of
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats import document as to
+from deadheat.report.formats.indented import indented
 from deadheat.report.formats.json_scaling import scaling
 from deadheat.report.model.distribution import QUANTILES, Distribution
 from deadheat.report.model.view import (
@@ -27,10 +29,11 @@ from deadheat.stats.ratio import RatioInterval
 from deadheat.store.rows import StoredInstance
 
 
-def write(view: RunView, analysis: Analysis, indent: int | None = 2) -> str:
+def write(view: RunView, analysis: Analysis, indent: Literal[2] | None = 2) -> str:
     """The document, as `docs/schema-report.json` describes it; ASCII, for any output."""
     document = build(view, analysis).model_dump(mode="json", by_alias=True)
-    return json.dumps(document, indent=indent, allow_nan=False) + "\n"
+    text = indented(document) if indent else json.dumps(document, allow_nan=False)
+    return text + "\n"
 
 
 def build(view: RunView, analysis: Analysis) -> to.Document:
@@ -93,8 +96,7 @@ def _contender(view: RunView, contender: ContenderView) -> to.Contender:
 
 
 def _start(start: StoredInstance) -> to.Start:
-    values = dataclasses.asdict(start)
-    return to.Start.model_validate({name: values[name] for name in to.Start.model_fields})
+    return to.Start.model_validate({name: getattr(start, name) for name in to.Start.model_fields})
 
 
 def _cell(view: RunView, contender: ContenderView, cell: Cell) -> to.Cell:
@@ -133,7 +135,6 @@ def _offered(cell: OfferedCell) -> to.Offered:
 
 def _trial(trial: TrialView) -> to.Trial:
     values = {name: getattr(trial, name) for name in to.Trial.model_fields}
-    values["series"] = dataclasses.asdict(trial.series) if trial.series else None
     values["gates_failed"] = [
         {name: getattr(gate, name) for name in to.FailedGate.model_fields}
         for gate in trial.gates_failed

@@ -7,7 +7,7 @@ from typing import TypeVar
 from deadheat.report.model.distribution import Distribution, of_histograms, of_summaries
 from deadheat.report.model.series import Series, series
 from deadheat.report.model.view import TrialView
-from deadheat.store import StoredRun
+from deadheat.store import StoredRun, StoreError
 from deadheat.store.rows import StoredTrial
 
 Item = TypeVar("Item")
@@ -58,7 +58,11 @@ class Facts:
         keys = [(trial.id, name) for trial in trials]
         texts = [self._histograms[key] for key in keys if key in self._histograms]
         if texts or name != "service_us":
-            return of_histograms(texts)
+            try:
+                return of_histograms(texts)
+            except StoreError as error:
+                ids = f"trials {trials[0].id} to {trials[-1].id}"
+                raise StoreError(f"run {self._run.id}: {name} of {ids}: {error}") from error
         printed = [trial.result.get("service_us") for trial in trials]
         requests = sum(trial.requests_ok or 0 for trial in trials)
         return of_summaries([summary for summary in printed if summary], requests)

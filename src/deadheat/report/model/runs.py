@@ -48,7 +48,7 @@ def lines(runs: Sequence[RunSummary]) -> str:
         (
             run.run_id,
             format.moment(run.started_at),
-            LISTED.get(run.state, run.state),
+            state_text(run),
             format.plain(run.protocol, 20),
             format.count(run.contenders, "contender"),
             format.count(run.trials, "trial"),
@@ -61,6 +61,12 @@ def lines(runs: Sequence[RunSummary]) -> str:
         + "\n"
         for row in rows
     )
+
+
+def state_text(run: RunSummary) -> str:
+    """The state of a run, and whether it was measured elsewhere."""
+    state = LISTED.get(run.state, run.state)
+    return f"{state}, imported" if run.imported else state
 
 
 def _refuse_empty(store: Store) -> NoReturn:
