@@ -37,9 +37,10 @@ class AtLeast:
 
 def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
     """The contenders that only the client's limits keep unranked, in the order of their rates."""
-    if level.ranking is None:
+    comparable = [level.lone] if level.lone is not None else level.ranked
+    ranked = {standing.contender.name: standing.cell for standing in comparable}
+    if not ranked:
         return ()
-    ranked = {standing.contender.name: standing.cell for standing in level.ranked}
     limited = {
         standing.contender.name: standing
         for standing in level.standings

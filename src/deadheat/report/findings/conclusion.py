@@ -30,7 +30,8 @@ def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
 def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[Statement]:
     ranking = level.ranking
     if ranking is None:
-        yield Statement("no order", _why_no_order(view, analysis))
+        yield Statement("no order", _why_no_order(view, analysis, level))
+        yield from _lower_bounds(view, level)
         return
     neighbors = ranking.neighbors
     for names in ranking.dead_heats:
@@ -59,9 +60,12 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
         if not standing.ranked:
             yield Statement("not ranked", f"{standing.name}: {standing.reason}")
     yield from _by_cpu_time(view, level)
-    yield from (
-        Statement("lower bound", _bound_text(view, bound)) for bound in at_least(view, level)
-    )
+    yield from _lower_bounds(view, level)
+
+
+def _lower_bounds(view: RunView, level: Level) -> Iterator[Statement]:
+    for bound in at_least(view, level):
+        yield Statement("lower bound", _bound_text(view, bound))
 
 
 def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
@@ -90,8 +94,14 @@ def _bound_text(view: RunView, bound: AtLeast) -> str:
     )
 
 
-def _why_no_order(view: RunView, analysis: Analysis) -> str:
+def _why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
     """Why nothing is ranked, and what would change it."""
+    if level.lone is not None:
+        if len(level.standings) == 1:
+            return f"{level.lone.name} ran alone, so there is nothing to rank"
+        return (
+            f"only {level.lone.name} has a rate that counts, so nothing is ranked: see the cautions"
+        )
     if not any(standing.cell.trials for standing in analysis.main.standings):
         return "nothing was measured"
     if not any(standing.cell.valid for standing in analysis.main.standings):
