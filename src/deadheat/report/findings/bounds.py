@@ -15,12 +15,11 @@ from deadheat.report.findings.analysis import (
     ranking_of,
     sliced_ranking,
 )
+from deadheat.report.findings.client_limit import CLIENT_LIMITS, client_was_limit
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Ranking
 from deadheat.stats.rate_matrix import Place, rankable
-
-CLIENT_LIMITS = frozenset({"client_cpu", "ceiling"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +82,11 @@ def _bounds(
 
 
 def _outran_client(view: RunView, level: Level, standing: Standing) -> bool:
-    if level.connections in view.sliced:
-        return standing.contender.name in view.sliced[level.connections].client_gates
-    return _client_limited(standing.cell)
-
-
-def _client_limited(cell: Cell) -> bool:
-    """Whether some trial failed no gate but the client's limits."""
-    return any(_is_lower_bound(trial) for trial in cell.trials)
+    """Whether the client was its limit, and some trial failed no other gate."""
+    return client_was_limit(view, standing.contender, standing.cell) and (
+        level.connections in view.sliced
+        or any(_is_lower_bound(trial) for trial in standing.cell.trials)
+    )
 
 
 def _is_lower_bound(trial: TrialView) -> bool:
