@@ -163,7 +163,7 @@ def _pair_lines(level: Level, pair: Pair | None, a: ContenderView, b: ContenderV
 
 
 def _ratio_text(ratio: Change) -> str:
-    if math.isinf(ratio.high) or ratio.high > format.UNKNOWN_FACTOR * ratio.low:
+    if not format.is_known(ratio.low, ratio.high):
         return f"{ratio.ratio:.3f}, no useful interval: too few fresh starts"
     return f"{ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
 

@@ -133,10 +133,10 @@ def _apart_text(view: RunView, pair: Pair) -> str:
 
 
 def difference(ratio: RatioInterval) -> str:
-    """`1.2 % [-0.3, 2.7]`: how much faster the first is, with its interval if it has one."""
+    """`1.2 % [-0.3, 2.7]`: how much faster the first is; `1.2 % [unknown]` without an interval."""
     percent = f"{100 * (ratio.ratio - 1):.1f} %"
-    if ratio.high > format.UNKNOWN_FACTOR * ratio.low:
-        return percent
+    if not format.is_known(ratio.low, ratio.high):
+        return f"{percent} {format.UNKNOWN}"
     return f"{percent} [{100 * (ratio.low - 1):.1f}, {100 * (ratio.high - 1):.1f}]"
 
 
