@@ -5,6 +5,7 @@ import sys
 import click
 
 from deadheat.build.ahead import build_ahead, jobs_that_fit
+from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.install import install_missing
 from deadheat.cli.options import catalog_option, install_option
 from deadheat.cli.progress_view import progress_view
@@ -52,4 +53,4 @@ def command(
             click.echo(f"{name:24} not built; see the error above")
     failures = sum(candidate.fault is not None for candidate in candidates)
     click.echo(f"{len(candidates) - failures} built, {failures} failed")
-    sys.exit(1 if failures else 0)
+    sys.exit(ExitCode.FAILED if failures else ExitCode.OK)

@@ -12,6 +12,7 @@ import click
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import prepare
 from deadheat.catalog import Catalog, Selection, Server, selection
+from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
@@ -93,7 +94,8 @@ def command(
         click.echo(json.dumps([inspection.to_json() for inspection in inspections], indent=2))
     else:
         click.echo(summary(inspections) + _recipes(inspections, servers_catalog))
-    sys.exit(1 if any(row.fault and not row.lacks for row in inspections) else 0)
+    failed = any(row.fault and not row.lacks for row in inspections)
+    sys.exit(ExitCode.FAILED if failed else ExitCode.OK)
 
 
 def _selections(servers: Iterable[Server], setting: str, every: bool) -> Iterator[Selection]:

@@ -31,7 +31,6 @@ HEADER = (
     "head CPU µs/req",
     "detectable",
 )
-EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 3, Outcome.INCONCLUSIVE: 4}
 
 
 @dataclass(frozen=True, slots=True)
