@@ -80,3 +80,16 @@ def test_warns_about_failed_trials_absences_errors_and_unsteady_starts(tmp_path:
         "no steady state within 10 s of load, in 1 of 2 starts"
     )
     assert by_code["absent"].text == "b was not ready within 30 s"
+
+
+def test_more_workers_than_cpus_are_a_caution(tmp_path: Path) -> None:
+    """Regression: `--workers 99` on one CPU passed silently."""
+    run = made_run(tmp_path / "runs.sqlite", cpus=2)
+    for name, workers in {"crowded": 99, "fits": 2}.items():
+        run.contender(name, workers=workers)
+    run.race({"crowded": 1000, "fits": 900})
+    view = load_view(run.store, run.end())
+    (caution,) = [caution for caution in cautions(view) if caution.code == "workers"]
+    assert caution.contenders == ("crowded",)
+    assert caution.text == "99 workers of crowded on 2 CPUs: workers without a CPU take turns"
+    assert caution.advice == "use --workers 2, or give the server more CPUs"

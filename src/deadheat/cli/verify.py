@@ -17,7 +17,7 @@ from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
 from deadheat.errors import DeadheatError
-from deadheat.events import Listener
+from deadheat.events import Event, Listener, Progress
 from deadheat.measure.inspection import Inspection, inspect
 from deadheat.measure.world import World
 from deadheat.report.formats.inspections import line, servers_page, summary
@@ -35,7 +35,12 @@ UNREACHABLE = re.compile(
 @click.argument("servers", nargs=-1)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @click.option("--setting", default="default", help="Setting of the servers.")
-@click.option("--all", "every_setting", is_flag=True, help="Verify every setting, each under load.")
+@click.option(
+    "--all",
+    "every_setting",
+    is_flag=True,
+    help="Verify every setting, each under load; without SERVERS, of every server.",
+)
 @click.option(
     "--load",
     "levels",
@@ -74,6 +79,11 @@ def command(
       deadheat verify go-gin
       deadheat verify --all -o verified.json         every server and setting
     """
+    if not (servers or languages or every_setting):
+        raise DeadheatError(
+            "missing argument SERVERS: expected names, --language or --all",
+            "deadheat verify go-gin; --all builds and starts every server in every setting",
+        )
     servers_catalog = open_catalog(catalog)
     chosen = list(
         _selections(chosen_servers(servers_catalog, servers, languages), setting, every_setting)
@@ -113,11 +123,21 @@ def _inspect_all(
 ) -> Iterator[Inspection]:
     """Build and inspect in turn. A kept inspection of the same build is not repeated."""
     builder: Builder = builder_on(world.server_host)
-    for chosen in selections:
-        (candidate,) = prepare([chosen], world.server_host, builder, listen)
+    for position, chosen in enumerate(selections):
+        numbered = _numbered(listen, position, len(selections))
+        (candidate,) = prepare([chosen], world.server_host, builder, numbered)
         key = candidate.built.key if candidate.built else None
         earlier = kept.of(chosen, key, levels)
         yield earlier or _excuse_registry(inspect(world, candidate, levels), chosen.server)
+
+
+def _numbered(listen: Listener, position: int, of: int) -> Listener:
+    """Counts over all selections: each is prepared on its own, as one of one."""
+
+    def listen_numbered(event: Progress | Event) -> None:
+        listen(replace(event, done=position, of=of) if isinstance(event, Progress) else event)
+
+    return listen_numbered
 
 
 def _excuse_registry(inspection: Inspection, server: Server) -> Inspection:

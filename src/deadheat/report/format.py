@@ -60,6 +60,12 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
+def signless(value: float, digits: int = 1) -> str:
+    """A number without a minus in front of zero."""
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
 def is_known(low: float, high: float) -> bool:
     """Whether the interval of a ratio is narrow enough to say something."""
     return math.isfinite(high) and high <= UNKNOWN_FACTOR * low

@@ -30,6 +30,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *(_absent(contender) for contender in contenders if contender.fault),
         *(caution for contender in contenders for caution in _failed_trials(contender)),
         *_gates(view, contenders),
+        *_workers(view),
         *(caution for contender in contenders for caution in _errors(contender)),
         *(caution for contender in contenders for caution in _unsteady(contender)),
         *_client_limits(view),
@@ -112,6 +113,20 @@ def _excess(gate: Gate) -> float:
     if gate.reading is None or gate.threshold is None:
         return 0.0
     return abs(gate.reading - gate.threshold)
+
+
+def _workers(view: RunView) -> Iterator[Caution]:
+    """More workers than CPUs: they take turns."""
+    cpus = view.server_cpus
+    crowded = [c for c in view.contenders if c.workers > cpus and not c.fault] if cpus else []
+    if not crowded:
+        return
+    named = [f"{count(c.workers, 'worker')} of {c.name}" for c in crowded[:NAMED]]
+    if others := crowded[NAMED:]:
+        named.append(f"those of {count(len(others), 'other')}")
+    text = f"{listing(named)} on {count(cpus, 'CPU')}: workers without a CPU take turns"
+    names = tuple(contender.name for contender in crowded)
+    yield Caution("workers", names, text, f"use --workers {cpus}, or give the server more CPUs")
 
 
 def _errors(contender: ContenderView) -> Iterator[Caution]:

@@ -88,10 +88,9 @@ def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
 def _bound_text(view: RunView, bound: AtLeast) -> str:
     name, first = bound.contender.label or bound.contender.name, _shown(view, bound.beaten[0])
     below = f" and the {len(bound.beaten) - 1} below it" if len(bound.beaten) > 1 else ""
-    return (
-        f"{name} is at least {100 * (bound.ratio_low - 1):.1f} % faster than {first}{below}: "
-        "the client limited its rate"
-    )
+    least = f"{100 * (bound.ratio_low - 1):.1f}"
+    how_much = "faster than" if float(least) == 0 else f"at least {least} % faster than"
+    return f"{name} is {how_much} {first}{below}: the client limited its rate"
 
 
 def _why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
@@ -137,7 +136,8 @@ def difference(ratio: RatioInterval) -> str:
     percent = f"{100 * (ratio.ratio - 1):.1f} %"
     if not format.is_known(ratio.low, ratio.high):
         return f"{percent} {format.UNKNOWN}"
-    return f"{percent} [{100 * (ratio.low - 1):.1f}, {100 * (ratio.high - 1):.1f}]"
+    low, high = (format.signless(100 * (end - 1)) for end in (ratio.low, ratio.high))
+    return f"{percent} [{low}, {high}]"
 
 
 def _needs(effort: Effort | None, analysis: Analysis, what: str) -> str:
