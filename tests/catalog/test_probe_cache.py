@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,13 @@ from deadheat.catalog.probe_cache import ProbeCache
 
 
 @pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "bin" / "tool"
     path.parent.mkdir()
     path.write_text("#!/bin/sh\necho 1\n")
     path.chmod(0o755)
     monkeypatch.setenv("PATH", str(path.parent))
-    yield path
+    return path
 
 
 COMMAND = ("tool", "--version")

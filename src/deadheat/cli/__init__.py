@@ -30,6 +30,7 @@ COMMANDS = (
     "doctor",
     "calibrate",
     "capacity",
+    "completions",
 )
 
 

@@ -9,12 +9,13 @@ from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.install import install_missing
 from deadheat.cli.options import catalog_option, install_option
 from deadheat.cli.progress_view import progress_view
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
 from deadheat.host.local import LocalHost
 
 
 @click.command("build")
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @install_option
 @click.option(

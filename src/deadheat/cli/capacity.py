@@ -11,6 +11,7 @@ from deadheat.campaign.run import open_run
 from deadheat.catalog import choose, selection
 from deadheat.cli.options import Duration, Levels, catalog_option, json_option, store_option
 from deadheat.cli.progress_view import progress_view
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import builder_on, command_line, local_world, open_catalog
 from deadheat.protocol import amend, load_protocol
 from deadheat.report.findings.capacity import capacity_text
@@ -19,7 +20,7 @@ from deadheat.store import Store
 
 
 @click.command("capacity")
-@click.argument("servers", nargs=-1, required=True)
+@click.argument("servers", nargs=-1, required=True, shell_complete=complete_servers)
 @click.option("--slo", default="p99=10ms", show_default=True, help="Latency objective.")
 @click.option("-c", "--connections", type=Levels(), help="Number of connections.")
 @click.option("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")

@@ -20,6 +20,7 @@ from deadheat.catalog import (
 )
 from deadheat.catalog.probe_cache import ProbeCache
 from deadheat.cli.options import catalog_option, json_option
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.styles import console
 from deadheat.host.local import LocalHost
 from deadheat.report import format
@@ -29,7 +30,7 @@ LINE_COLUMNS = 400
 
 
 @click.command("list")
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @catalog_option
 @json_option

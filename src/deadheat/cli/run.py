@@ -27,6 +27,7 @@ from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.replay import decay_of, on_one_host, replay_lineup
 from deadheat.cli.resume import resumed_plan
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import require_another
 from deadheat.cli.workbench import (
     builder_on,
@@ -47,7 +48,7 @@ LATENCY_S = 5.0
 
 
 @click.command("run", cls=WithCommand)
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @protocol_options
 @click.option("--workers", type=Levels(), help="Numbers of workers of each server, e.g. 1,2,4.")

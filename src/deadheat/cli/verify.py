@@ -15,6 +15,7 @@ from deadheat.catalog import Catalog, Selection, Server, selection
 from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener, Progress
@@ -32,7 +33,7 @@ UNREACHABLE = re.compile(
 
 
 @click.command("verify")
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @click.option("--setting", default="default", help="Setting of the servers.")
 @click.option(
