@@ -147,7 +147,7 @@ export function ofLeader(ratio, ranked) {
   if (ratio.low === 1 && ratio.high === 1) return "100";
   const text = fixed(100 * ratio.ratio, 1);
   if (!isKnown(ratio)) return ranked ? `${text} [unknown]` : text;
-  return `${text} [${fixed(100 * ratio.low, 1)}–${fixed(100 * ratio.high, 1)}]`;
+  return `${text} [${fixed(100 * Number(ratio.low), 1)}–${fixed(100 * Number(ratio.high), 1)}]`;
 }
 
 /**

@@ -126,7 +126,9 @@ def _workers(view: RunView) -> Iterator[Caution]:
         named.append(f"those of {count(len(others), 'other')}")
     text = f"{listing(named)} on {count(cpus, 'CPU')}: workers without a CPU take turns"
     names = tuple(contender.name for contender in crowded)
-    yield Caution("workers", names, text, f"use --workers {cpus}, or give the server more CPUs")
+    as_published = bool(view.protocol.get("origin"))
+    advice = None if as_published else f"use --workers {cpus}, or give the server more CPUs"
+    yield Caution("workers", names, text, advice)
 
 
 def _errors(contender: ContenderView) -> Iterator[Caution]:

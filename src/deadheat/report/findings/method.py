@@ -72,7 +72,7 @@ def _blocks(view: RunView) -> str:
         if view.settles
         else f"The plan had {format.count(view.stopping.get('repetitions', 1), 'block')}."
     )
-    order = "in random order" if view.protocol.get("order") == "random" else "in a fixed order"
+    order = "in a fixed order" if view.protocol.get("order") == "listed" else "in random order"
     return (
         f"deadheat started, verified and warmed up all contenders. In each block, {order}, one "
         f"contender was loaded for {_duration(view)} while the others were frozen. Rates are "
