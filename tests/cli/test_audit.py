@@ -45,7 +45,7 @@ def test_plan_of_a_replay_lists_every_trial_and_the_missing_rows(
 
 def test_a_replay_is_labeled_and_audited(deadheat: Deadheat, home: Path, tmp_path: Path) -> None:
     ran = deadheat("run", *BRIEF)
-    assert ran.code == 0
+    assert ran.ran
     label = "replay of paper, best of 2, scaled 0.1, client on the same host"
     assert label in ran.out
     text = deadheat("audit", "paper")
@@ -71,7 +71,7 @@ def test_a_replay_is_labeled_and_audited(deadheat: Deadheat, home: Path, tmp_pat
 def test_import_audits_against_another_table(deadheat: Deadheat, tmp_path: Path) -> None:
     table = tmp_path / "blog.csv"
     table.write_text("row,connections,rate_per_s,precision,source\nHello 1.0,2,10,1,a blog\n")
-    assert deadheat("run", *BRIEF).code == 0
+    assert deadheat("run", *BRIEF).ran
     ended = deadheat("audit", "--import", str(table))
     assert ended.code == 0
     assert "blog, then and now" in ended.out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.run import INTERRUPTED
+from deadheat.cli.exit_codes import ExitCode
 from tests.host.support import eventually
 
 COMMAND = [sys.executable, "-c", "from deadheat.cli import main; main()"]
@@ -23,7 +23,7 @@ def test_an_import_that_is_ended_leaves_no_folder(tmp_path: Path, number: signal
     with subprocess.Popen([*COMMAND, "import", str(bundle)], env=environment) as process:
         eventually(lambda: any(temporary.iterdir()))
         process.send_signal(number)
-    assert process.returncode == INTERRUPTED
+    assert process.returncode == ExitCode.INTERRUPTED
     assert list(temporary.iterdir()) == []
 
 

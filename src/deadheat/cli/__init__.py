@@ -10,6 +10,7 @@ import click
 
 from deadheat import __version__
 from deadheat.cli.endings import ending_as_interrupts
+from deadheat.cli.exit_codes import ExitCode
 from deadheat.errors import DeadheatError
 
 COMMANDS = (
@@ -31,6 +32,7 @@ COMMANDS = (
     "doctor",
     "calibrate",
     "capacity",
+    "completions",
 )
 
 
@@ -84,18 +86,18 @@ def main() -> None:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
+        sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        sys.exit(141)
+        sys.exit(ExitCode.OUTPUT_CLOSED)
     except OSError as error:
         _print_error(
             f"{error.filename or 'the output'}: {error.strerror}",
             "check the path, its permissions and the free disk space",
         )
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
     except DeadheatError as error:
         _print_error(str(error), error.hint)
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
 
 
 def _print_error(message: str, hint: str | None) -> None:

@@ -6,10 +6,12 @@ import click
 
 from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.leftovers import in_use
+from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.install import install_missing
 from deadheat.cli.limits import limit_options
 from deadheat.cli.options import catalog_option, install_option
 from deadheat.cli.progress_view import progress_view
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import builder_on, chosen_servers, make_room, open_catalog
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
@@ -17,7 +19,7 @@ from deadheat.store import home
 
 
 @click.command("build")
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @install_option
 @click.option(
@@ -60,4 +62,4 @@ def command(
             click.echo(f"{name:24} not built; see the error above")
     failures = sum(candidate.fault is not None for candidate in candidates)
     click.echo(f"{len(candidates) - failures} built, {failures} failed")
-    sys.exit(1 if failures else 0)
+    sys.exit(ExitCode.FAILED if failures else ExitCode.OK)

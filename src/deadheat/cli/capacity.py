@@ -12,6 +12,7 @@ from deadheat.catalog import choose, selection
 from deadheat.cli.limits import limit_options
 from deadheat.cli.options import Duration, Levels, catalog_option, json_option, store_option
 from deadheat.cli.progress_view import progress_view
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import builder_on, command_line, local_world, open_catalog
 from deadheat.host import Limits
 from deadheat.protocol import amend, load_protocol
@@ -21,7 +22,7 @@ from deadheat.store import Store
 
 
 @click.command("capacity")
-@click.argument("servers", nargs=-1, required=True)
+@click.argument("servers", nargs=-1, required=True, shell_complete=complete_servers)
 @click.option("--slo", default="p99=10ms", show_default=True, help="Latency objective.")
 @click.option("-c", "--connections", type=Levels(), help="Number of connections.")
 @click.option("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")

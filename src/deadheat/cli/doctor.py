@@ -10,6 +10,7 @@ from dataclasses import asdict
 import click
 from rich.text import Text
 
+from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.options import json_option
 from deadheat.cli.styles import console
 from deadheat.host import Host, ProcessSpec
@@ -45,7 +46,7 @@ def command(strict: bool, as_json: bool) -> None:
     else:
         _print(findings)
     if strict and any(finding.level == "bad" for finding in findings):
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
 
 
 def look_at(host: Host) -> Machine:

@@ -8,12 +8,13 @@ from deadheat.campaign.estimate import Estimate, estimate
 from deadheat.campaign.outline import Outline, outline
 from deadheat.cli.options import catalog_option, json_option, protocol_options
 from deadheat.cli.replay import fit_here, on_one_host, replay_lineup
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import chosen_servers, open_catalog
 from deadheat.protocol import Protocol
 
 
 @click.command("plan")
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @protocol_options
 @catalog_option

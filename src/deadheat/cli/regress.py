@@ -18,6 +18,7 @@ from deadheat.campaign.revision import (
     repository_of,
     resolve,
 )
+from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import (
     FILE,
@@ -29,7 +30,6 @@ from deadheat.cli.options import (
 )
 from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.run import INTERRUPTED
 from deadheat.cli.stored import require_another
 from deadheat.cli.workbench import (
     builder_on,
@@ -45,7 +45,7 @@ from deadheat.measure.contender import Contender
 from deadheat.protocol import Protocol
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.regression import (
-    EXIT_CODES,
+    Outcome,
     comment,
     junit,
     regressions,
@@ -53,6 +53,12 @@ from deadheat.report.formats.regression import (
     worst,
 )
 from deadheat.store import Store, home
+
+EXIT_CODES = {
+    Outcome.PASS: ExitCode.OK,
+    Outcome.FAIL: ExitCode.SLOWER,
+    Outcome.INCONCLUSIVE: ExitCode.NO_ANSWER,
+}
 
 
 @click.command("regress", cls=WithCommand)
@@ -166,7 +172,11 @@ def command(
     else:
         click.echo("\n".join(sentence(outcome) for outcome in outcomes))
         click.echo(f"full report: deadheat report {run_id}")
-    sys.exit(INTERRUPTED if view.state == "interrupted" else EXIT_CODES[worst(outcomes)])
+    if view.state == "interrupted":
+        sys.exit(ExitCode.INTERRUPTED)
+    if worst(outcomes) is Outcome.INCONCLUSIVE:
+        explain("inconclusive: the data do not decide it", "use a longer --budget")
+    sys.exit(EXIT_CODES[worst(outcomes)])
 
 
 def _require_command(command: Sequence[str]) -> None:

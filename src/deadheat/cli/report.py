@@ -14,6 +14,7 @@ from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.report.picture import PICTURES, draw, png
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
+from deadheat.store.listing import contender_names
 
 PICTURE_FORMATS = ("svg", "png")
 
@@ -71,7 +72,7 @@ def command(
         )
     with open_bundle(bundle) if bundle else stored(store_path) as store:
         content = (
-            lines(list_runs(store))
+            lines(list_runs(store), contender_names(store))
             if listing
             else _content(store, find_run(store, run), format_, picture or PICTURES[0])
         )

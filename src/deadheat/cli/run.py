@@ -11,6 +11,7 @@ from deadheat.audit.formats import write
 from deadheat.audit.replay import load_replay
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.catalog import Catalog, FileFault, Selection, selection
+from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.install import install_missing
 from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import (
@@ -27,6 +28,7 @@ from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.replay import decay_of, on_one_host, replay_lineup
 from deadheat.cli.resume import resumed_plan
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import require_another
 from deadheat.cli.workbench import (
     builder_on,
@@ -42,14 +44,14 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.protocol import Protocol
 from deadheat.report.formats.encoding import fit
+from deadheat.report.model.view import RunView
 from deadheat.store import Store, home
 
-INTERRUPTED = 130  # the exit code of a shell for SIGINT
 LATENCY_S = 5.0
 
 
 @click.command("run", cls=WithCommand)
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @protocol_options
 @click.option("--workers", type=Levels(), help="Numbers of workers of each server, e.g. 1,2,4.")
@@ -123,8 +125,7 @@ def command(
     run_id = _carry_out(plan, store_path, install, limits, isolate)
     if not as_json and plan.protocol.recovery is not None:
         _print_decay(store_path, run_id, servers_catalog.root)
-    if _print_results(store_path, run_id, output, as_json) == "interrupted":
-        sys.exit(INTERRUPTED)
+    sys.exit(_exit_code(_print_results(store_path, run_id, output, as_json)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +213,8 @@ def _print_decay(store_path: Path, run_id: str, root: Path) -> None:
     click.echo(fit(write(page, "text"), sys.stdout.encoding))
 
 
-def _print_results(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> str:
-    """Print the table of the run and write it to a file; returns the state of the run."""
+def _print_results(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> RunView:
+    """Print the table of the run and write it to a file; returns the run."""
     with Store(store_path, read_only=True) as store:
         view = report.load_view(store, run_id, whole=as_json)
     markdown = output or home() / "reports" / f"{run_id}.md"
@@ -224,4 +225,17 @@ def _print_results(store_path: Path, run_id: str, output: Path | None, as_json: 
         click.echo(f"table as Markdown:  {markdown}")
         click.echo(f"stored in:          {store_path}  (run {run_id})")
         click.echo(f"show it again:      deadheat report {run_id}")
-    return view.state
+    return view
+
+
+def _exit_code(view: RunView) -> ExitCode:
+    """Says on standard error why a run that ended has no answer."""
+    if view.state == "interrupted":
+        return ExitCode.INTERRUPTED
+    if any(trial.valid for contender in view.contenders for trial in contender.trials):
+        return ExitCode.OK
+    explain(
+        "no trial was valid, so nothing is ranked",
+        "see the cautions above; `deadheat doctor` checks this machine",
+    )
+    return ExitCode.NO_ANSWER

@@ -12,9 +12,11 @@ import click
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Catalog, Selection, Server, selection
+from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import (
     builder_on,
     chosen_servers,
@@ -24,7 +26,7 @@ from deadheat.cli.workbench import (
     open_catalog,
 )
 from deadheat.errors import DeadheatError
-from deadheat.events import Listener, Progress
+from deadheat.events import Event, Listener, Progress
 from deadheat.host import Limits
 from deadheat.measure.freezing import FREEZE_S, freeze_faults
 from deadheat.measure.inspection import Inspection, inspect
@@ -43,10 +45,15 @@ UNREACHABLE = re.compile(
 
 
 @click.command("verify")
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @click.option("--setting", default="default", help="Setting of the servers.")
-@click.option("--all", "every_setting", is_flag=True, help="Verify every setting, each under load.")
+@click.option(
+    "--all",
+    "every_setting",
+    is_flag=True,
+    help="Verify every setting, each under load; without SERVERS, of every server.",
+)
 @click.option(
     "--load",
     "levels",
@@ -97,6 +104,11 @@ def command(
       deadheat verify --all -o verified.json         every server and setting
       deadheat verify ruby-puma --freeze             a minute and a half longer
     """
+    if not (servers or languages or every_setting):
+        raise DeadheatError(
+            "missing argument SERVERS: expected names, --language or --all",
+            "deadheat verify go-gin; --all builds and starts every server in every setting",
+        )
     servers_catalog = open_catalog(catalog)
     chosen = list(
         _selections(chosen_servers(servers_catalog, servers, languages), setting, every_setting)
@@ -122,7 +134,8 @@ def command(
         click.echo(json.dumps([inspection.to_json() for inspection in inspections], indent=2))
     else:
         click.echo(summary(inspections) + _recipes(inspections, servers_catalog))
-    sys.exit(1 if any(row.fault and not row.lacks for row in inspections) else 0)
+    failed = any(row.fault and not row.lacks for row in inspections)
+    sys.exit(ExitCode.FAILED if failed else ExitCode.OK)
 
 
 def _selections(servers: Iterable[Server], setting: str, every: bool) -> Iterator[Selection]:
@@ -147,8 +160,9 @@ def _inspect_all(
     together = FROZEN_TOGETHER if freeze else 1
     for first in range(0, len(selections), together):
         to_freeze: list[tuple[Candidate, Inspection]] = []
-        for chosen in selections[first : first + together]:
-            (candidate,) = prepare([chosen], world.server_host, builder, listen)
+        for position, chosen in enumerate(selections[first : first + together], first):
+            numbered = _numbered(listen, position, len(selections))
+            (candidate,) = prepare([chosen], world.server_host, builder, numbered)
             key = candidate.built.key if candidate.built else None
             inspection = kept.of(chosen, key, levels)
             if inspection is None:
@@ -163,6 +177,15 @@ def _inspect_all(
             faults = freeze_faults(world, [candidate for candidate, _ in to_freeze])
             for (_, inspection), fault in zip(to_freeze, faults, strict=True):
                 yield replace(inspection, frozen_s=FREEZE_S, fault=fault)
+
+
+def _numbered(listen: Listener, position: int, of: int) -> Listener:
+    """Counts over all selections: each is prepared on its own, as one of one."""
+
+    def listen_numbered(event: Progress | Event) -> None:
+        listen(replace(event, done=position, of=of) if isinstance(event, Progress) else event)
+
+    return listen_numbered
 
 
 def _excuse_registry(inspection: Inspection, server: Server) -> Inspection:

@@ -17,6 +17,7 @@ from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
 
 MARGIN = 0.03
 CONFIDENCE = 0.95
+ALONE = "no other contender has a rate to compare with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,12 @@ class Level:
     @property
     def ranked(self) -> tuple[Standing, ...]:
         return tuple(standing for standing in self.standings if standing.ranked)
+
+    @property
+    def lone(self) -> Standing | None:
+        """The only contender with a rate that counts: it has no rank."""
+        comparable = [standing for standing in self.standings if standing.row is not None]
+        return comparable[0] if len(comparable) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,8 @@ def _level(view: RunView, connections: int) -> Level:
             row=rows.get(contender.name),
             reason=None
             if contender.name in rows and _has_intervals(ranking)
+            else ALONE
+            if [*rows] == [contender.name]
             else _why_unranked(cells[contender.name], places, contender.name in rankable_names),
         )
         for contender in view.contenders
@@ -163,6 +172,8 @@ def _sliced_level(view: RunView, connections: int, sliced: SlicedLevel) -> Level
         if contender.name in sliced.client_gates:
             codes = ", ".join(gate.code for gate in sliced.client_gates[contender.name])
             reason = f"the client was its limit ({codes})"
+        elif [*rows] == [contender.name]:
+            reason = ALONE
         elif contender.name not in rows or not comparable:
             reason = _why_unranked(cell, set(), rankable=True)
         standings.append(Standing(contender, cell, rows.get(contender.name), reason))
@@ -225,10 +236,8 @@ def ranking_of(
 
 
 def _has_intervals(ranking: Ranking | None) -> bool:
-    """Whether any two contenders can be compared; a single contender needs no comparison."""
-    if ranking is None:
-        return False
-    return len(ranking.rows) == 1 or any(math.isfinite(pair.ratio.high) for pair in ranking.pairs)
+    """Whether any two contenders can be compared. A rank needs another contender."""
+    return ranking is not None and any(math.isfinite(pair.ratio.high) for pair in ranking.pairs)
 
 
 def rates_of(view: RunView, names: Sequence[str], connections: int) -> Floats:

@@ -30,10 +30,10 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *(_absent(contender) for contender in contenders if contender.fault),
         *(caution for contender in contenders for caution in _failed_trials(contender)),
         *_gates(view, contenders),
+        *_workers(view),
         *(caution for contender in contenders for caution in _errors(contender)),
         *(caution for contender in contenders for caution in _unsteady(contender)),
         *(caution for contender in contenders for caution in _cut_logs(contender)),
-        *_workers(view),
         *_client_limits(view),
         *_disturbed(view),
         *_excluded(view),
@@ -117,6 +117,22 @@ def _excess(gate: Gate) -> float:
     return abs(gate.reading - gate.threshold)
 
 
+def _workers(view: RunView) -> Iterator[Caution]:
+    """More workers than CPUs: they take turns."""
+    cpus = view.server_cpus
+    crowded = [c for c in view.contenders if c.workers > cpus and not c.fault] if cpus else []
+    if not crowded:
+        return
+    named = [f"{count(c.workers, 'worker')} of {c.name}" for c in crowded[:NAMED]]
+    if others := crowded[NAMED:]:
+        named.append(f"those of {count(len(others), 'other')}")
+    text = f"{listing(named)} on {count(cpus, 'CPU')}: workers without a CPU take turns"
+    names = tuple(contender.name for contender in crowded)
+    as_published = bool(view.protocol.get("origin"))
+    advice = None if as_published else f"use --workers {cpus}, or give the server more CPUs"
+    yield Caution("workers", names, text, advice)
+
+
 def _errors(contender: ContenderView) -> Iterator[Caution]:
     total: Counter[str] = Counter()
     for trial in contender.trials:
@@ -148,20 +164,6 @@ def _disturbed(view: RunView) -> Iterator[Caution]:
         names, texts = zip(*shares, strict=True)
         text = f"the client waited for its CPU in slices that do not count: {listing(list(texts))}"
         yield Caution("client_wait", names, text)
-
-
-def _workers(view: RunView) -> Iterator[Caution]:
-    """Contenders for which --workers asked for more workers than the server has CPUs."""
-    names = tuple(
-        contender.name
-        for contender in view.contenders
-        if contender.workers > view.server_cpus > 0
-        and contender.name.endswith(f":w{contender.workers}")
-    )
-    if names:
-        cpus = count(view.server_cpus, "CPU")
-        text = f"{listing(names)}: more workers than the server's {cpus}, which they share"
-        yield Caution("workers", names, text, "use at most as many workers as CPUs")
 
 
 def _excluded(view: RunView) -> Iterator[Caution]:

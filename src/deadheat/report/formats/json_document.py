@@ -12,6 +12,7 @@ from deadheat.report.findings.conclusion import conclusions
 from deadheat.report.findings.heading import heading
 from deadheat.report.findings.headline import answer, trust
 from deadheat.report.findings.limits import limit_of
+from deadheat.report.findings.method import method
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats import document as to
 from deadheat.report.formats.indented import indented
@@ -50,6 +51,7 @@ def build(view: RunView, analysis: Analysis) -> to.Document:
             "cautions": [dataclasses.asdict(caution) for caution in cautions(view)],
             "conclusions": [dataclasses.asdict(text) for text in conclusions(view, analysis)],
             "heading": heading(view, analysis),
+            "method": method(view, analysis),
             "calibration": dataclasses.asdict(calibration) if calibration else None,
         }
     )

@@ -10,6 +10,7 @@ from deadheat.report.findings.capacity import capacity_columns, objective
 from deadheat.report.findings.cautions import Caution, cautions, none_found
 from deadheat.report.findings.conclusion import conclusions, difference
 from deadheat.report.findings.heading import command_line, heading
+from deadheat.report.findings.method import method
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
 from deadheat.report.formats.shapes import shape
@@ -59,6 +60,8 @@ def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
     all_cautions = [_caution(caution) for caution in cautions(view)]
     yield from _listed("Cautions", all_cautions or [_text(none_found(view))])
     yield from _titled("Behavior", behavior_columns(view))
+    if view.trials:
+        yield from _listed("How it was measured", [escape(line) for line in method(view, analysis)])
 
 
 def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
