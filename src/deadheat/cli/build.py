@@ -10,6 +10,7 @@ from deadheat.cli.options import catalog_option, install_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
 from deadheat.host.local import LocalHost
+from deadheat.output import echo
 
 
 @click.command("build")
@@ -45,11 +46,9 @@ def command(
     for candidate in candidates:
         name = candidate.selection.name
         if candidate.built is not None:
-            click.echo(
-                f"{name:24} {candidate.version or 'version unknown'}  {candidate.built.path}"
-            )
+            echo(f"{name:24} {candidate.version or 'version unknown'}  {candidate.built.path}")
         else:
-            click.echo(f"{name:24} not built; see the error above")
+            echo(f"{name:24} not built; see the error above")
     failures = sum(candidate.fault is not None for candidate in candidates)
-    click.echo(f"{len(candidates) - failures} built, {failures} failed")
+    echo(f"{len(candidates) - failures} built, {failures} failed")
     sys.exit(1 if failures else 0)

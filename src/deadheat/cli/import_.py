@@ -8,6 +8,7 @@ from deadheat import report
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.workbench import make_room
 from deadheat.errors import DeadheatError
+from deadheat.output import echo
 from deadheat.store import Store, StoreError
 from deadheat.store.bundle import import_runs, open_bundle
 from deadheat.store.listing import run_ids
@@ -28,7 +29,7 @@ def command(bundle: Path, store_path: Path) -> None:
         with Store(store_path) as store:
             ids = import_runs(store, foreign, bundle.name)
     for run_id in ids:
-        click.echo(f"imported {run_id}:  deadheat report {run_id}")
+        echo(f"imported {run_id}:  deadheat report {run_id}")
 
 
 def _require_reports(foreign: Store, bundle: Path) -> None:

@@ -1,6 +1,5 @@
 """`deadheat list`: lists the servers, and what is missing to run them."""
 
-import json
 import sys
 from typing import Any
 
@@ -11,9 +10,11 @@ from rich.text import Text
 from deadheat.build.builder import Builder
 from deadheat.catalog import Catalog, Server, Toolchains, choose, missing
 from deadheat.cli.options import catalog_option, json_option
-from deadheat.cli.styles import console
 from deadheat.cli.workbench import builder_on, open_catalog
+from deadheat.console import console
+from deadheat.foreign_text import escaped, printable
 from deadheat.host.local import LocalHost
+from deadheat.output import echo_json
 from deadheat.report import format
 
 LINE_COLUMNS = 400
@@ -39,7 +40,7 @@ def command(
         rows = [_row(server, toolchains, builder) for server in chosen]
     faults = {} if servers or languages else {n: str(f) for n, f in servers_catalog.faults.items()}
     if as_json:
-        click.echo(json.dumps({"servers": rows, "faults": faults}, indent=2))
+        echo_json({"servers": rows, "faults": faults})
         return
     _print(rows, faults, servers_catalog)
 
@@ -76,14 +77,14 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
         if row["verified"] and not row["built"]:
             state += "; recipe verified against upstream sources"
         style = "green" if row["ready"] else "yellow"
-        cells = [Text(row[name]) for name in ("name", "language", "framework", "kind")]
-        table.add_row(*cells, Text(state, style=style))
+        cells = [Text(escaped(row[name])) for name in ("name", "language", "framework", "kind")]
+        table.add_row(*cells, Text(escaped(state), style=style))
     out.print(table)
     for row in rows:
         for install in row["install"]:
-            out.print(Text(f"{row['name']}: install with: {install}"), soft_wrap=True)
+            out.print(Text(f"{row['name']}: install with: {escaped(install)}"), soft_wrap=True)
     for fault in faults.values():
-        out.print(Text(fault, style="red"), soft_wrap=True)
+        out.print(Text(printable(fault), style="red"), soft_wrap=True)
     servers = format.count(len(rows), "server")
     ready = sum(row["ready"] for row in rows)
     out.print(Text(f"{servers} in {catalog.root / 'servers'}, {ready} ready here"))

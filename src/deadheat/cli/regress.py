@@ -1,6 +1,5 @@
 """`deadheat regress`: checks whether a change makes a server slower."""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,6 +37,7 @@ from deadheat.cli.workbench import (
 )
 from deadheat.errors import DeadheatError
 from deadheat.measure.contender import Contender
+from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.regression import (
@@ -143,10 +143,10 @@ def command(
             "outcome": worst(outcomes).name,
             "levels": [outcome.to_json() for outcome in outcomes],
         }
-        click.echo(json.dumps(document, indent=2))
+        echo_json(document)
     else:
-        click.echo("\n".join(sentence(outcome) for outcome in outcomes))
-        click.echo(f"full report: deadheat report {run_id}")
+        echo("\n".join(sentence(outcome) for outcome in outcomes))
+        echo(f"full report: deadheat report {run_id}")
     sys.exit(INTERRUPTED if view.state == "interrupted" else EXIT_CODES[worst(outcomes)])
 
 

@@ -9,6 +9,7 @@ from deadheat import report
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import stored, write_output
 from deadheat.errors import DeadheatError
+from deadheat.output import echo_rendered
 from deadheat.report.formats.encoding import fit
 from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.report.picture import PICTURES, draw, png
@@ -96,4 +97,4 @@ def _print(content: str | bytes, as_utf8: bool) -> None:
         raise DeadheatError("--format png: a terminal cannot show a picture", "add -o FILE")
     if isinstance(content, str):
         content = content.encode() if as_utf8 else fit(content, sys.stdout.encoding)
-    click.echo(content, nl=False)
+    echo_rendered(content)

@@ -10,6 +10,7 @@ import uvicorn
 from deadheat.cli.options import store_option
 from deadheat.cli.stored import stored
 from deadheat.errors import DeadheatError
+from deadheat.output import echo
 from deadheat.serve.app import LOOPBACK, make_app
 
 NICE = 19  # a measurement on this machine has precedence
@@ -39,7 +40,7 @@ def command(port: int, host: str, store_path: Path) -> None:
     _require_free(host, port)
     os.nice(NICE)
     names = LOOPBACK if host in LOOPBACK else ("*",)
-    click.echo(f"http://{host}:{port}/   (Ctrl+C stops the server)", err=True)
+    echo(f"http://{host}:{port}/   (Ctrl+C stops the server)", err=True)
     uvicorn.run(make_app(store_path, names), host=host, port=port, log_level="warning")
 
 

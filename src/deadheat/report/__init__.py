@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from rich.console import Console
-
+from deadheat.console import console as make_console
 from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.formats import csv_table, json_document, markdown, page, terminal
 from deadheat.report.formats.encoding import fit
@@ -15,7 +14,7 @@ __all__ = ["FORMATS", "WHOLE", "RunView", "load_view", "write"]
 
 def _terminal(view: RunView, analysis: Analysis) -> str:
     """The report at standard output's width and encoding, with colors only on a terminal."""
-    console = Console()
+    console = make_console()
     with console.capture() as capture:
         terminal.show(console, view, analysis)
     text = "\n".join(line.rstrip() for line in capture.get().split("\n"))

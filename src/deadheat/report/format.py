@@ -1,10 +1,10 @@
 """Numbers, durations and foreign text as short texts, the same in every format."""
 
 import datetime
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from deadheat.foreign_text import escaped
 from deadheat.store import Unit
 
 NONE = "–"
@@ -16,10 +16,7 @@ UNKNOWN_FACTOR = 30.0  # high / low of an interval above which it is not shown
 def plain(text: str, longest: int = TEXT_MAX) -> str:
     """Foreign text on one line, with control and direction characters escaped, cut if long."""
     words = " ".join(text.split())
-    shown = "".join(
-        repr(char)[1:-1] if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co") else char
-        for char in words[:longest]
-    )
+    shown = escaped(words[:longest])
     return f"{shown}…" if len(words) > longest else shown
 
 

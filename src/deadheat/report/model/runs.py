@@ -46,7 +46,7 @@ def lines(runs: Sequence[RunSummary]) -> str:
     """The runs as text, one line each. Nothing is cut off."""
     rows = [
         (
-            run.run_id,
+            format.plain(run.run_id),
             format.moment(run.started_at),
             LISTED.get(run.state, run.state),
             format.plain(run.protocol, 20),
