@@ -7,9 +7,9 @@ import click
 from deadheat import report
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.workbench import make_room
-from deadheat.errors import DeadheatError
 from deadheat.output import echo
-from deadheat.store import Store, StoreError
+from deadheat.report.foreign import reading
+from deadheat.store import Store
 from deadheat.store.bundle import import_runs, open_bundle
 from deadheat.store.listing import run_ids
 
@@ -35,10 +35,5 @@ def command(bundle: Path, store_path: Path) -> None:
 def _require_reports(foreign: Store, bundle: Path) -> None:
     """Raises `StoreError` if a run of the bundle cannot be reported."""
     for run_id in run_ids(foreign):
-        try:
+        with reading(bundle):
             report.write(report.load_view(foreign, run_id, whole=True), "json")
-        except (DeadheatError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StoreError(
-                f"{bundle}: run {run_id} cannot be reported: {error!r}",
-                "export the run again with this version of deadheat",
-            ) from error

@@ -40,7 +40,7 @@ def read_responses(received: bytes, method: str = "GET") -> list[Response]:
             head_bytes = stream.tell() - begin
             framing = _framing(response)
             body = response.read()
-        except (http.client.HTTPException, ValueError):
+        except (http.client.HTTPException, ValueError, OverflowError):
             break
         headers = {name.lower(): value for name, value in response.getheaders()}
         responses.append(
