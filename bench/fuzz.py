@@ -1,4 +1,4 @@
-"""Fuzzes all readers of foreign files and bytes: `python bench/fuzz.py --minutes 10 [TARGET ...]`.
+"""Fuzzes all readers of foreign files and bytes: `python -m bench.fuzz --minutes 10 [TARGET ...]`.
 
 Each target of `tests/fuzz/targets.py` gets the same share of the time, in a process with limited
 memory. An input fails if it ends in an exception other than `DeadheatError`, opens a file outside
