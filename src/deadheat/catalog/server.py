@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from deadheat.catalog.folder import check_folder
 from deadheat.catalog.manifest import Manifest, Need, Recipe, Setting, Start
 from deadheat.catalog.placeholders import fill, fill_env, fill_text, unknown_placeholders
-from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml
+from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml, read_toml_text
 
 StartOrSetting = TypeVar("StartOrSetting", Start, Setting)
 
@@ -93,6 +94,7 @@ def load_server(folder: Path, recipes: Path) -> Server:
     """
     path = folder / "server.toml"
     manifest = read_toml(path, Manifest)
+    check_folder(folder)
     if manifest.name != folder.name:
         raise file_fault(path, [(("name",), f"expected the name of the folder, {folder.name!r}")])
     recipe, recipe_text = Recipe(about="none"), ""
@@ -147,7 +149,7 @@ def _recipe(path: Path, name: str, recipes: Path) -> tuple[Recipe, str]:
         near = difflib.get_close_matches(name, [p.stem for p in recipes.glob("*.toml")])
         hint = f"did you mean {' or '.join(near)}?" if near else f"the recipes are in {recipes}"
         raise file_fault(path, [(("recipe",), f"no file {file}")], hint)
-    return read_toml(file, Recipe), file.read_text(encoding="utf-8")
+    return read_toml(file, Recipe), read_toml_text(file)
 
 
 def _parameters(path: Path, manifest: Manifest, recipe: Recipe) -> dict[str, str]:

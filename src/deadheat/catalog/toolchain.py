@@ -81,7 +81,7 @@ def missing(probes: Iterable[Probe]) -> list[Probe]:
 def version_key(version: str) -> tuple[int, ...]:
     """The leading numbers: `1.26.8` -> (1, 26, 8), `1.22rc1` and `1.22.0` -> (1, 22)."""
     prefix = re.split(r"[^\d.]", version, maxsplit=1)[0]
-    numbers = [int(part) for part in re.findall(r"\d+", prefix)]
+    numbers = [int(part[:18]) for part in re.findall(r"\d+", prefix)]  # foreign: any length
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)

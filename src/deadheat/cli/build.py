@@ -15,6 +15,7 @@ from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import builder_on, chosen_servers, make_room, open_catalog
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
+from deadheat.output import echo
 from deadheat.store import home
 
 
@@ -55,11 +56,9 @@ def command(
     for candidate in candidates:
         name = candidate.selection.name
         if candidate.built is not None:
-            click.echo(
-                f"{name:24} {candidate.version or 'version unknown'}  {candidate.built.path}"
-            )
+            echo(f"{name:24} {candidate.version or 'version unknown'}  {candidate.built.path}")
         else:
-            click.echo(f"{name:24} not built; see the error above")
+            echo(f"{name:24} not built; see the error above")
     failures = sum(candidate.fault is not None for candidate in candidates)
-    click.echo(f"{len(candidates) - failures} built, {failures} failed")
+    echo(f"{len(candidates) - failures} built, {failures} failed")
     sys.exit(ExitCode.FAILED if failures else ExitCode.OK)

@@ -1,6 +1,5 @@
 """`deadheat calibrate`: measures how small a difference this machine can detect."""
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import local_world
 from deadheat.errors import DeadheatError
 from deadheat.host.machine import host_key
+from deadheat.output import echo, echo_json
 from deadheat.protocol import load_protocol
 from deadheat.report.findings.analysis import fits_of
 from deadheat.report.format import duration, percent
@@ -68,7 +68,10 @@ def command(
                 result = calibrate(world, store, protocol, copies, races, seed, listen)
                 fingerprint = world.server_host.fingerprint()
         store.add_calibration(host_key(fingerprint), fingerprint, result.to_json())
-    click.echo(json.dumps(result.to_json(), indent=2) if as_json else "\n".join(_lines(result)))
+    if as_json:
+        echo_json(result.to_json())
+    else:
+        echo("\n".join(_lines(result)))
     sys.exit(_exit_code(result))
 
 

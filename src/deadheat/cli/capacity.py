@@ -1,6 +1,5 @@
 """`deadheat capacity`: the highest rate that holds a latency objective."""
 
-import json
 from pathlib import Path
 
 import click
@@ -15,6 +14,7 @@ from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import builder_on, command_line, local_world, open_catalog
 from deadheat.host import Limits
+from deadheat.output import echo, echo_json
 from deadheat.protocol import amend, load_protocol
 from deadheat.report.findings.capacity import capacity_text
 from deadheat.report.format import count
@@ -69,10 +69,10 @@ def command(
         run.conclusion["capacities"] = [result.to_json() for result in results]
     if as_json:
         document = {"run": run.id, "slo": slo, "capacities": run.conclusion["capacities"]}
-        click.echo(json.dumps(document, indent=2))
+        echo_json(document)
         return
-    click.echo("\n".join(_line(result, slo) for result in results))
-    click.echo(f"stored in {store_path} as run {run.id}")
+    echo("\n".join(_line(result, slo) for result in results))
+    echo(f"stored in {store_path} as run {run.id}")
 
 
 def _line(capacity: Capacity, slo: str) -> str:

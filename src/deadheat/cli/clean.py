@@ -10,6 +10,7 @@ from deadheat.build.leftovers import Leftovers, alone_with, builds_in, logs_in
 from deadheat.cli.options import store_option
 from deadheat.cli.workbench import make_room
 from deadheat.errors import DeadheatError
+from deadheat.output import echo
 from deadheat.report.format import MIB, count
 from deadheat.store import Store, home
 from deadheat.store.pruning import delete_runs, ended_before, size_bytes
@@ -54,7 +55,7 @@ def command(logs: bool, builds: bool, days: int | None, yes: bool, store_path: P
             frees["runs"] = (len(old_runs), sum(old_runs.values()))
         _print_frees(frees)
         if not (old_runs or any(each.paths for each in leftovers)):
-            click.echo("nothing to delete")
+            echo("nothing to delete")
             return
         if not yes:
             _ask()
@@ -65,7 +66,7 @@ def command(logs: bool, builds: bool, days: int | None, yes: bool, store_path: P
                 delete_runs(store, list(old_runs))
             for run_id in old_runs:
                 (home() / "reports" / f"{run_id}.md").unlink(missing_ok=True)
-    click.echo("deleted")
+    echo("deleted")
 
 
 def _old_runs(store_path: Path, days: int | None) -> dict[str, int]:
@@ -80,10 +81,10 @@ def _old_runs(store_path: Path, days: int | None) -> dict[str, int]:
 def _print_frees(frees: dict[str, tuple[int, int]]) -> None:
     names = {"logs": "file", "builds": "build", "runs": "run"}
     for what, (number, size) in frees.items():
-        click.echo(f"{what:8} {count(number, names[what]):>12}  {size / MIB:>10,.1f} MiB")
+        echo(f"{what:8} {count(number, names[what]):>12}  {size / MIB:>10,.1f} MiB")
     if len(frees) > 1:
         size = sum(size for _, size in frees.values())
-        click.echo(f"{'in all':8} {'':>12}  {size / MIB:>10,.1f} MiB")
+        echo(f"{'in all':8} {'':>12}  {size / MIB:>10,.1f} MiB")
 
 
 def _ask() -> None:

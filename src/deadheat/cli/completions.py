@@ -4,6 +4,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from deadheat.errors import DeadheatError
+from deadheat.output import echo
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_DEADHEAT_COMPLETE"
@@ -27,4 +28,4 @@ def command(ctx: click.Context, shell: str) -> None:
     program = ctx.find_root().info_name or "deadheat"
     # The source itself: click's own entry would start bash to ask for its version.
     script = completion(ctx.find_root().command, {}, program, VARIABLE)
-    click.echo(script.source_template % script.source_vars())
+    echo(script.source_template % script.source_vars())

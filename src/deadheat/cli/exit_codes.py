@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-import click
+from deadheat.output import echo
 
 
 class ExitCode(IntEnum):
@@ -17,4 +17,4 @@ class ExitCode(IntEnum):
 
 def explain(why: str, hint: str) -> None:
     """Say on standard error why a command that printed its results does not exit with 0."""
-    click.echo(f"{why}\n  hint: {hint}", err=True)
+    echo(f"{why}\n  hint: {hint}", err=True)

@@ -1,6 +1,5 @@
 """`deadheat regress`: checks whether a change makes a server slower."""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,6 +41,7 @@ from deadheat.cli.workbench import (
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.measure.contender import Contender
+from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.regression import (
@@ -168,10 +168,10 @@ def command(
             "outcome": worst(outcomes).name,
             "levels": [outcome.to_json() for outcome in outcomes],
         }
-        click.echo(json.dumps(document, indent=2))
+        echo_json(document)
     else:
-        click.echo("\n".join(sentence(outcome) for outcome in outcomes))
-        click.echo(f"full report: deadheat report {run_id}")
+        echo("\n".join(sentence(outcome) for outcome in outcomes))
+        echo(f"full report: deadheat report {run_id}")
     if view.state == "interrupted":
         sys.exit(ExitCode.INTERRUPTED)
     if worst(outcomes) is Outcome.INCONCLUSIVE:

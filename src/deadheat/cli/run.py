@@ -42,6 +42,7 @@ from deadheat.cli.workbench import (
 )
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
+from deadheat.output import echo, echo_rendered
 from deadheat.protocol import Protocol
 from deadheat.report.formats.encoding import fit
 from deadheat.report.model.view import RunView
@@ -210,7 +211,7 @@ def _carry_out(plan: Plan, store_path: Path, install: bool, limits: Limits, isol
 def _print_decay(store_path: Path, run_id: str, root: Path) -> None:
     with Store(store_path, read_only=True) as store:
         page = decay_of(store, load_replay(store, run_id), root)
-    click.echo(fit(write(page, "text"), sys.stdout.encoding))
+    echo(fit(write(page, "text"), sys.stdout.encoding))
 
 
 def _print_results(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> RunView:
@@ -220,11 +221,11 @@ def _print_results(store_path: Path, run_id: str, output: Path | None, as_json: 
     markdown = output or home() / "reports" / f"{run_id}.md"
     make_room(markdown.parent)
     markdown.write_text(report.write(view, "md"), encoding="utf-8")
-    click.echo(report.write(view, "json" if as_json else "terminal"))
+    echo_rendered(report.write(view, "json" if as_json else "terminal") + "\n")
     if not as_json:
-        click.echo(f"table as Markdown:  {markdown}")
-        click.echo(f"stored in:          {store_path}  (run {run_id})")
-        click.echo(f"show it again:      deadheat report {run_id}")
+        echo(f"table as Markdown:  {markdown}")
+        echo(f"stored in:          {store_path}  (run {run_id})")
+        echo(f"show it again:      deadheat report {run_id}")
     return view
 
 

@@ -31,6 +31,7 @@ from deadheat.host import Limits
 from deadheat.measure.freezing import FREEZE_S, freeze_faults
 from deadheat.measure.inspection import Inspection, inspect
 from deadheat.measure.world import World
+from deadheat.output import echo, echo_json
 from deadheat.report.format import count
 from deadheat.report.formats.inspections import line, servers_page, summary
 
@@ -127,13 +128,13 @@ def command(
             inspections.append(inspection)
             kept.add(inspection)
             if not as_json:
-                click.echo(line(inspection))
+                echo(line(inspection))
     if page is not None:
         page.write_text(servers_page(kept.all, servers_catalog), encoding="utf-8")
     if as_json:
-        click.echo(json.dumps([inspection.to_json() for inspection in inspections], indent=2))
+        echo_json([inspection.to_json() for inspection in inspections])
     else:
-        click.echo(summary(inspections) + _recipes(inspections, servers_catalog))
+        echo(summary(inspections) + _recipes(inspections, servers_catalog))
     failed = any(row.fault and not row.lacks for row in inspections)
     sys.exit(ExitCode.FAILED if failed else ExitCode.OK)
 

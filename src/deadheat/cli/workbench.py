@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import click
-
 from deadheat.build.builder import Builder
 from deadheat.build.leftovers import in_use
 from deadheat.catalog import Catalog, Server, choose, find_root, load_catalog
@@ -16,6 +14,7 @@ from deadheat.host import Host, Limits
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator, generator_version
 from deadheat.measure.world import World, split_cpus
+from deadheat.output import echo
 from deadheat.store import Store, StoreError, home
 from deadheat.store.listing import runs_under_way
 
@@ -39,7 +38,7 @@ def chosen_servers(
     """The servers that match. Without patterns, warns about each manifest with an error."""
     if not patterns:
         for fault in catalog.faults.values():
-            click.secho(f"left out: {fault}", fg="yellow", err=True)
+            echo(f"left out: {fault}", fg="yellow", err=True)
     return choose(catalog, patterns, languages)
 
 
@@ -66,7 +65,7 @@ def warn_of_running_runs(store: Store) -> None:
     """Warn about each run of this store in progress: two runs disturb each other."""
     for run_id in runs_under_way(store):
         warning = f"run {run_id} is in progress: two runs disturb each other; stop one"
-        click.secho(warning, fg="yellow", err=True)
+        echo(warning, fg="yellow", err=True)
 
 
 def builder_on(host: Host, limits: Limits | None = None) -> Builder:

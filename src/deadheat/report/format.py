@@ -2,10 +2,10 @@
 
 import datetime
 import math
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from deadheat.foreign_text import escaped
 from deadheat.store import Unit
 
 NONE = "–"
@@ -18,10 +18,7 @@ UNKNOWN = "[unknown]"
 def plain(text: str, longest: int = TEXT_MAX) -> str:
     """Foreign text on one line, with control and direction characters escaped, cut if long."""
     words = " ".join(text.split())
-    shown = "".join(
-        repr(char)[1:-1] if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co") else char
-        for char in words[:longest]
-    )
+    shown = escaped(words[:longest])
     return f"{shown}…" if len(words) > longest else shown
 
 

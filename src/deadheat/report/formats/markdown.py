@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from deadheat.foreign_text import escaped
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.findings.behavior import behavior_columns
@@ -29,13 +30,14 @@ def write(view: RunView, analysis: Analysis) -> str:
 
 
 def escape(text: str) -> str:
-    """Text with all signs escaped that Markdown or HTML interpret."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Text with all signs escaped that a terminal, Markdown or HTML interpret."""
+    text = escaped(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return SPECIAL.sub(r"\\\1", text)
 
 
 def code(text: str) -> str:
     """A code span, in a fence longer than any run of backticks in it."""
+    text = escaped(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     pad = " " if "`" in text else ""
     return f"{fence}{pad}{text}{pad}{fence}"

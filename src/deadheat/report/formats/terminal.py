@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from deadheat.console import console as make_console
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.capacity import capacity_columns, objective
@@ -31,7 +32,7 @@ SPARE = ("version", "language", "trials")  # left out rather than put into anoth
 
 def write(view: RunView, analysis: Analysis) -> str:
     """The report at standard output's width and encoding, with colors only on a terminal."""
-    console = Console()
+    console = make_console()
     with console.capture() as capture:
         show(console, view, analysis)
     text = "\n".join(line.rstrip() for line in capture.get().split("\n"))

@@ -47,7 +47,7 @@ def lines(runs: Sequence[RunSummary], names: Mapping[str, Sequence[str]]) -> str
     """The runs as text, one line each. `names` has the contenders of each run by its id."""
     rows = [
         (
-            run.run_id,
+            format.plain(run.run_id),
             format.moment(run.started_at),
             state_text(run),
             format.plain(run.protocol, 20),
