@@ -94,5 +94,5 @@ def test_a_kept_output_is_not_probed_again(
     first, second = answering(stdout="v18.20.4"), answering(exit_code=1)
     Toolchains(first, cache).probe_all([server])
     cache.save()
-    (found,) = Toolchains(second, ProbeCache(tmp_path / "probes.json")).check(server)
-    assert found == Toolchains(first).check(server)[0]
+    (probe,) = Toolchains(second, ProbeCache(tmp_path / "probes.json")).check(server)
+    assert probe == Toolchains(first).check(server)[0]

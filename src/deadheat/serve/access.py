@@ -37,13 +37,13 @@ class Address:
     def of(cls, host: str, port: int) -> "Address":
         """Raises `DeadheatError` if the host has no address."""
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             raise DeadheatError(
                 f"--host {host!r}: no address of this machine: {error}",
                 "127.0.0.1 is this machine only; 0.0.0.0 is every IPv4 address, :: also IPv6",
             ) from error
-        return cls(host, tuple(dict.fromkeys(str(entry[4][0]) for entry in found)), port)
+        return cls(host, tuple(dict.fromkeys(str(entry[4][0]) for entry in entries)), port)
 
     @property
     def is_loopback(self) -> bool:

@@ -127,8 +127,8 @@ def _decode(text: str, counts: NDArray[np.uint64]) -> tuple[int, int, int]:
         cookie, _, _, digits, lowest, *_ = INNER.unpack_from(payload)
         if cookie & COOKIE_MASK != PLAIN or (lowest, digits) != (LOWEST_US, DIGITS):
             raise ValueError("its lowest value or its precision is not ours")
-        found = decode(payload, INNER.size, counts.ctypes.data, len(counts), counts.itemsize)
+        decoded = decode(payload, INNER.size, counts.ctypes.data, len(counts), counts.itemsize)
     except (ValueError, IndexError, MemoryError, struct.error) as error:
         shown = text if len(text) <= 20 else f"{text[:20]}..."
         raise ValueError(f"not an HdrHistogram V2 in base64: {shown!r}: {error}") from error
-    return found["min_nonzero_index"], found["max_nonzero_index"], found["total"]
+    return decoded["min_nonzero_index"], decoded["max_nonzero_index"], decoded["total"]
