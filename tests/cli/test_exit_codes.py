@@ -75,6 +75,7 @@ def test_a_failed_calibration_says_so(
         false_differences=20,
         null_pairs=1000,
         allowed=0.1,
+        false_races=0,
         passed=passed,
         minimum_detectable_effect=0.02,
         slowdowns=(),

@@ -5,7 +5,7 @@ of extra work for each request show which slowdown it detects.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from deadheat.store import Store
 
 SLOWDOWNS = (0.02, 0.03, 0.05, 0.10)
 PROBE_UNITS = 50_000
+PROBE_S = 0.5
 COPY_COST_FACTOR = 4.0  # CPU time per request, copy over null server
 NOMINAL = 0.05
 
@@ -46,12 +47,17 @@ class Slowdown:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The result of `deadheat calibrate`, which later reports of such a host quote."""
+    """The result of `deadheat calibrate`, which later reports of such a host quote.
+
+    A false difference is one of two copies, each pair tested alone. `false_races` counts races in
+    which the intervals of all pairs together separate any two copies, as a report would.
+    """
 
     false_difference_rate: float
     false_differences: int
     null_pairs: int
     allowed: float  # the highest false difference rate that chance explains
+    false_races: int
     passed: bool
     minimum_detectable_effect: float  # of one pair at the nominal rate, with 80 % power
     slowdowns: tuple[Slowdown, ...]
@@ -117,6 +123,7 @@ def conclude(runs: Mapping[str, PairFits], copies: int, elapsed_s: float) -> Cal
         false_differences=alarms.false_differences,
         null_pairs=alarms.null_pairs,
         allowed=alarms.allowed,
+        false_races=sum(_separates(fit) for fit in among),
         passed=alarms.passed,
         minimum_detectable_effect=float(np.nanmedian(effects)),
         slowdowns=tuple(_slowdown(fits, copies, k) for k in range(len(SLOWDOWNS))),
@@ -124,6 +131,13 @@ def conclude(runs: Mapping[str, PairFits], copies: int, elapsed_s: float) -> Cal
         elapsed_s=elapsed_s,
         runs=tuple(runs),
     )
+
+
+def _separates(copies: PairFits) -> bool:
+    """Whether the intervals of all pairs, jointly at the nominal error, leave out 1 for any."""
+    upper = np.triu_indices(copies.contenders, k=1)
+    half_width = copies.half_width(NOMINAL / len(upper[0]))[upper]
+    return bool((np.abs(copies.log_ratio[upper]) > half_width).any())
 
 
 def find_work(world: World, protocol: Protocol) -> Work:
@@ -145,6 +159,7 @@ def _cpu_us_per_request(world: World, protocol: Protocol, units: int) -> float:
     instance = lifecycle.start(world, contender)
     try:
         spec = load_spec(protocol, instance, max(protocol.connections))
+        spec = replace(spec, duration_s=max(spec.duration_s, PROBE_S))
         before_s = world.server_host.usage(instance.process).cpu_s
         command = world.engine.command(spec)
         completed = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)

@@ -19,7 +19,7 @@ from deadheat.host.machine import host_key
 from deadheat.output import echo, echo_json
 from deadheat.protocol import load_protocol
 from deadheat.report.findings.analysis import fits_of
-from deadheat.report.format import duration, percent
+from deadheat.report.format import count, duration, percent
 from deadheat.report.model.runs import find_run
 from deadheat.stats.false_alarm import FEWEST_PAIRS
 from deadheat.store import Store
@@ -27,12 +27,12 @@ from deadheat.store import Store
 
 @click.command("calibrate")
 @click.option(
-    "--copies", type=click.IntRange(3), default=15, show_default=True, help="Number of copies."
+    "--copies", type=click.IntRange(3), default=8, show_default=True, help="Number of copies."
 )
 @click.option(
     "--races",
     type=click.IntRange(1),
-    default=2,
+    default=8,
     show_default=True,
     help="Number of races; each is a run.",
 )
@@ -118,6 +118,8 @@ def _lines(result: Calibration) -> list[str]:
         f"false differences   {result.false_differences} of {result.null_pairs} pairs of copies, "
         f"{percent(result.false_difference_rate)} (nominal {percent(result.nominal, 0)}, chance "
         f"alone explains up to {percent(result.allowed)}): {verdict}",
+        f"all pairs together  two copies separated in {result.false_races} of "
+        f"{count(len(result.runs), 'race')} (nominal 5 %)",
         f"detectable          a difference of {percent(result.minimum_detectable_effect)}, with "
         "80 % power for one pair in one such race",
     ]
