@@ -120,13 +120,16 @@ class SliceBlock:
         at_s: float,
     ) -> list[tuple[WarmInstance, TrialRecord]]:
         gates = self._block_gates(instances, slices, samples)
+        network = _increases(samples)
         trials = []
         for instance in instances:
             usage = _usage(samples, instance.instance.process)
             for connections in self._run.protocol.connections:
                 key = (instance.instance_id, connections)
                 if key in slices:
-                    record = self._trial(instance, connections, slices[key], usage, gates, at_s)
+                    record = self._trial(
+                        instance, connections, slices[key], usage, gates, network, at_s
+                    )
                     self._run.store.add_trial(record)
                     self._troubles.report(instance.name, record)
                     trials.append((instance, record))
@@ -139,6 +142,7 @@ class SliceBlock:
         slices: Sequence[Slice],
         usage: tuple[Usage | None, Usage | None],
         gates: Sequence[Gate],
+        network: Mapping[str, int],
         at_s: float,
     ) -> TrialRecord:
         context = TrialContext(
@@ -154,7 +158,7 @@ class SliceBlock:
         )
         load = instance.loads[connections]
         world = self._run.world
-        return trial_of(world, instance.instance, load, context, slices, usage, gates)
+        return trial_of(world, instance.instance, load, context, slices, usage, gates, network)
 
     def _block_gates(
         self,
@@ -197,3 +201,9 @@ def neighbors_together(ranked: Sequence[WarmInstance], order: random.Random) -> 
 
 def _usage(samples: Sequence[Sample], process: str) -> tuple[Usage | None, Usage | None]:
     return samples[0].usage.get(process), samples[-1].usage.get(process)
+
+
+def _increases(samples: Sequence[Sample]) -> dict[str, int]:
+    """The increase of each network counter from the first sample to the last."""
+    first, last = samples[0].network, samples[-1].network
+    return {counter: last[counter] - first[counter] for counter in first.keys() & last.keys()}
