@@ -16,7 +16,12 @@ test: build packages lint  ## every check and every test
 # The engine's tests and lints share one build without link-time optimization: see Cargo.toml.
 ENGINE_TESTS := quick-link
 # These tests load no server and measure none, so they run beside each other. All others run alone.
-WITHOUT_LOAD := $(addprefix tests/,audit catalog golden protocol report serve stats store)
+WITHOUT_LOAD := $(wildcard tests/test_*.py) $(addprefix tests/,\
+	$(addprefix cli/test_,bundles.py doctor_command.py documents.py help.py list.py \
+		progress_view.py stored.py) \
+	$(addprefix host/test_,clock.py conversation.py doctor.py fake.py machine.py network.py) \
+	$(addprefix measure/test_,contender.py gates.py response.py verify.py) \
+	audit bench build campaign catalog golden protocol report serve stats store)
 
 build: toolchains $(UV) page   ## the Python package, the load engine, the page
 	$(UV) sync --quiet
@@ -36,7 +41,7 @@ bench: build               ## the engine's cost beside wrk's and ab's
 	$(UV) run python bench/engine.py
 
 verify-all: build          ## every server in every setting, loaded; goes on where it was stopped
-	-$(UV) run deadheat verify --all -o docs/results/servers.json --page docs/servers.md
+	-$(UV) run deadheat verify --all --freeze -o docs/results/servers.json --page docs/servers.md
 
 figures: build             ## the figures in the documents, from the runs in docs/results
 	$(UV) run deadheat report --from docs/results/settle-24-a.deadheat --format svg \

@@ -19,7 +19,7 @@ from typing import Any
 from generators import GENERATORS, OURS, Generator
 from samples import Scene, sample
 
-# Scenes, and the most that a request may cost of what it costs a rival.
+# Scenes, and the most that a request may cost of what it costs another generator.
 TARGETS = {
     "kept-10": {"wrk": 0.75},
     "kept-100": {"wrk": 0.75},
@@ -99,11 +99,11 @@ def table(result: dict[str, Any]) -> str:
         of_wrk = ratios(cost_us, name, "wrk")
         spread = f"({min(of_wrk):.2f}, {max(of_wrk):.2f})"
         lines.append(f"  {name:<26}{median(costs):>10.2f}{median(of_wrk):>10.3f}{spread:>18}")
-    for one in result["checks"]:
-        verdict = "PASS" if one["pass"] else "FAIL"
+    for check in result["checks"]:
+        verdict = "PASS" if check["pass"] else "FAIL"
         lines.append(
-            f"  {verdict} {OURS} at {one['ratio']:.3f} of {one['contender']}, at most "
-            f"{one['at_most']:.2f}"
+            f"  {verdict} {OURS} at {check['ratio']:.3f} of {check['contender']}, at most "
+            f"{check['at_most']:.2f}"
         )
     return "\n".join(lines)
 

@@ -124,11 +124,12 @@ def _trial(store: Store, row: Row) -> Row:
         "result": json.loads(row["result"]),
         "stdout": zlib.decompress(row["stdout"]).decode(),
         "stderr": zlib.decompress(row["stderr"]).decode(),
-        "histograms": {one["name"]: one["hdr_v2_base64"] for one in of_trial("histogram")},
+        "histograms": {entry["name"]: entry["hdr_v2_base64"] for entry in of_trial("histogram")},
         "series": {
-            one["name"]: json.loads(zlib.decompress(one["rows"])) for one in of_trial("series")
+            entry["name"]: json.loads(zlib.decompress(entry["rows"]))
+            for entry in of_trial("series")
         },
-        "errors": {one["class"]: one["requests"] for one in of_trial("error")},
+        "errors": {entry["class"]: entry["requests"] for entry in of_trial("error")},
         "gates": [Gate(**gate | {"passed": bool(gate["passed"])}) for gate in gates],
     }
 

@@ -155,11 +155,11 @@ def detect(settings: tuple[int, int, float, bool], seed: int) -> tuple[list[bool
     slices = slice_races.race(generator, field, schedule, machine)
     model = rank_from_model(fit_slices(slices), "01234567")
     old = rank(block_rates(slices, instances), "01234567")
-    found = [
+    separated = [
         [ranking.pair(str(2 * k), str(2 * k + 1)).ratio.low > 1 for k in range(4)]
         for ranking in (model, old)
     ]
-    return found[0], found[1]
+    return separated[0], separated[1]
 
 
 def looks(copies: bool, seed: int) -> tuple[bool, float]:

@@ -89,7 +89,7 @@ def climb(
     slices: int,
     seeds: int,
 ) -> None:
-    found, unsettled, before, after = [], [], [], []
+    changed, unsettled, before, after = [], [], [], []
     for curve in clean_curves(server)[server]:
         for _ in range(seeds):
             served = float(generator.uniform(*SERVED))
@@ -97,14 +97,14 @@ def climb(
             (run,) = curve.replay(generator, slices, served=served, **options)
             rates = np.diff(run) / SLICE_S
             outcome = settling(rates)
-            found.append(outcome.excluded > 0 or not outcome.settled)
+            changed.append(outcome.excluded > 0 or not outcome.settled)
             unsettled.append(not outcome.settled)
             before.append(rates.mean() / speed / curve.plateau - 1)
             if outcome.settled:
                 after.append(rates[outcome.excluded :].mean() / speed / curve.plateau - 1)
     left = f"{np.median(after):>19.1%}" if after else f"{'-':>19}"
     print(
-        f"{server:<17}{speed:>6}{noise:>7.0%}{slices:>8}{np.mean(found):>8.0%}"
+        f"{server:<17}{speed:>6}{noise:>7.0%}{slices:>8}{np.mean(changed):>8.0%}"
         f"{np.mean(unsettled):>11.0%}{np.median(before):>13.1%}{left}"
     )
 

@@ -59,11 +59,13 @@ def main() -> int:
         store = args.store or make(Path(folder) / "runs.sqlite", MODEL)
         figures = [*commands(store, args.times), *pages(store, args.times)]
     if args.json:
-        print(json.dumps([asdict(one) | {"pass": one.passes} for one in figures], indent=1))
+        print(
+            json.dumps([asdict(figure) | {"pass": figure.passes} for figure in figures], indent=1)
+        )
     else:
         print(f"{'ms':<28}{'median':>8}{'(least, most)':>18}{'at most':>9}")
         print("\n".join(map(str, figures)))
-    return 0 if all(one.passes for one in figures) else 1
+    return 0 if all(figure.passes for figure in figures) else 1
 
 
 def arguments() -> argparse.Namespace:
@@ -79,11 +81,11 @@ def arguments() -> argparse.Namespace:
 
 def commands(store: Path, times: int) -> Iterator[Figure]:
     """Fresh processes, from start to end."""
-    told = {f"report --format {name}": ["report", "--format", name] for name in FORMATS}
-    told["report --format svg"] = ["report", "--format", "svg"]
-    told["report --list"] = ["report", "--list"]
-    told["compare"] = ["compare", *run_ids(store)[:2]]
-    for name, words in told.items():
+    words_by_name = {f"report --format {name}": ["report", "--format", name] for name in FORMATS}
+    words_by_name["report --format svg"] = ["report", "--format", "svg"]
+    words_by_name["report --list"] = ["report", "--list"]
+    words_by_name["compare"] = ["compare", *run_ids(store)[:2]]
+    for name, words in words_by_name.items():
         yield Figure(name, [process_s(words, store) for _ in range(times)], COMMAND_S_MAX)
 
 
@@ -102,13 +104,13 @@ def pages(store: Path, times: int) -> Iterator[Figure]:
         for name, run_id in (("largest", last), ("usual", middle)):
             taken_s = served.first_byte_s(f"/runs/{run_id}/document")
             yield Figure(f"document, new, {name}", [taken_s], None)
-        told = {
+        path_by_name = {
             "/": "/",
             "/runs/ID": f"/runs/{last}",
             "/runs/ID/document": f"/runs/{last}/document",
             "/servers/NAME": f"/servers/{SERVER}",
         }
-        for name, path in told.items():
+        for name, path in path_by_name.items():
             served.first_byte_s(path)
             yield Figure(name, [served.first_byte_s(path) for _ in range(times)], FIRST_BYTE_S_MAX)
 

@@ -9,7 +9,7 @@ A stop is early when it comes before the top compiler tier: the requests after w
 stays within 10 % of its plateau. The second column has 5 %, which is more than the record knows:
 its windows scatter by 5 to 8 %, and the trials that follow a warm-up came minutes later.
 
-`old` is the rule of windows that campaign.warm used until 2026-11 (`stats.levels`). `first` has no
+`old` is the rule of windows that campaign.warm used until 2026-11 (`levels.py`). `first` has no
 predecessor. `later` takes a server's instances of one run in random order, each with what those
 before it showed.
 """
@@ -24,8 +24,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bench.levels import classify
 from deadheat.stats.distributions import Floats
-from deadheat.stats.levels import classify
 from deadheat.stats.steady import Compiler
 from tests.stats.warm_curves import (
     WINDOW_S,
@@ -104,7 +104,7 @@ def old(
         limit = 100 * (OLD_SLOW_FACTOR if curve.compiler is Compiler.TIERED else 1)
         rates = np.diff(run) / WINDOW_S
         stop = OLD_WINDOWS
-        while not (steady := classify(rates[:stop], 2 * OLD_WINDOWS).found) and stop < limit:
+        while not (steady := classify(rates[:stop], 2 * OLD_WINDOWS).is_steady) and stop < limit:
             stop += OLD_STEP
         yield place, stop, steady
 

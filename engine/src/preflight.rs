@@ -1,7 +1,8 @@
 //! One request to each URL before the run; all later responses must equal its response.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -13,10 +14,13 @@ use crate::head::{Framing, Head, media_type, parse_head};
 use crate::preflight_problem::PreflightProblem as Problem;
 use crate::request::RequestBook;
 use crate::signals;
+use crate::sockets::{self, Endpoint};
 use crate::target::Address;
 
 /// How long to wait for an unannounced close.
 const KEPT_WATCH: Duration = Duration::from_millis(20);
+/// How often to look for room in the listen queue of a Unix socket.
+const QUEUE_WATCH: Duration = Duration::from_millis(5);
 /// Longest body that is stored for comparison.
 const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
 
@@ -45,7 +49,7 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
         let about = |problem| Error::Preflight { url: target.url.clone(), problem };
         let request = book.bytes(book.range(url, 1));
         let mut stream = Stream::connect(&target.address, config).map_err(about)?;
-        stream.write_all(request).map_err(|error| about(Problem::Broken(error)))?;
+        stream.write_all(request).map_err(about)?;
         let answer = Answer::read(&mut stream, config).map_err(about)?;
         seen.expected.push(answer.expected(config).map_err(about)?);
         seen.closes_unannounced |= !answer.closes && stream.is_closed();
@@ -57,56 +61,114 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
     Ok(seen)
 }
 
-enum Stream {
+enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
+}
+
+/// A connection for one request. All that waits for the server ends at the deadline.
+struct Stream {
+    socket: Socket,
+    deadline: Instant,
 }
 
 impl Stream {
     fn connect(address: &Address, config: &Config) -> Result<Self, Problem> {
         let limit = Duration::from_nanos(config.timeout_ns);
-        let stream = match address {
-            Address::Tcp(address) => TcpStream::connect_timeout(address, limit).map(Self::Tcp),
-            Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
+        let socket = match address {
+            Address::Tcp(to) => TcpStream::connect_timeout(to, limit).map(Socket::Tcp),
+            Address::Unix(_) => connect_unix(address, Instant::now() + limit).map(Socket::Unix),
         };
-        let stream = stream.map_err(Problem::Connect)?;
-        stream.limit_reads(limit).map_err(Problem::Broken)?;
-        Ok(stream)
+        let socket = socket.map_err(Problem::Connect)?;
+        Ok(Self { socket, deadline: Instant::now() + limit })
     }
 
-    fn limit_reads(&self, limit: Duration) -> std::io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.set_read_timeout(Some(limit)),
-            Self::Unix(stream) => stream.set_read_timeout(Some(limit)),
+    fn limit_reads(&self, limit: Duration) -> io::Result<()> {
+        match &self.socket {
+            Socket::Tcp(stream) => stream.set_read_timeout(Some(limit)),
+            Socket::Unix(stream) => stream.set_read_timeout(Some(limit)),
         }
     }
 
-    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.write_all(bytes),
-            Self::Unix(stream) => stream.write_all(bytes),
+    fn limit_writes(&self, limit: Duration) -> io::Result<()> {
+        match &self.socket {
+            Socket::Tcp(stream) => stream.set_write_timeout(Some(limit)),
+            Socket::Unix(stream) => stream.set_write_timeout(Some(limit)),
         }
     }
 
-    /// Reads, and repeats the read after EINTR unless the user sent a signal. A read with a time
-    /// limit also ends with EINTR after a SIGCONT, and when an io_uring has work left.
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        loop {
-            let got = match self {
-                Self::Tcp(stream) => stream.read(buffer),
-                Self::Unix(stream) => stream.read(buffer),
-            };
-            match got {
-                Err(error)
-                    if error.kind() == ErrorKind::Interrupted && signals::received() == 0 => {}
-                got => return got,
-            }
+    /// The time left; an error if there is none.
+    fn left(&self) -> Result<Duration, Problem> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(Problem::Timeout) } else { Ok(left) }
+    }
+
+    fn write_all(&mut self, mut bytes: &[u8]) -> Result<(), Problem> {
+        while !bytes.is_empty() {
+            self.limit_writes(self.left()?).map_err(Problem::Broken)?;
+            let wrote = repeat(|| match &mut self.socket {
+                Socket::Tcp(stream) => stream.write(bytes),
+                Socket::Unix(stream) => stream.write(bytes),
+            });
+            bytes = &bytes[wrote.map_err(problem_of)?..];
         }
+        Ok(())
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Problem> {
+        self.limit_reads(self.left()?).map_err(Problem::Broken)?;
+        self.read_once(buffer).map_err(problem_of)
+    }
+
+    fn read_once(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        repeat(|| match &mut self.socket {
+            Socket::Tcp(stream) => stream.read(buffer),
+            Socket::Unix(stream) => stream.read(buffer),
+        })
     }
 
     /// True if the server closes within `KEPT_WATCH`.
     fn is_closed(&mut self) -> bool {
-        self.limit_reads(KEPT_WATCH).is_ok() && matches!(self.read(&mut [0]), Ok(0))
+        self.limit_reads(KEPT_WATCH).is_ok() && matches!(self.read_once(&mut [0]), Ok(0))
+    }
+}
+
+/// Connects to a Unix socket. While its listen queue is full, the kernel has no wait with a limit
+/// for a non-blocking socket, so the connect is repeated.
+fn connect_unix(address: &Address, deadline: Instant) -> io::Result<UnixStream> {
+    let endpoint = Endpoint::new(address).map_err(|error| io::Error::other(error.to_string()))?;
+    let socket = sockets::open(&endpoint, None, false).map_err(io::Error::from_raw_os_error)?;
+    loop {
+        match sockets::connect(socket.as_raw_fd(), &endpoint, false) {
+            Ok(()) => break,
+            Err(libc::EAGAIN) if signals::received() != 0 => {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            Err(libc::EAGAIN) if Instant::now() < deadline => std::thread::sleep(QUEUE_WATCH),
+            Err(libc::EAGAIN) => return Err(ErrorKind::TimedOut.into()),
+            Err(error) => return Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+/// Repeats a call after EINTR unless the user sent a signal. A call with a time limit also ends
+/// with EINTR after a SIGCONT, and when an io_uring has work left.
+fn repeat(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted && signals::received() == 0 => {}
+            done => return done,
+        }
+    }
+}
+
+fn problem_of(error: io::Error) -> Problem {
+    match error.kind() {
+        ErrorKind::WouldBlock => Problem::Timeout,
+        _ => Problem::Broken(error),
     }
 }
 
@@ -122,8 +184,7 @@ struct Answer {
 
 impl Answer {
     fn read(stream: &mut Stream, config: &Config) -> Result<Self, Problem> {
-        let deadline = Instant::now() + Duration::from_nanos(config.timeout_ns);
-        let mut input = Input { bytes: Vec::new(), deadline };
+        let mut input = Input { bytes: Vec::new() };
         let to_head = config.method == "HEAD";
         loop {
             let parsed = parse_head(&input.bytes, to_head).map_err(Problem::Malformed)?;
@@ -181,28 +242,22 @@ fn is_interim(head: &Head) -> bool {
 /// Bytes that were read but not parsed.
 struct Input {
     bytes: Vec<u8>,
-    deadline: Instant,
 }
 
 impl Input {
     /// Reads more bytes; an error at the end of the stream.
     fn more(&mut self, stream: &mut Stream) -> Result<(), Problem> {
         let mut buffer = [0; 16 * 1024];
-        if Instant::now() >= self.deadline {
-            return Err(Problem::Timeout);
-        }
-        match stream.read(&mut buffer) {
-            Ok(0) if self.bytes.is_empty() => Err(Problem::NoResponse),
-            Ok(0) => Err(Problem::Truncated),
-            Ok(got) => {
+        match stream.read(&mut buffer)? {
+            0 if self.bytes.is_empty() => Err(Problem::NoResponse),
+            0 => Err(Problem::Truncated),
+            got => {
                 self.bytes.extend_from_slice(&buffer[..got]);
                 match self.bytes.len() > MAX_BODY_BYTES {
                     true => Err(Problem::TooLong(MAX_BODY_BYTES)),
                     false => Ok(()),
                 }
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Problem::Timeout),
-            Err(error) => Err(Problem::Broken(error)),
         }
     }
 
@@ -221,15 +276,12 @@ impl Input {
             Framing::UntilClose => {
                 let mut buffer = [0; 16 * 1024];
                 loop {
-                    match stream.read(&mut buffer).map_err(Problem::Broken)? {
+                    match stream.read(&mut buffer)? {
                         0 => return Ok(std::mem::take(&mut self.bytes)),
                         got => self.bytes.extend_from_slice(&buffer[..got]),
                     }
                     if self.bytes.len() > MAX_BODY_BYTES {
                         return Err(Problem::TooLong(MAX_BODY_BYTES));
-                    }
-                    if Instant::now() >= self.deadline {
-                        return Err(Problem::Timeout);
                     }
                 }
             }

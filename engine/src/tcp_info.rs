@@ -122,8 +122,8 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no socket options")]
     fn unix_socket_has_no_reading() {
-        let (one, _other) = UnixStream::pair().unwrap();
-        assert!(TcpInfo::read(one.as_raw_fd()).is_none());
+        let (stream, _peer) = UnixStream::pair().unwrap();
+        assert!(TcpInfo::read(stream.as_raw_fd()).is_none());
     }
 
     #[test]

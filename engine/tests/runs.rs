@@ -5,7 +5,7 @@ mod common;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
@@ -218,6 +218,55 @@ fn counts_the_segments_that_were_sent_again() {
     let (document, _) = run.join().unwrap();
     let retransmits = document["connections"]["retransmits"].as_u64().unwrap();
     assert!(retransmits >= 1, "{}", document["connections"]);
+}
+
+/// The error of a preflight that a server of this URL makes wait.
+fn preflight_error(url: &str, args: &[&str]) -> String {
+    let (document, exit) = load(url, &[args, &["--timeout", "300ms"]].concat());
+    assert_eq!(exit, 3);
+    document["preflight_error"].as_str().unwrap().to_owned()
+}
+
+/// Bug: a request that the server does not read had no deadline.
+#[test]
+fn preflight_does_not_wait_forever_for_a_server_that_does_not_read() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let path = std::env::temp_dir().join(format!("deadheat-load-{}.body", std::process::id()));
+    std::fs::write(&path, vec![b'x'; 32 << 20]).unwrap();
+    let error = preflight_error(&url, &["--body", &format!("@{}", path.display())]);
+    std::fs::remove_file(&path).unwrap();
+    assert!(error.contains("no complete response within --timeout"), "{error}");
+}
+
+/// Bug: a connect to a Unix socket with a full listen queue had no deadline.
+#[test]
+fn preflight_does_not_wait_forever_for_a_full_unix_socket() {
+    let path = std::env::temp_dir().join(format!("deadheat-full-{}.sock", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).unwrap();
+    // SAFETY: the descriptor is the listener's; a second listen only changes its queue.
+    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 0) }, 0);
+    let _queued = UnixStream::connect(&path).unwrap();
+    let error = preflight_error(&format!("unix:{}:/", path.display()), &[]);
+    std::fs::remove_file(&path).unwrap();
+    assert!(error.contains("no connection: timed out"), "{error}");
+}
+
+/// Bug: a body that lasts until the close had the deadline of each read.
+#[test]
+fn preflight_does_not_wait_forever_for_single_bytes() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        while stream.write_all(b"x").is_ok() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    });
+    let error = preflight_error(&url, &[]);
+    assert!(error.contains("no complete response within --timeout"), "{error}");
 }
 
 #[test]

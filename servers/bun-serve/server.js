@@ -1,7 +1,22 @@
-const [hostname, port] = process.argv.slice(2);
+const [hostname, port, workers] = process.argv.slice(2);
 
-Bun.serve({
-  hostname,
-  port,
-  routes: { "/": { GET: () => new Response("Hello, World!") } },
-});
+if (workers > 1 && !process.env.WORKER) {
+  const env = { ...process.env, WORKER: "1" };
+  const children = Array.from({ length: workers }, () =>
+    Bun.spawn([process.execPath, ...process.argv.slice(1)], {
+      env,
+      stdio: ["ignore", "inherit", "inherit"],
+    }),
+  );
+  process.on("SIGTERM", () => {
+    for (const child of children) child.kill();
+    process.exit();
+  });
+} else {
+  Bun.serve({
+    hostname,
+    port,
+    reusePort: workers > 1,
+    routes: { "/": { GET: () => new Response("Hello, World!") } },
+  });
+}

@@ -1,8 +1,11 @@
+import asyncio
+import os
 import signal
 import socket
 import sys
 from multiprocessing import Process
 
+import uvloop
 from aiohttp import web
 
 
@@ -13,7 +16,8 @@ async def hello(request: web.Request) -> web.Response:
 def serve(listener: socket.socket) -> None:
     app = web.Application()
     app.router.add_get("/", hello)
-    web.run_app(app, sock=listener, backlog=2048, access_log=None, print=None)
+    loop = uvloop.new_event_loop() if os.environ["LOOP"] == "uvloop" else asyncio.new_event_loop()
+    web.run_app(app, sock=listener, backlog=2048, access_log=None, print=None, loop=loop)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ env = {{ OUT = "{{build}}/out" }}
 
 [start]
 command = ["{name}", "{{host}}:{{port}}"]
-worker = "none"
+worker = "process"
 ready_s = 5
 keep_alive = true
 connection_close = "closes"

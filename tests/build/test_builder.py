@@ -176,3 +176,15 @@ def test_lost_host_fails_the_build(server: Server, tmp_path: Path) -> None:
 
     failed = failure(server, making(gone), tmp_path / "builds")
     assert "the agent is gone" in str(failed)
+
+
+def test_a_build_that_exceeds_a_limit_names_it(server: Server, tmp_path: Path) -> None:
+    limit = "memory_limit: 2.10 GiB, limit 2.00 GiB"
+    host = making(lambda *_: Completed(-9, "", "", 2, 1, limit=limit))
+    with pytest.raises(BuildFailed, match=f"was stopped: {limit}"):
+        Builder(host, tmp_path / "builds").build(server, probes(server))
+
+
+def test_a_time_limit_for_steps_replaces_the_manifests(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(BuildFailed, match="was stopped after 1 s"):
+        Builder(making(), tmp_path / "builds", step_s=1.0).build(server, probes(server))

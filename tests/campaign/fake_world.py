@@ -24,6 +24,7 @@ from tests.build.made import made_server
 DOCUMENT = json.loads(
     (Path(__file__).parents[1] / "load" / "output" / "engine-closed.json").read_text()
 )
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 GREETING = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
 
 
@@ -78,10 +79,10 @@ class FakeWorld:
         """Go on with a run of this world's."""
         with Store(self.path) as store:
             left = load_unfinished(store, run_id)
-            by_name = {one.name: one for one in self._contenders}
+            by_name = {contender.name: contender for contender in self._contenders}
             plan = Plan(
                 protocol=left.protocol,
-                selections=[by_name[one.name] for one in left.waiting],
+                selections=[by_name[contender.name] for contender in left.waiting],
                 labels=left.labels,
                 extra=(),
                 seed=left.seed,
@@ -150,15 +151,15 @@ def slice_answer(request: dict[str, Any], spec: ProcessSpec, rate_per_s: float) 
     """What the resident load process answers after a clean slice at this rate."""
     times = ["-d", f"{1000 * request['duration_s']}ms", "--warmup", "0ms"]
     done = document(ProcessSpec((*spec.command, *times)), rate_per_s)
-    told = json.loads(done.stdout)
-    ok = told["classes"]["ok"]
+    answer = json.loads(done.stdout)
+    ok = answer["classes"]["ok"]
     rows = max(1, round(request["duration_s"] / 0.01))
-    told["series"] = [{"at_s": 0.01 * (n + 1), "ok": ok / rows, "errors": 0} for n in range(rows)]
-    return json.dumps(told | {"type": "slice", "id": request["id"], "interrupted": False})
+    answer["series"] = [{"at_s": 0.01 * (n + 1), "ok": ok / rows, "errors": 0} for n in range(rows)]
+    return json.dumps(answer | {"type": "slice", "id": request["id"], "interrupted": False})
 
 
 def greet(request: bytes) -> bytes:
-    return GREETING
+    return NOT_FOUND if b"/deadheat-no-such-path" in request else GREETING
 
 
 def name_of(spec: ProcessSpec) -> str:
@@ -186,7 +187,7 @@ def document(spec: ProcessSpec, rate_per_s: float) -> Completed:
     latency = DOCUMENT["latency"] | {"service_us": figures}
     if offered_per_s is not None:
         latency = latency | {"response_us": figures, "client_lag_us": figures | {"p99": 1.0}}
-    told = DOCUMENT | {
+    measured = DOCUMENT | {
         "rate_per_s": rate_per_s,
         "elapsed_s": duration_s,
         "requests": {"scheduled": ok, "ok": ok, "preflight": 1},
@@ -203,4 +204,4 @@ def document(spec: ProcessSpec, rate_per_s: float) -> Completed:
             {"at_s": 0.1 * (n + 1), "ok": ok / windows, "errors": 0} for n in range(windows)
         ],
     }
-    return Completed(0, json.dumps(told), "", duration_s + warmup_s, duration_s / 2)
+    return Completed(0, json.dumps(measured), "", duration_s + warmup_s, duration_s / 2)

@@ -20,18 +20,18 @@ def walk(pace: Pace, settles_after: int = 10**6, block_s: float = 5) -> list[int
                 blocks=moment.blocks + 1,
                 elapsed_s=moment.elapsed_s + block_s,
                 block_s=block_s,
-                settled=sum(told) + moment.blocks + 1 >= settles_after,
+                settled=sum(blocks) + moment.blocks + 1 >= settles_after,
             )
             yield moment
 
-    told: list[int] = []
+    blocks: list[int] = []
     moment = replace(START, elapsed_s=START.starting_s)
     while True:
         for passed in blocks_of(moment):
             moment = passed
-        told.append(moment.blocks)
+        blocks.append(moment.blocks)
         if not pace.another_invocation(moment):
-            return told
+            return blocks
         moment = replace(
             moment,
             invocation=moment.invocation + 1,

@@ -11,6 +11,7 @@ import pytest
 
 from deadheat.campaign.standings import Standings
 from deadheat.errors import DeadheatError
+from deadheat.events import Progress
 from deadheat.host import Completed, Exited, HostError, Sample
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.measure.contender import Contender
@@ -22,7 +23,7 @@ Order = list[tuple[str, int]]
 
 
 def protocol(**values: Any) -> Protocol:
-    """Three repetitions at two levels, without canaries or a warm-up."""
+    """Three repetitions at two levels, without controls or a warm-up."""
     return Protocol.model_validate(
         {
             "name": "made",
@@ -212,8 +213,8 @@ def test_without_any_server_nothing_is_measured(fake: FakeWorld) -> None:
     assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
 
 
-def test_a_race_whose_last_rival_is_gone_ends(fake: FakeWorld) -> None:
-    """Regression: the canaries were measured on for blocks, beside nobody."""
+def test_a_race_whose_last_contender_is_gone_ends(fake: FakeWorld) -> None:
+    """Regression: the controls were measured on for blocks, beside nobody."""
     fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
     with pytest.raises(DeadheatError, match="no contender is left to measure"):
         fake.conduct(protocol(controls=True, connections=[10], stopping=SETTLE))
@@ -318,13 +319,20 @@ def test_a_race_ends_when_its_order_is_settled(fake: FakeWorld) -> None:
     assert {trial["invocation"] for trial in fake.trials()} >= {1, 2}
 
 
+def test_a_fixed_protocol_never_ends_settled(fake: FakeWorld) -> None:
+    """Regression: a fixed protocol whose pairs were decided ended as "settled"."""
+    fake.conduct(protocol(stopping={"kind": "fixed", "repetitions": 8}, connections=[10]))
+    (run,) = fake.rows("SELECT conclusion FROM run")
+    assert json.loads(run["conclusion"])["why"] == "all repetitions done"
+
+
 def test_one_server_alone_is_not_settled_without_a_valid_trial() -> None:
     """Regression: a server that answered nothing rightly was "settled"."""
     assert not Standings(protocol(stopping=SETTLE), ["alone"]).last_look().settled
 
 
 def test_a_race_that_does_not_settle_ends_with_its_budget(tmp_path: Path) -> None:
-    fake = FakeWorld(tmp_path, one=1000, other=1020)
+    fake = FakeWorld(tmp_path, slow=1000, fast=1020)
     fake.noise = 0.3
     fake.conduct(protocol(stopping=SETTLE | {"budget_s": 60}, connections=[10]))
     (run,) = fake.rows("SELECT conclusion FROM run")
@@ -332,7 +340,7 @@ def test_a_race_that_does_not_settle_ends_with_its_budget(tmp_path: Path) -> Non
     assert 30 < fake.host.now_s() <= 62
 
 
-def test_canaries_run_in_every_block_and_do_not_compete(fake: FakeWorld) -> None:
+def test_controls_run_in_every_block_and_do_not_compete(fake: FakeWorld) -> None:
     fake.conduct(protocol(controls=True, connections=[10]))
     roles = {row["name"]: row["role"] for row in fake.rows("SELECT name, role FROM contender")}
     assert roles == {
@@ -356,7 +364,7 @@ def most_at_once(fake: FakeWorld) -> int:
     return most
 
 
-def test_rivals_that_do_not_fit_run_in_further_heats(fake: FakeWorld) -> None:
+def test_contenders_that_do_not_fit_run_in_further_heats(fake: FakeWorld) -> None:
     stopping = {"kind": "fixed", "repetitions": 2}
     fake.conduct(protocol(at_once=2, controls=True, connections=[10], stopping=stopping))
     heats: dict[int, list[str]] = {}
@@ -385,7 +393,7 @@ def test_memory_decides_how_many_are_started(
     assert [trial["heat"] for trial in fake.trials()] == [1] * 6 + [2] * 6 + [3] * 6
 
 
-def test_the_ceiling_is_known_before_the_first_rival(fake: FakeWorld) -> None:
+def test_the_ceiling_is_known_before_the_first_contender(fake: FakeWorld) -> None:
     fake.rates["null-server"] = 3500.0
     warmup = {"kind": "fixed", "duration_s": 1.0}
     fake.conduct(protocol(controls=True, connections=[10], warmup=warmup))
@@ -395,10 +403,10 @@ def test_the_ceiling_is_known_before_the_first_rival(fake: FakeWorld) -> None:
     )
     assert [row["name"] for row in failed] == ["fast"]
     read = fake.rows("SELECT count(*) AS n FROM gate WHERE code = 'ceiling'")
-    assert read == [{"n": 9 + 3}]  # of every rival and of the reference, from the first block on
+    assert read == [{"n": 9 + 3}]  # of each contender and the reference, from the first block on
 
 
-def test_a_clock_that_drops_is_a_doubt_and_each_server_has_its_own(
+def test_a_clock_that_drops_fails_a_gate_and_each_server_has_its_own(
     fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It drops by 3 % a block, and is compared with the highest; the slow server's is lower."""
@@ -417,9 +425,17 @@ def test_a_clock_that_drops_is_a_doubt_and_each_server_has_its_own(
         "SELECT block, name, passed FROM gate JOIN trial ON trial.id = gate.trial_id"
         " JOIN contender ON contender.id = contender_id WHERE code = 'frequency'"
     )
-    found = {(row["block"], row["name"]): row["passed"] for row in read}
+    passed = {(row["block"], row["name"]): row["passed"] for row in read}
     names = ("fast", "middle", "slow")
-    assert found == {(2, name): 1 for name in names} | {(3, name): 0 for name in names}
+    assert passed == {(2, name): 1 for name in names} | {(3, name): 0 for name in names}
+
+
+def test_progress_leaves_out_what_a_lost_contender_had_left(fake: FakeWorld) -> None:
+    fake.servers["slow"] = FakeServer(answer=greet, dies_after_s=5.0, exit_code=7)
+    fake.conduct(protocol())
+    counts = [event for event in fake.events if isinstance(event, Progress) and event.of]
+    assert counts
+    assert all(event.done < (event.of or 0) for event in counts)
 
 
 def test_latency_is_measured_apart_below_saturation(fake: FakeWorld) -> None:
@@ -444,16 +460,16 @@ def test_without_a_valid_rate_latency_is_not_passed_over_silently(fake: FakeWorl
     )
     measured = {trial["name"] for trial in fake.trials() if trial["kind"] == "latency"}
     assert measured == {"middle", "slow"}
-    told = "fast: no latency, because it has no valid rate to take shares of"
-    assert fake.troubles().count(told) == 1
+    remark = "fast: no latency, because it has no valid rate to take shares of"
+    assert fake.troubles().count(remark) == 1
 
 
 def test_warming_goes_on_until_the_rate_is_steady(fake: FakeWorld) -> None:
     warmup = {"kind": "steady", "least_s": 1.0, "limit_s": 5.0}
     fake.conduct(protocol(warmup=warmup, connections=[10]))
     steady = [json.loads(row["steady"]) for row in fake.rows("SELECT steady FROM instance")]
-    assert {one["kind"] for one in steady} == {"flat"}
-    assert all(one["trouble"] is None for one in steady)
+    assert {reading["kind"] for reading in steady} == {"flat"}
+    assert all(reading["trouble"] is None for reading in steady)
 
 
 def test_the_machine_and_the_command_are_kept(fake: FakeWorld) -> None:
@@ -485,3 +501,25 @@ def test_a_stop_that_fails_leaves_none_of_the_others_running(
     with pytest.raises(HostError, match="the agent lost it"):
         fake.conduct(protocol())
     assert fake.left_running() == []
+
+
+def test_bug_an_engine_killed_in_a_fixed_warm_up_ended_the_race(fake: FakeWorld) -> None:
+    def kill_first(loads_before: int) -> None:
+        if not loads_before and not killed:
+            killed.append(True)
+            raise HostError("deadheat-load ended by signal 9")
+
+    killed: list[bool] = []
+    fake.before_load = kill_first
+    fake.conduct(protocol(warmup={"kind": "fixed", "duration_s": 1.0}))
+    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
+    (trouble, *_) = fake.troubles()
+    name = trouble.split(":")[0]
+    assert trouble == f"{name}: deadheat-load ended by signal 9"
+    unsteady = fake.rows(
+        "SELECT DISTINCT contender.name FROM gate JOIN trial ON trial.id = gate.trial_id"
+        " JOIN contender ON contender.id = trial.contender_id"
+        " WHERE gate.code = 'steady' AND NOT gate.passed"
+    )
+    assert unsteady == [{"name": name}]
+    assert len(fake.trials()) == 18

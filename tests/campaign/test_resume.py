@@ -100,8 +100,12 @@ def test_progress_counts_what_is_left_of_the_whole(fake: FakeWorld) -> None:
     run_id = cut(fake, 5)
     fake.events.clear()
     fake.resume(run_id)
-    told = [(one.done, one.of) for one in fake.events if isinstance(one, Progress) and one.left_s]
-    assert told == [(done, 12) for done in range(5, 12)]
+    counts = [
+        (event.done, event.of)
+        for event in fake.events
+        if isinstance(event, Progress) and event.left_s
+    ]
+    assert counts == [(done, 12) for done in range(5, 12)]
 
 
 def test_it_may_be_interrupted_again(fake: FakeWorld) -> None:
@@ -112,7 +116,7 @@ def test_it_may_be_interrupted_again(fake: FakeWorld) -> None:
     fake.resume(run_id)
     assert len(places(fake)) == len(set(places(fake))) == 12
     (run,) = fake.rows("SELECT conclusion FROM run")
-    assert [one["trials"] for one in json.loads(run["conclusion"])["resumed"]] == [2, 6]
+    assert [resumed["trials"] for resumed in json.loads(run["conclusion"])["resumed"]] == [2, 6]
 
 
 def test_a_trial_that_failed_is_tried_again(fake: FakeWorld) -> None:
@@ -134,7 +138,7 @@ def test_a_contender_whose_build_changed_is_refused(fake: FakeWorld, tmp_path: P
     assert {name for name, *_ in places(fake)} == {"a", "b"}
     (fault,) = fake.rows("SELECT fault FROM contender WHERE name = 'c'")
     assert fault["fault"].startswith("its build has changed since this run began: it was ")
-    assert any("c is not resumed" in told for told in fake.troubles())
+    assert any("c is not resumed" in remark for remark in fake.troubles())
 
 
 def test_where_no_contender_can_go_on_the_run_says_so(fake: FakeWorld, tmp_path: Path) -> None:
@@ -194,6 +198,22 @@ def test_a_race_goes_on_with_fresh_invocations(fake: FakeWorld) -> None:
     assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
 
 
+def test_progress_of_a_resumed_race_never_passes_its_end(fake: FakeWorld) -> None:
+    """Regression: the trials of an invocation cut short made it "(25 of 24)"."""
+    asked = protocol(stopping={"kind": "fixed", "repetitions": 6, "invocations": 3})
+    fake.before_load = interrupt_at(20)  # 36 loads are planned; the last 8 are measured again
+    run_id = fake.conduct(asked)
+    fake.before_load = lambda _: None
+    fake.events.clear()
+    fake.resume(run_id)
+    counts = [
+        (event.done, event.of)
+        for event in fake.events
+        if isinstance(event, Progress) and event.what.startswith("invocation")
+    ]
+    assert counts == [(done, 44) for done in range(20, 44)]
+
+
 def test_a_race_that_was_over_has_nothing_left_to_measure(fake: FakeWorld) -> None:
     """Its process was killed after the last trial, before it was ended."""
     run_id = fake.conduct(protocol())
@@ -220,13 +240,13 @@ def test_a_race_to_settle_spends_what_is_left_of_its_budget(fake: FakeWorld) -> 
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "error"),
     [
         (["deadheat", "run"], "ended before all its contenders were stored"),
         (["deadheat", "calibrate"], "only a run that `deadheat run` measured here can be resumed"),
     ],
 )
-def test_what_cannot_go_on_is_told(fake: FakeWorld, command: list[str], told: str) -> None:
+def test_refuses_a_run_that_cannot_go_on(fake: FakeWorld, command: list[str], error: str) -> None:
     with Store(fake.path) as store:
         run_id = store.begin_run(
             protocol=alone().model_dump(),
@@ -235,5 +255,5 @@ def test_what_cannot_go_on_is_told(fake: FakeWorld, command: list[str], told: st
             deadheat_version="0",
             generator_version="engine 0",
         )
-        with pytest.raises(DeadheatError, match=told):
+        with pytest.raises(DeadheatError, match=error):
             load_unfinished(store, run_id)

@@ -302,3 +302,40 @@ def test_rates_are_plausible(fake: FakeWorld) -> None:
     fake.conduct(protocol())
     rates = {trial["name"]: trial["rate_per_s"] for trial in fake.trials()}
     assert math.isclose(rates["slow"], 1000, rel_tol=0.2)
+
+
+def test_bug_a_block_in_which_a_worker_was_replaced_was_valid(fake: FakeWorld) -> None:
+    """Its trial fails the gate; a process that was not there in an earlier block has none."""
+
+    def replace_worker(name: str, request: dict[str, Any]) -> None:
+        slices = [each for each, _ in fake.slices].count("fast")
+        members = frozenset({(1, 1), (2, 2) if slices < 20 else (3, 3)})
+        for process in fake.host.processes.values():
+            if process.spec.command[0] == "fast":
+                process.members = members
+
+    fake.before_slice = replace_worker
+    fake.conduct(protocol(controls=False))
+    failed = fake.rows(
+        "SELECT contender.name, gate.reading FROM gate JOIN trial ON trial.id = gate.trial_id"
+        " JOIN contender ON contender.id = trial.contender_id"
+        " WHERE gate.code = 'workers' AND NOT gate.passed"
+    )
+    assert failed == [{"name": "fast", "reading": 1.0}]
+    assert any(trouble.startswith("check workers failed at fast") for trouble in fake.troubles())
+
+
+def test_bug_a_server_killed_between_slices_was_loaded_to_the_end(fake: FakeWorld) -> None:
+    """Refused connections are a result of the load process, so its death went unnoticed."""
+
+    def kill(name: str, request: dict[str, Any]) -> None:
+        for process in fake.host.processes.values():
+            if process.spec.command[0] == name == "slow":
+                process.exited = Exited(-9, 1.0, survivors=0, killed=False)
+
+    fake.rates["slow"] = 1e-9
+    fake.before_slice = kill
+    fake.conduct(protocol(controls=False))
+    deaths = [trouble for trouble in fake.troubles() if "slow died under load" in trouble]
+    assert deaths[0] == "slow at 10: slow died under load (signal 9)"
+    assert len([name for name, _ in fake.slices if name == "slow"]) == len(deaths) == 3

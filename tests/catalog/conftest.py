@@ -14,7 +14,7 @@ command = ["go", "version"]
 
 [start]
 command = ["{build}/server", "{host}:{port}"]
-worker = "none"
+worker = "process"
 keep_alive = true
 connection_close = "closes"
 backlog = "system"

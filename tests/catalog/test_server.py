@@ -89,6 +89,15 @@ def test_names_of_one_run_are_distinct(folders: Folders) -> None:
     assert names == ["plain:four:w1", "plain:four:w2", "plain:four"]
 
 
+def test_rejects_workers_that_a_server_cannot_start(folders: Folders) -> None:
+    """Regression: `--workers 4` named the result `plain:w4`, but nothing had changed."""
+    server = load(folders, MANIFEST.replace('worker = "process"', 'worker = "none"'))
+    assert selection(server, workers=1).name == "plain"
+    with pytest.raises(FileFault, match="plain: 4 workers requested") as caught:
+        selection(server, workers=4)
+    assert caught.value.hint == "leave this server out, or omit --workers"
+
+
 def test_unknown_setting_lists_the_available_ones(folders: Folders) -> None:
     with pytest.raises(FileFault, match="no setting 'fast'") as caught:
         selection(load(folders), "fast")
@@ -112,7 +121,7 @@ def test_reports_all_faults_with_their_lines(folders: Folders) -> None:
     ("before", "after", "fault"),
     [
         ('"plain"', '"other"', "1: name: expected the name of the folder, 'plain'"),
-        ('"none"', '"goroutine"', "12: start.worker: expected 'process', 'thread' or 'none'"),
+        ('"process"', '"goroutine"', "12: start.worker: expected 'process', 'thread' or 'none'"),
         ('["go", "version"]', '"go version"', "8: version.command: expected an array"),
         ("[version]", '[version]\npattern = "v"', "8: version.pattern: expected a regular "
          "expression with one group, for the version"),

@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import pytest
 
 from deadheat.catalog import Probe, Server, Toolchains, load_server, missing
+from deadheat.catalog.probe_cache import ProbeCache
 from deadheat.catalog.toolchain import version_key
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
@@ -79,3 +82,17 @@ def test_compares_versions_by_number(lesser: str, greater: str) -> None:
 def test_ignores_trailing_zeros_and_suffixes(same: str) -> None:
     """Regression: 1.22 counted as older than 1.22.0, and 1.22rc1 as version 1."""
     assert version_key(same) == version_key("1.22")
+
+
+def test_a_kept_output_is_not_probed_again(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "node").write_text("#!/bin/sh\n")
+    (tmp_path / "node").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    cache = ProbeCache(tmp_path / "probes.json")
+    first, second = answering(stdout="v18.20.4"), answering(exit_code=1)
+    Toolchains(first, cache).probe_all([server])
+    cache.save()
+    (found,) = Toolchains(second, ProbeCache(tmp_path / "probes.json")).check(server)
+    assert found == Toolchains(first).check(server)[0]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.cli import main
+from deadheat.cli.exit_codes import ExitCode
 from tests.report.made import MadeRun, made_run
 from tests.servers.contenders import CATALOG
 
@@ -18,6 +19,11 @@ class Ended:
     code: int
     out: str
     err: str
+
+    @property
+    def ran(self) -> bool:
+        """Whether a run was carried out: on a busy machine none of its trials may be valid."""
+        return self.code in (ExitCode.OK, ExitCode.NO_ANSWER)
 
     @property
     def hint(self) -> str:

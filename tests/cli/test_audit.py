@@ -5,9 +5,24 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.protocol import load_protocol
 from tests.cli.conftest import Deadheat
+from tests.report.made import made_run
+from tests.servers.contenders import CATALOG
 
 BRIEF = ("--protocol", "paper", "--duration-scale", "0.1", "hello")
+
+
+@pytest.fixture
+def brief_run(home: Path) -> str:
+    """The id of a stored run of protocol brief, which is not a replay."""
+    home.mkdir()
+    protocol = load_protocol(CATALOG, "brief").model_dump(mode="json")
+    run = made_run(home / "runs.sqlite", protocol=protocol)
+    run.race({"hello": 9000}, invocations=1, blocks=1)
+    run.end()
+    run.store.close()
+    return run.run_id
 
 
 def test_plan_of_a_replay_lists_every_trial_and_the_missing_rows(
@@ -30,7 +45,7 @@ def test_plan_of_a_replay_lists_every_trial_and_the_missing_rows(
 
 def test_a_replay_is_labeled_and_audited(deadheat: Deadheat, home: Path, tmp_path: Path) -> None:
     ran = deadheat("run", *BRIEF)
-    assert ran.code == 0
+    assert ran.ran
     label = "replay of paper, best of 2, scaled 0.1, client on the same host"
     assert label in ran.out
     text = deadheat("audit", "paper")
@@ -56,7 +71,7 @@ def test_a_replay_is_labeled_and_audited(deadheat: Deadheat, home: Path, tmp_pat
 def test_import_audits_against_another_table(deadheat: Deadheat, tmp_path: Path) -> None:
     table = tmp_path / "blog.csv"
     table.write_text("row,connections,rate_per_s,precision,source\nHello 1.0,2,10,1,a blog\n")
-    assert deadheat("run", *BRIEF).code == 0
+    assert deadheat("run", *BRIEF).ran
     ended = deadheat("audit", "--import", str(table))
     assert ended.code == 0
     assert "blog, then and now" in ended.out
@@ -72,16 +87,18 @@ def test_audit_without_a_name_lists_the_replays(deadheat: Deadheat) -> None:
     assert "error: missing argument NAME" in ended.err
 
 
-def test_audit_without_a_stored_replay_says_how_to_run_it(deadheat: Deadheat) -> None:
+def test_audit_without_a_stored_replay_says_how_to_run_it(
+    deadheat: Deadheat, request: pytest.FixtureRequest
+) -> None:
     assert "deadheat run --protocol paper" in deadheat("audit", "paper").hint
-    assert deadheat("run", "hello", "--protocol", "brief").code == 0
+    request.getfixturevalue("brief_run")
     ended = deadheat("audit", "paper")
     assert "no run of paper is stored" in ended.err
     assert "deadheat run --protocol paper" in ended.hint
 
 
+@pytest.mark.usefixtures("brief_run")
 def test_audit_rejects_a_run_that_is_not_a_replay(deadheat: Deadheat) -> None:
-    assert deadheat("run", "hello", "--protocol", "brief").code == 0
     ended = deadheat("audit", "brief")
     assert "protocol brief, which is not a replay" in ended.err
     assert "--import FILE.csv" in ended.hint
@@ -89,11 +106,11 @@ def test_audit_rejects_a_run_that_is_not_a_replay(deadheat: Deadheat) -> None:
 
 @pytest.mark.parametrize("stored", [True, False])
 def test_audit_of_an_unknown_protocol_names_the_available_ones(
-    deadheat: Deadheat, stored: bool
+    deadheat: Deadheat, stored: bool, request: pytest.FixtureRequest
 ) -> None:
     """Regression: the hint was to run --protocol nosuch, and later it stood in for the symptom."""
     if stored:
-        assert deadheat("run", "hello", "--protocol", "brief").code == 0
+        request.getfixturevalue("brief_run")
     ended = deadheat("audit", "nosuch")
     assert "error: NAME 'nosuch': no protocol has this name" in ended.err
     assert ended.hint == "available: paper"
@@ -105,9 +122,8 @@ def test_audit_of_an_imported_table_does_not_suggest_a_protocol(deadheat: Deadhe
     assert "--protocol 20261120" not in imported.hint
 
 
-def test_audit_rejects_a_run_of_another_protocol(deadheat: Deadheat) -> None:
+def test_audit_rejects_a_run_of_another_protocol(deadheat: Deadheat, brief_run: str) -> None:
     """Regression: NAME was ignored if RUN was given."""
-    assert deadheat("run", "hello", "--protocol", "brief").code == 0
-    ended = deadheat("audit", "paper", "20")
+    ended = deadheat("audit", "paper", brief_run)
     assert ended.code == 1
     assert "is of protocol brief, not paper" in ended.err

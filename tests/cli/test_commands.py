@@ -146,3 +146,18 @@ def test_a_failed_install_shows_the_last_lines_of_output(servers: list[Server]) 
         "--install: `apt-get install -y python3` ended with exit code 100\n"
         "Reading\nE: no such package"
     )
+
+
+def test_bare_verify_asks_for_names(deadheat: Deadheat) -> None:
+    """Regression: without arguments it built and started every server of the catalog."""
+    ended = deadheat("verify")
+    assert ended.code == 1
+    assert "missing argument SERVERS" in ended.err
+    assert "--all" in ended.hint
+
+
+def test_verify_counts_over_all_servers(deadheat: Deadheat) -> None:
+    """Regression: "(1 of 1)" for each of 93 builds."""
+    ended = deadheat("verify", "hello", "exits-at-start")
+    assert "(1 of 1)" not in ended.err
+    assert "(1 of 2)" in ended.err

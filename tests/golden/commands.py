@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from deadheat.cli import COMMANDS as NAMES
@@ -109,6 +110,23 @@ def _bundle(line: CommandLine) -> str:
     )
 
 
+def _clean(line: CommandLine) -> str:
+    """A home with a log and a build: refused, deleted, and nothing left."""
+    own = replace(line, home=line.folder / "home")
+    for name in ("logs/hello-20000.log", "builds/hello/0123456789ab/hello"):
+        (own.home / name).parent.mkdir(parents=True)
+        (own.home / name).write_bytes(b"x" * (3 << 20))
+    store = ["--store", "nowhere.sqlite"]
+    return "".join(
+        session(words, own)
+        for words in (
+            ["clean"],
+            ["clean", "--yes"],
+            ["clean", "--runs-older-than", "30", "--yes", *store],
+        )
+    )
+
+
 def _calibration(line: CommandLine) -> str:
     """The conclusion of a stored race of copies; a report after it quotes it."""
     race = copies_run(line.folder / "runs.sqlite")
@@ -130,4 +148,5 @@ COMMANDS: dict[str, Output] = {
     "runs/bundle.txt": _bundle,
     "calibrate/stored-race.txt": _calibration,
     "new/copy.txt": _new,
+    "clean/logs-and-builds.txt": _clean,
 }

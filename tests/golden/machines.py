@@ -28,8 +28,8 @@ BAD = replace(
 )  # fmt: skip
 
 
-def _doctor(found: Machine, arguments: Sequence[str], line: CommandLine) -> str:
-    with mock.patch("deadheat.cli.doctor.look_at", return_value=found):
+def _doctor(machine: Machine, arguments: Sequence[str], line: CommandLine) -> str:
+    with mock.patch("deadheat.cli.doctor.look_at", return_value=machine):
         return session(["doctor", *arguments], line)
 
 

@@ -49,8 +49,8 @@ def rounded(text: str) -> str:
     return FLOAT.sub(_rounded, text)
 
 
-def _rounded(found: re.Match[str]) -> str:
-    written, value = found[0], float(found[0])
+def _rounded(number: re.Match[str]) -> str:
+    written, value = number[0], float(number[0])
     if 0 < abs(value) < SMALLEST:
         return "0.0"
     mantissa = written.partition("e")[0].lstrip("-0.")

@@ -14,7 +14,7 @@ QUICK = {**made.QUICK, "warmup": {"kind": "none"}}
 LOST = Gate("retransmits", False, 19.1, 2.13, "per_10k", "segments were lost: see the network")
 BUNDLES = Path(__file__).resolve().parents[2] / "docs" / "results"
 REPLAY, AGAIN, DECAY = (BUNDLES / f"{n}.deadheat" for n in ("woo-2016", "woo-2016-again", "decay"))
-REPLAY_ID, AGAIN_ID = "20261120-202330-840e", "20261120-202511-0d11"
+REPLAY_ID, AGAIN_ID = "20261120-202330-840e", "20261120-204741-742b"
 OF_A_RUN = ("host", "contender", "trial")  # tables that name a run
 CARD = {
     "status": 200, "media_type": "text/plain", "body_bytes": 13, "framing": "content-length",
@@ -119,12 +119,12 @@ def _capacity(run: MadeRun) -> str:
     for rate_per_s in (4500.0, 6000.0):
         _searched(run, "alpha", rate_per_s)
     _searched(run, "beta", 45.0, gates=failed("achieved"))
-    found = {"name": "alpha", "rate_per_s": 4500.0, "above_per_s": 6000.0, "trials": 2}
+    holding = {"name": "alpha", "rate_per_s": 4500.0, "above_per_s": 6000.0, "trials": 2}
     none = {"name": "beta", "rate_per_s": 0.0, "above_per_s": 45.0, "trials": 1}
     conclusion = {
         "why": "done",
         "slo": "p99=10ms",
-        "capacities": [one | {"trouble": None} for one in (found, none)],
+        "capacities": [capacity | {"trouble": None} for capacity in (holding, none)],
     }
     run.store.end_run(run.run_id, "complete", conclusion)
     return run.run_id

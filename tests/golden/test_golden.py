@@ -56,6 +56,12 @@ def test_no_golden_file_is_stale(accept: bool) -> None:
         assert not stale, f"remove them with: {ACCEPT}"
 
 
+@pytest.mark.parametrize("name", [name for name in OUTPUTS if name.startswith("audit/")])
+def test_audit_shows_no_error(name: str) -> None:
+    """Regression: an audit against another replay named a run that was not stored."""
+    assert "error: " not in (FILES / name).read_text(encoding="utf-8")
+
+
 def _require_same(path: Path, text: str, accept: bool) -> None:
     if accept:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -51,3 +51,25 @@ def test_reports_a_missing_program(host: LocalHost, tmp_path: Path) -> None:
 
 def test_a_process_without_a_compiler_has_no_compiler_time(host: LocalHost, tmp_path: Path) -> None:
     assert host.compiler_cpu_s(shell(host, ECHO, tmp_path)) is None
+
+
+def test_bug_bytes_without_a_line_end_put_off_the_deadline(host: LocalHost, tmp_path: Path) -> None:
+    process = shell(host, "while printf x; do sleep 0.02; done", tmp_path)
+    with pytest.raises(HostError, match="no answer within 1 s"):
+        host.ask(process, None, 1)
+
+
+def test_bug_a_question_to_a_process_that_does_not_read_had_no_deadline(
+    host: LocalHost, tmp_path: Path
+) -> None:
+    process = shell(host, "sleep 1000", tmp_path)
+    with pytest.raises(HostError, match="no answer within 1 s"):
+        host.ask(process, "x" * (1 << 20), 1)
+    host.stop(process, "SIGKILL", 0)
+
+
+def test_an_answer_without_end_is_an_error(host: LocalHost, tmp_path: Path) -> None:
+    process = shell(host, "yes | tr -d '\\n'", tmp_path)
+    for _ in range(2):
+        with pytest.raises(HostError, match="its answer is longer than 16777216 bytes"):
+            host.ask(process, None, 60)

@@ -40,11 +40,11 @@ def test_a_server_becomes_ready_answers_freezes_and_dies(host: FakeHost) -> None
     address = ("127.0.0.1", port)
     process = host.start(ProcessSpec(["server", f"127.0.0.1:{port}"]), "log")
     with pytest.raises(HostError, match=f"no connection to 127.0.0.1:{port}"):
-        host.exchange(address, b"get", 1)
+        host.exchange(address, b"get", 1, 9)
     host.sleep(1)
-    assert host.exchange(address, b"get", 1) == Exchange(b"GET", closed=True)
+    assert host.exchange(address, b"get", 1, 9) == Exchange(b"GET", closed=True)
     host.freeze(process)
-    assert host.exchange(address, b"get", 2) == Exchange(b"", closed=False)
+    assert host.exchange(address, b"get", 2, 9) == Exchange(b"", closed=False)
     host.thaw(process)
     assert host.alive(process) is None
     host.sleep(60)

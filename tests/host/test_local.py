@@ -118,6 +118,16 @@ def test_freeze_stops_and_thaw_resumes_the_use_of_cpu(host: LocalHost, tmp_path:
     eventually(lambda: host.usage(process).cpu_s > frozen_s + ROUNDING_S)
 
 
+def test_members_are_the_same_processes_after_a_freeze(host: LocalHost, tmp_path: Path) -> None:
+    process = host.start(ProcessSpec(["sh", "-c", "sleep 60 & echo ready; wait"]), log(tmp_path))
+    wait_for_log(host, log(tmp_path), "ready")
+    before = host.members(process)
+    assert len(before) == 2
+    host.freeze(process)
+    host.thaw(process)
+    assert host.members(process) == before
+
+
 def test_freeze_includes_processes_that_start_meanwhile(host: LocalHost, tmp_path: Path) -> None:
     code = "echo ready; while true; do /bin/true; done"
     process = host.start(ProcessSpec(["sh", "-c", code]), log(tmp_path))

@@ -1,14 +1,17 @@
 import contextlib
+import os
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from deadheat.host import HostError
+from deadheat.host import Exchange, HostError, Listener, Listeners, agent
 from deadheat.host.local import LocalHost
+from tests.host.support import eventually, log, python
 
 
 @pytest.fixture(scope="module")
@@ -43,20 +46,20 @@ def test_an_exchange_reads_until_the_connection_is_closed(host: LocalHost) -> No
         connection.close()
 
     with server(echo_and_close) as address:
-        exchange = host.exchange(address, b"\x00\xff hi", silence_s=60)
+        exchange = host.exchange(address, b"\x00\xff hi", 60, 60)
     assert (exchange.received, exchange.closed) == (b"you said: \x00\xff hi", True)
 
 
 def test_an_exchange_ends_after_silence(host: LocalHost) -> None:
     with server(lambda connection: connection.sendall(b"hello")) as address:
-        exchange = host.exchange(address, b"hi", silence_s=2)
+        exchange = host.exchange(address, b"hi", 2, 60)
     assert (exchange.received, exchange.closed) == (b"hello", False)
 
 
 def test_a_refused_connection_is_an_error(host: LocalHost) -> None:
     port = host.free_port()
     with pytest.raises(HostError, match=f"no connection to 127.0.0.1:{port}: .*refused"):
-        host.exchange(("127.0.0.1", port), b"hi", 1)
+        host.exchange(("127.0.0.1", port), b"hi", 1, 60)
 
 
 def reset(connection: socket.socket) -> None:
@@ -70,7 +73,7 @@ def test_a_reset_before_the_first_byte_is_an_error(host: LocalHost) -> None:
         reset(connection)
 
     with server(read_and_reset) as address, pytest.raises(HostError, match="closed the connection"):
-        host.exchange(address, b"hi", 60)
+        host.exchange(address, b"hi", 60, 60)
 
 
 def test_an_endless_response_is_an_error(host: LocalHost) -> None:
@@ -80,7 +83,98 @@ def test_an_endless_response_is_an_error(host: LocalHost) -> None:
                 connection.sendall(bytes(1 << 16))
 
     with server(flood) as address, pytest.raises(HostError, match="sent more than"):
-        host.exchange(address, b"hi", 60)
+        host.exchange(address, b"hi", 60, 60)
+
+
+def test_bug_single_bytes_kept_an_exchange_open_forever(host: LocalHost) -> None:
+    """Each byte began a new wait, so a byte every 0.1 s made `run` hang."""
+
+    def trickle(connection: socket.socket) -> None:
+        with contextlib.suppress(ConnectionResetError, BrokenPipeError):
+            while True:
+                connection.sendall(b"x")
+                time.sleep(0.05)
+
+    with server(trickle) as address:
+        exchange = host.exchange(address, b"hi", 60, 1)
+    assert (exchange.closed, exchange.in_time) == (False, False)
+    assert set(exchange.received) == set(b"x")
+
+
+def test_an_exchange_with_a_server_that_does_not_read_ends_at_its_deadline(host: LocalHost) -> None:
+    with server(lambda _: None) as address:
+        exchange = host.exchange(address, bytes(16 << 20), 60, 1)
+    assert exchange == Exchange(b"", closed=False, in_time=False)
+
+
+LISTEN = """
+import signal, socket, sys
+sockets = [socket.create_server((sys.argv[1], int(sys.argv[2])), family=int(sys.argv[3]))]
+print("ready", flush=True)
+signal.pause()
+"""
+
+
+def start_listener(host: LocalHost, folder: Path, port: int, address: str = "127.0.0.1") -> str:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    code = f"import os\nif os.fork(): os.wait()\n{LISTEN}"  # a child listens
+    process = host.start(python(code, address, str(port), str(int(family))), log(folder))
+    eventually(lambda: "ready" in (folder / "log.txt").read_text())
+    return process
+
+
+def test_lists_the_listening_sockets_of_a_tree(host: LocalHost, tmp_path: Path) -> None:
+    port = host.free_port()
+    process = start_listener(host, tmp_path, port)
+    listeners = host.listeners(process, port)
+    host.stop(process, "SIGKILL", 0)
+    assert listeners == Listeners([Listener("127.0.0.1", port)], [], complete=True)
+
+
+def test_lists_a_listening_socket_of_ipv6(host: LocalHost, tmp_path: Path) -> None:
+    port = host.free_port()
+    process = start_listener(host, tmp_path, port, "::1")
+    listeners = host.listeners(process, port)
+    host.stop(process, "SIGKILL", 0)
+    assert listeners == Listeners([Listener("::1", port)], [], complete=True)
+    assert str(listeners.own[0]) == f"[::1]:{port}"
+
+
+def test_names_another_process_that_listens_on_a_port(host: LocalHost, tmp_path: Path) -> None:
+    port = host.free_port()
+    listening = start_listener(host, tmp_path, port)
+    sleeping = host.start(python("import signal; signal.pause()"), str(tmp_path / "other"))
+    listeners = host.listeners(sleeping, port)
+    for process in (listening, sleeping):
+        host.stop(process, "SIGKILL", 0)
+    assert listeners.own == []
+    (other,) = listeners.others
+    assert (other.address, other.port) == ("127.0.0.1", port)
+    assert other.process is not None
+    assert other.process.startswith("python")
+
+
+def test_says_that_sockets_cannot_be_seen_in_a_sandbox_without_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agent, "listening_sockets", dict)
+    assert agent.listeners([], 80) == {"own": [], "others": [], "complete": False}
+
+
+def test_says_that_the_sockets_of_another_user_cannot_be_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agent, "sockets_of", lambda _: None)
+    assert not agent.listeners([os.getpid()], 80)["complete"]
+
+
+def test_the_members_of_a_tree_keep_their_start_times(host: LocalHost, tmp_path: Path) -> None:
+    port = host.free_port()
+    process = start_listener(host, tmp_path, port)
+    members = host.members(process)
+    assert members == host.members(process)
+    host.stop(process, "SIGKILL", 0)
+    assert len(members) == 2
 
 
 def test_free_ports_are_free_and_distinct(host: LocalHost) -> None:

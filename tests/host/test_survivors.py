@@ -11,12 +11,19 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import ProcessSpec
-from deadheat.host.agent import cgroup_candidates, start_ticks
+from deadheat.host.agent import cgroup_candidates, descendants, start_ticks
 from deadheat.host.local import AGENT_PATH, LocalHost
+from tests.host.conftest import refusal
 from tests.host.support import eventually, log, python
 
 ADVERSARY = Path(__file__).with_name("adversary.py")
+KEEPER_DEADLINE_S = 20.0  # far more than it takes, also on a busy machine
 TREE_SIZE = 2**4 - 1  # adversary.py: a binary tree of four generations
+
+
+needs_cgroups = pytest.mark.skipif(
+    refusal("cgroup-v2") is not None, reason="this machine cannot contain trees by cgroup-v2"
+)
 
 
 def adversary(marks: Path) -> ProcessSpec:
@@ -92,9 +99,11 @@ import sys
 from deadheat.host import ProcessSpec
 from deadheat.host.local import AGENT_PATH, LocalHost
 host = LocalHost(sys.argv[1])
-host.start(ProcessSpec(sys.argv[3:]), sys.argv[2])
+process = host.start(ProcessSpec(sys.argv[3:]), sys.argv[2])
 print(host._agent.pid, flush=True)
-host.sleep(600)
+for request in sys.stdin:
+    getattr(host, request.strip())(process)
+    print("done", flush=True)
 """
 
 
@@ -102,7 +111,9 @@ def start_harness(
     containment: str, marks: Path, tmp_path: Path
 ) -> tuple[subprocess.Popen[str], int]:
     command = [sys.executable, "-c", HARNESS, containment, log(tmp_path), *adversary(marks).command]
-    harness = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    harness = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
     assert harness.stdout is not None
     agent = int(harness.stdout.readline())
     wait_for_marks(marks)
@@ -135,10 +146,78 @@ def test_nothing_survives_a_terminated_agent(containment: str, marks: Path, tmp_
     harness.communicate()
 
 
+def keepers(agent: int) -> list[int]:
+    """The keeper of an agent, if its containment needs one."""
+    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in descendants(agent)}
+    return [pid for pid, command in commands.items() if b"\0--keep\0" in command]
+
+
+def test_nothing_survives_a_killed_agent(containment: str, marks: Path, tmp_path: Path) -> None:
+    harness, agent = start_harness(containment, marks, tmp_path)
+    with end_of(agent):
+        os.kill(agent, signal.SIGKILL)
+    eventually(lambda: living(marks) == [], within_s=KEEPER_DEADLINE_S)
+    harness.kill()
+    harness.communicate()
+
+
+def test_nothing_survives_a_killed_agent_with_its_harness(
+    containment: str, marks: Path, tmp_path: Path
+) -> None:
+    harness, agent = start_harness(containment, marks, tmp_path)
+    os.kill(harness.pid, signal.SIGSTOP)  # it cannot close the agent's standard input first
+    with end_of(agent):
+        os.killpg(agent, signal.SIGKILL)
+        harness.kill()
+    harness.communicate()
+    eventually(lambda: living(marks) == [], within_s=KEEPER_DEADLINE_S)
+
+
+def test_nothing_survives_a_killed_agent_with_a_frozen_tree(
+    containment: str, marks: Path, tmp_path: Path
+) -> None:
+    harness, agent = start_harness(containment, marks, tmp_path)
+    assert harness.stdin is not None
+    assert harness.stdout is not None
+    harness.stdin.write("freeze\n")
+    harness.stdout.readline()
+    with end_of(agent):
+        os.kill(agent, signal.SIGKILL)
+    eventually(lambda: living(marks) == [], within_s=KEEPER_DEADLINE_S)
+    harness.kill()
+    harness.communicate()
+
+
+@needs_cgroups
+def test_a_killed_agent_leaves_no_cgroup_and_no_keeper(marks: Path, tmp_path: Path) -> None:
+    harness, agent = start_harness("cgroup-v2", marks, tmp_path)
+    (keeper,) = keepers(agent)
+    with end_of(keeper), end_of(agent):
+        os.kill(agent, signal.SIGKILL)
+    harness.kill()
+    harness.communicate()
+    assert cgroups_of(agent) == []
+
+
+@needs_cgroups
+def test_a_keeper_outlives_the_signals_that_end_a_session(marks: Path, tmp_path: Path) -> None:
+    harness, agent = start_harness("cgroup-v2", marks, tmp_path)
+    (keeper,) = keepers(agent)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        os.kill(keeper, number)
+    with end_of(agent):
+        os.kill(agent, signal.SIGKILL)
+    eventually(lambda: living(marks) == [], within_s=KEEPER_DEADLINE_S)
+    harness.kill()
+    harness.communicate()
+
+
 def test_the_next_agent_kills_what_a_killed_agent_left(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
     harness, agent = start_harness(containment, marks, tmp_path)
+    for keeper in keepers(agent):
+        os.kill(keeper, signal.SIGKILL)
     with end_of(agent):
         os.kill(agent, signal.SIGKILL)
         harness.kill()
@@ -158,6 +237,8 @@ def test_a_sweep_treats_a_zombie_agent_as_dead(
         agent.stdin.write(json.dumps(request).encode() + b"\n")
         agent.stdin.flush()
         wait_for_marks(marks)
+        for keeper in keepers(agent.pid):
+            os.kill(keeper, signal.SIGKILL)
         with end_of(agent.pid):
             agent.kill()
         LocalHost(containment).close()
@@ -177,6 +258,8 @@ def test_no_cgroup_is_left_behind(marks: Path, tmp_path: Path) -> None:
         host.start(adversary(marks), log(tmp_path))
         agent = host._agent.pid
         wait_for_marks(marks)
-    candidates = cgroup_candidates()
-    cgroups = [path for folder in candidates for path in folder.glob(f"deadheat-*-{agent}-*")]
-    assert cgroups == []
+    assert cgroups_of(agent) == []
+
+
+def cgroups_of(agent: int) -> list[Path]:
+    return [path for folder in cgroup_candidates() for path in folder.glob(f"deadheat-*-{agent}-*")]

@@ -96,3 +96,13 @@ def test_rejects_output_without_a_result() -> None:
 def test_reads_the_version() -> None:
     output = "This is ApacheBench, Version 2.3 <$Revision$>"
     assert Ab().version(completed(output)) == "2.3"
+
+
+def test_an_ab_that_a_signal_ended_early_gives_no_result() -> None:
+    with pytest.raises(GeneratorFailed, match=r"ab was interrupted after 1.0 s of 10 s"):
+        Ab().parse(replace(SPEC, duration_s=10.0), printed("ab-good.txt"), "2.3")
+
+
+def test_an_ab_that_reached_its_request_cap_did_not_end_early() -> None:
+    capped = replace(SPEC, duration_s=10.0, request_cap=1)
+    assert Ab().parse(capped, printed("ab-good.txt"), "2.3").requests_ok

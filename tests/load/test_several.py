@@ -14,7 +14,7 @@ from deadheat.load.several import SCRIPT, Several
 from tests.host.support import eventually
 
 PRINTED = (Path(__file__).parent / "output" / "ab-close.txt").read_text()
-SPEC = LoadSpec("http://127.0.0.1:1/", 300, 2.0, keep_alive=False, request_cap=50_000)
+SPEC = LoadSpec("http://127.0.0.1:1/", 300, 1.0, keep_alive=False, request_cap=50_000)
 BOTH = Several(Ab(), 200)
 
 

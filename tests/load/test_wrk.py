@@ -82,3 +82,8 @@ def test_rejects_output_without_a_result() -> None:
 )
 def test_reads_the_version(output: str, version: str) -> None:
     assert Wrk().version(completed(output, exit_code=1)) == version
+
+
+def test_a_wrk_that_a_signal_ended_early_gives_no_result() -> None:
+    with pytest.raises(GeneratorFailed, match=r"wrk was interrupted after 1.1 s of 10 s"):
+        Wrk().parse(replace(SPEC, duration_s=10.0), printed("wrk-good.txt"), "4.1.0")

@@ -71,6 +71,7 @@ def evidence(
         "ceiling_per_s": 50_000.0,
         "clock_khz": (2_990_000, 3_000_000, 800_000),
         "clock_khz_max": 3_100_000.0,
+        "workers_gone": 0,
     }
     return Evidence(
         LoadSpec(**load | dict(spec or {})),
@@ -117,6 +118,7 @@ def test_good_open_loop_trial_passes_all_its_gates() -> None:
     [
         ("errors", evidence({"errors": {"reset_mid": 1}})),
         ("served", evidence({"connections_served": 9})),
+        ("workers", evidence(workers_gone=1)),
         ("client_resources", evidence({"limits": [{"code": "client_resources", "reading": 3.0}]})),
         ("little_law", evidence({"little_law_error": -0.1})),
         ("little_law", evidence({"little_law_error": 0.1})),
@@ -215,6 +217,7 @@ def evidence_of(world: World, contender: str, trial: Evidence) -> Evidence:
         trial.samples,
         trial.ceiling_per_s,
         trial.clock_khz_max,
+        trial.workers_gone,
     )
 
 

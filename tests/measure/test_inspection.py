@@ -43,7 +43,7 @@ def test_failed_short_load_is_retried_for_longer(
 ) -> None:
     """Regression: on a busy machine, an answer later than a second failed a server."""
     monkeypatch.setattr(inspection, "RETRY_S", 0.4)
-    load, loads_s = inspection._load, []
+    load, loads_s = inspection.load_server, []
 
     def late_at_first(
         world: World, instance: Instance, connections: int, duration_s: float
@@ -52,7 +52,7 @@ def test_failed_short_load_is_retried_for_longer(
         result = load(world, instance, connections, duration_s)
         return replace(result, errors={"timeout_first_byte": 1} if len(loads_s) == 1 else {})
 
-    monkeypatch.setattr(inspection, "_load", late_at_first)
+    monkeypatch.setattr(inspection, "load_server", late_at_first)
     assert inspect(world, candidate("hello"), [5]).cautions == ()
     assert loads_s == [0.2, 0.4]
 
@@ -77,6 +77,12 @@ def test_server_that_does_not_start_fails_with_its_reason(world: World) -> None:
     inspected = inspect(world, candidate("exits-at-start"), [5])
     assert inspected.state == "fails"
     assert "ended before it was ready" in (inspected.fault or "")
+
+
+def test_server_that_answers_every_path_fails(world: World) -> None:
+    inspected = inspect(world, candidate("tires"), [5])
+    assert inspected.fault == "expected an error for an unknown path, such as 404, got 200"
+    assert inspected.served == {}
 
 
 def test_unbuilt_server_is_missing_or_fails(world: World) -> None:

@@ -2,14 +2,14 @@
 
 import itertools
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from deadheat.host import Exchange, Exited, HostError, ProcessSpec
+from deadheat.host import Exchange, Exited, HostError, Listeners, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.host.local import LocalHost
 from deadheat.measure import lifecycle
@@ -31,9 +31,9 @@ RIGHT = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\
 READY_S = 6.0  # long enough for a slow machine to get an answer out of those that give one
 
 
-def failure(world: World, one: Contender) -> StartFailed:
+def failure(world: World, broken: Contender) -> StartFailed:
     with pytest.raises(StartFailed) as caught:
-        lifecycle.start(world, one)
+        lifecycle.start(world, broken)
     return caught.value
 
 
@@ -43,8 +43,8 @@ def failures(world: World) -> Mapping[str, StartFailed]:
     contenders = [replace(contender(name), ready_s=READY_S) for name in NEVER_READY]
     own = replace(contender("not-found"), name="own", any_body=True, ready_s=READY_S)
     with ThreadPoolExecutor(len(contenders) + 1) as pool:
-        told = pool.map(lambda one: failure(world, one), [*contenders, own])
-    return dict(zip([*NEVER_READY, own.name], told, strict=True))
+        caught = pool.map(lambda broken: failure(world, broken), [*contenders, own])
+    return dict(zip([*NEVER_READY, own.name], caught, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_a_server_that_exits_at_start(world: World) -> None:
 
 
 def test_a_program_that_is_not_there(world: World) -> None:
-    one = replace(contender("hello"), command=("/nowhere/server", "{port}"))
-    failed = failure(world, one)
+    missing = replace(contender("hello"), command=("/nowhere/server", "{port}"))
+    failed = failure(world, missing)
     assert failed.reason.startswith("hello cannot be started: ")
     assert "/nowhere/server" in failed.reason
 
@@ -124,7 +124,9 @@ class DiesAfterItsAnswer(FakeHost):
         super().__init__()
         self._successor = successor
 
-    def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+    def exchange(
+        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+    ) -> Exchange:
         for fake in self.processes.values():
             if not fake.listens_on(address[1]):
                 continue
@@ -137,17 +139,17 @@ class DiesAfterItsAnswer(FakeHost):
 
 
 @pytest.mark.parametrize(
-    ("successor", "told", "starts"),
+    ("successor", "cause", "starts"),
     [(None, "", 1), (RIGHT, ": port 20002 is taken by another process", 3)],
 )
 def test_a_server_that_ends_with_its_first_answer(
-    world: World, successor: bytes | None, told: str, starts: int
+    world: World, successor: bytes | None, cause: str, starts: int
 ) -> None:
     """Regression: its own answer was taken for one of another process on its port."""
     host = DiesAfterItsAnswer(successor)
     host.on_start(lambda _: True, lambda *_: FakeServer(log="out of memory"))
     failed = failure(replace(world, server_host=host), contender("dies-mid-trial", "at-once"))
-    assert failed.reason == f"dies-mid-trial:at-once ended before it was ready (exit 7){told}"
+    assert failed.reason == f"dies-mid-trial:at-once ended before it was ready (exit 7){cause}"
     assert failed.log_tail == "out of memory"
     assert len(host.processes) == starts
 
@@ -156,10 +158,12 @@ def test_a_port_lost_to_another_process_is_given_up_for_another(world: World) ->
     """Regression: a race lost for a port took the server out of the run."""
 
     class Racing(FakeHost):
-        def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+        def exchange(
+            self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+        ) -> Exchange:
             if address[1] == 20000:
                 return Exchange(b"", closed=True)
-            return super().exchange(address, payload, silence_s)
+            return super().exchange(address, payload, silence_s, deadline_s)
 
     host = Racing()
     host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: RIGHT))
@@ -170,11 +174,13 @@ def test_a_server_that_takes_long_for_its_first_answer_is_ready_in_the_end(world
     """Regression: no server was ready that needed more than 0.3 s to answer."""
 
     class Slow(FakeHost):
-        def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+        def exchange(
+            self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+        ) -> Exchange:
             if self.processes and silence_s < 2:
                 self.sleep(silence_s)
                 return Exchange(b"", closed=False)
-            return super().exchange(address, payload, silence_s)
+            return super().exchange(address, payload, silence_s, deadline_s)
 
     host = Slow()
     host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: RIGHT))
@@ -189,6 +195,127 @@ def test_a_wrong_answer_is_told_though_silence_came_last(world: World) -> None:
     host.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: next(answers)))
     failed = failure(replace(world, server_host=host), contender("hello"))
     assert failed.reason == "hello was not ready within 30 s: expected status 200, got 502"
+
+
+SERVE = """
+import socket, sys, threading, time
+
+def trickle(connection):
+    connection.sendall(b"HTTP/1.1 200 OK\\r\\nX: ")
+    while True:
+        connection.sendall(b"x")
+        time.sleep(0.05)
+
+def garbage(connection):
+    connection.sendall(b"SSH-2.0-made\\r\\n")
+
+def greet(connection):
+    connection.recv(1000)
+    connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nhi")
+    connection.close()
+
+def huge(connection):
+    connection.recv(1000)
+    connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 18446744073709551615\\r\\n\\r\\nhi")
+
+_, address, port, what = sys.argv
+family = socket.AF_INET6 if ":" in address else socket.AF_INET
+with socket.create_server((address, int(port)), family=family) as listener:
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=globals()[what], args=[connection], daemon=True).start()
+"""
+
+
+def serving(what: str, address: str = "127.0.0.1", port: str = "{port}") -> Contender:
+    """The user's own server, which serves like this."""
+    command = (*PYTHON, "-c", SERVE, address, port, what)
+    return replace(contender("hello"), command=command, any_body=True, ready_s=3, name=what)
+
+
+def test_bug_a_server_that_sends_single_bytes_hung_a_run(world: World) -> None:
+    failed = failure(world, serving("trickle"))
+    assert failed.reason.startswith("trickle was not ready within 3 s: no complete response: ")
+    assert failed.reason.endswith("bytes and an unfinished head")
+
+
+def test_bug_a_huge_content_length_ended_the_run_with_a_traceback(world: World) -> None:
+    failed = failure(world, serving("huge"))
+    assert failed.reason.endswith("no complete response: 59 bytes and an unfinished body")
+
+
+def test_bug_garbage_was_reported_as_no_answer(world: World) -> None:
+    failed = failure(world, serving("garbage"))
+    assert failed.reason == (
+        "garbage was not ready within 3 s: its answer is not HTTP (status_line): "
+        "'SSH-2.0-made\\r\\n'"
+    )
+    assert failed.hint == "deadheat measures servers of HTTP/1.1 without TLS"
+
+
+class Beside(OnePort):
+    """A host on which another server takes the port when ours starts."""
+
+    def __init__(self, port: int, other: Callable[[], str]) -> None:
+        super().__init__(port)
+        self._other = other
+
+    def start(self, spec: ProcessSpec, log_path: str) -> str:
+        self._other()
+        return super().start(spec, log_path)
+
+
+def test_bug_the_server_of_another_process_was_measured(world: World, tmp_path: Path) -> None:
+    """A command that only sleeps was ranked at the rate of whoever answered on its port."""
+    outside = world.server_host
+    port = outside.free_port()
+
+    def start_other() -> str:
+        spec = ProcessSpec(serving("greet").command_at(port))
+        process = outside.start(spec, str(tmp_path / "other"))
+        while not lifecycle.is_taken(outside, port):
+            assert outside.alive(process) is None
+        others.append(process)
+        return process
+
+    others: list[str] = []
+    sleeping = (*PYTHON, "-c", "import signal; signal.pause()", "{port}")
+    with Beside(port, start_other) as host:
+        one = replace(serving("greet"), command=sleeping)
+        failed = failure(replace(world, server_host=host), one)
+    outside.stop(others[0], "SIGKILL", 0)
+    assert failed.reason.startswith("greet is not measured: another process answers: python")
+    assert f"listens on port {port}, and no process" in failed.reason
+    assert failed.hint is not None
+    assert "--url" in failed.hint
+
+
+def test_a_server_on_another_port_is_named(world: World) -> None:
+    port = world.server_host.free_port()
+    failed = failure(world, serving("greet", port=str(port)))
+    assert f"it listens on 127.0.0.1:{port}, not on port " in failed.reason
+    assert failed.hint == "pass it the port: {port} in the command or in env stands for it"
+
+
+def test_a_server_on_ipv6_only_is_named(world: World) -> None:
+    failed = failure(world, serving("greet", address="::1"))
+    assert "it listens on [::1]:" in failed.reason
+    assert failed.hint == "let it listen on 127.0.0.1 or 0.0.0.0"
+
+
+def test_an_instance_knows_that_its_own_processes_listen(world: World) -> None:
+    instance = lifecycle.start(world, serving("greet"))
+    lifecycle.stop(world, instance)
+    assert instance.listens_itself is True
+
+
+def test_a_machine_that_hides_sockets_does_not_refuse_a_server(world: World) -> None:
+    host = FakeHost()
+    hidden = Listeners([], [], complete=False)
+    server = FakeServer(answer=lambda _: RIGHT, listeners=hidden)
+    host.on_start(lambda _: True, lambda *_: server)
+    instance = lifecycle.start(replace(world, server_host=host), contender("hello"))
+    assert instance.listens_itself is None
 
 
 def test_a_good_server_starts_answers_and_stops(world: World) -> None:
@@ -223,7 +350,7 @@ def assert_port_is_free(instance: Instance) -> None:
         probe.bind(instance.address)
 
 
-def test_logs_of_one_racer_do_not_overwrite_each_other(world: World) -> None:
+def test_logs_of_one_contender_do_not_overwrite_each_other(world: World) -> None:
     first = lifecycle.start(world, contender("hello"))
     second = lifecycle.start(world, contender("hello"))
     try:
@@ -237,8 +364,8 @@ def test_the_users_own_server_may_say_anything(
     world: World, failures: Mapping[str, StartFailed]
 ) -> None:
     """But not that it has nothing to say."""
-    one = replace(contender("wrong-body"), any_body=True, ready_s=30)
-    lifecycle.stop(world, lifecycle.start(world, one))
+    own = replace(contender("wrong-body"), any_body=True, ready_s=30)
+    lifecycle.stop(world, lifecycle.start(world, own))
     assert failures["own"].reason.endswith(": expected status 200, got 404")
 
 

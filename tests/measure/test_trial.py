@@ -26,8 +26,8 @@ def protocol() -> Protocol:
     return load_protocol(CATALOG, "brief")
 
 
-def trial(world: World, one: Contender, protocol: Protocol) -> TrialRecord:
-    instance = lifecycle.start(world, one)
+def trial(world: World, loaded: Contender, protocol: Protocol) -> TrialRecord:
+    instance = lifecycle.start(world, loaded)
     try:
         return measure(world, instance, load_spec(protocol, instance, 2), SLOT, None)
     finally:
@@ -65,8 +65,8 @@ def test_a_server_that_dies_under_load_is_a_failed_trial(world: World, protocol:
 
 def test_a_server_that_answers_wrongly_later_fails_a_gate(world: World, protocol: Protocol) -> None:
     """It was right when it got ready; what it says under load is still compared."""
-    one = replace(contender("wrong-body"), any_body=True, ready_s=30)
-    instance = lifecycle.start(world, one)
+    wrong = replace(contender("wrong-body"), any_body=True, ready_s=30)
+    instance = lifecycle.start(world, wrong)
     try:
         spec = replace(load_spec(protocol, instance, 2), expect_body="Hello, World!")
         record = measure(world, instance, spec, SLOT, None)
@@ -110,6 +110,25 @@ def test_a_generator_that_fails_is_a_failed_trial(
     assert record.reason is not None
     assert reason in record.reason
     assert record.rate_per_s is None
+
+
+class Terminated(Engine):
+    """Our engine, which gets SIGTERM after half a second."""
+
+    def command(self, spec: LoadSpec) -> list[str]:
+        return ["timeout", "--signal=TERM", "0.5", *super().command(spec)]
+
+
+def test_an_engine_that_sigterm_ends_early_is_a_failed_trial(
+    world: World, protocol: Protocol
+) -> None:
+    longer = protocol.model_copy(update={"duration_s": 20.0})
+    record = trial(replace(world, generator=Terminated()), contender("hello"), longer)
+    assert record.state == "failed"
+    assert record.reason is not None
+    assert "engine was interrupted after" in record.reason
+    assert record.rate_per_s is None
+    assert record.stdout  # the part that was measured
 
 
 def test_the_users_own_body_is_not_ours_to_expect(world: World, protocol: Protocol) -> None:

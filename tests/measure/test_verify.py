@@ -23,7 +23,9 @@ class AnsweringHost(FakeHost):
         super().__init__()
         self._answers = answers
 
-    def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+    def exchange(
+        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+    ) -> Exchange:
         return self._answers(payload)
 
 
@@ -97,7 +99,9 @@ def test_slow_answer_is_retried() -> None:
     """Regression: one answer later than 0.3 s excluded a server, or hid its behavior."""
 
     class Slow(FakeHost):
-        def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+        def exchange(
+            self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+        ) -> Exchange:
             return good(payload) if silence_s > 2 else Exchange(b"", closed=False)
 
     assert verify(Slow(), ADDRESS) == behavior_of(good)
@@ -116,7 +120,7 @@ def test_only_status_media_type_and_body_decide() -> None:
 
 
 def response(received: bytes) -> Response:
-    (parsed,) = read_responses(received)
+    (parsed,) = read_responses(received).responses
     return parsed
 
 

@@ -57,6 +57,18 @@ def test_counts_the_contenders_beyond_the_first_few(tmp_path: Path) -> None:
     assert "1 trial of d and 3 of 3 others" in cautions_of(run)["steal"].text
 
 
+def test_warns_about_more_workers_than_cpus(tmp_path: Path) -> None:
+    """Regression: `--workers 99` on one CPU was measured without a word."""
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a:w99", workers=99)
+    run.trial("a:w99", 100.0)
+    run.contender("b:published", workers=99)
+    run.trial("b:published", 100.0)
+    caution = cautions_of(run)["workers"]
+    assert caution.contenders == ("a:w99",)
+    assert "more workers than the server's" in caution.text
+
+
 def test_reports_a_gate_that_all_trials_failed(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     for name in "ab":
@@ -80,3 +92,26 @@ def test_warns_about_failed_trials_absences_errors_and_unsteady_starts(tmp_path:
         "no steady state within 10 s of load, in 1 of 2 starts"
     )
     assert by_code["absent"].text == "b was not ready within 30 s"
+
+
+def test_says_when_the_middle_of_a_log_was_dropped(tmp_path: Path) -> None:
+    """A server wrote 953 MiB of log; what is kept of it has to say so."""
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    run.start("a", ended={"how": "exit 0"})
+    run.start("a", 2, ended={"how": "exit 0", "log_cut_bytes": 953 << 20})
+    caution = cautions_of(run)["log-cut"]
+    assert caution.text == "a: 953 MiB were dropped from the middle of its log in 1 of 2 starts"
+
+
+def test_more_workers_than_cpus_are_a_caution(tmp_path: Path) -> None:
+    """Regression: `--workers 99` on one CPU passed silently."""
+    run = made_run(tmp_path / "runs.sqlite", cpus=2)
+    for name, workers in {"crowded": 99, "fits": 2}.items():
+        run.contender(name, workers=workers)
+    run.race({"crowded": 1000, "fits": 900})
+    view = load_view(run.store, run.end())
+    (caution,) = [caution for caution in cautions(view) if caution.code == "workers"]
+    assert caution.contenders == ("crowded",)
+    assert caution.text == "99 workers of crowded on 2 CPUs: workers without a CPU take turns"
+    assert caution.advice == "use --workers 2, or give the server more CPUs"

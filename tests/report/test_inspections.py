@@ -64,15 +64,15 @@ def test_a_recipe_verified_on_upstream_sources_is_not_a_failure(catalog: Catalog
 
 
 def test_sorts_settings_below_their_server(catalog: Catalog) -> None:
-    """By name alone, java-tomcat-6 came between java-tomcat and java-tomcat:tuned."""
-    names = [("java-tomcat-6", "default"), ("java-tomcat", "tuned"), ("java-tomcat", "default")]
+    """By name alone, java-tomcat-6 came between java-tomcat and java-tomcat:stock."""
+    names = [("java-tomcat-6", "default"), ("java-tomcat", "stock"), ("java-tomcat", "default")]
     inspections = [
         Inspection(f"{server}:{setting}", server, setting, behavior=BEHAVIOR, ready_s=0.1)
         for server, setting in names
     ]
     page = servers_page(inspections, catalog)
     contenders = re.findall(r"^\| (java-\S+) \| Java \|", page, re.MULTILINE)
-    assert contenders == ["java-tomcat:default", "java-tomcat:tuned", "java-tomcat-6:default"]
+    assert contenders == ["java-tomcat:default", "java-tomcat:stock", "java-tomcat-6:default"]
     behavior = page.partition("## Behavior")[2]
     assert re.findall(r"^\| (java-\S+)", behavior, re.MULTILINE) == [contenders[0], contenders[2]]
 

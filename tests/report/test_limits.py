@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.report.findings.analysis import analyze
-from deadheat.report.findings.limits import limits
+from deadheat.report.findings.bounds import at_least
+from deadheat.report.findings.limits import Limit, limit_of, limits
 from deadheat.report.model.load import load_view
 from tests.report.made import MadeRun, failed, made_run
 
@@ -59,3 +60,41 @@ def test_no_limit_without_the_servers_cpu_time(tmp_path: Path) -> None:
     run.contender("a")
     run.trial("a", 1000.0, server_cpu_us_per_request=None)
     assert limits_of(run) == []
+
+
+def test_no_limit_by_cpu_beside_a_rate_that_the_client_limited(tmp_path: Path) -> None:
+    """Regression: "limited by the server's 1 CPU: all 8" beside "the client was its limit"."""
+    run = made_run(tmp_path / "runs.sqlite")
+    busy = {"server_cpu_us_per_request": cpu_us(15_000.0, 0.97)}
+    run.race({"slow": 3000, "middle": 9000}, blocks=12)
+    run.contender("fast")
+    for block in range(1, 13):
+        for invocation in (1, 2, 3):
+            gates = () if (block, invocation) == (1, 1) else failed("client_cpu", 0.93)
+            run.trial("fast", 15_000.0, block=block, invocation=invocation, gates=gates, **busy)
+    view = load_view(run.store, run.run_id)
+    level = analyze(view).main
+    (bound,) = at_least(view, level)
+    assert bound.contender.name == "fast"
+    fast = bound.contender
+    assert limit_of(view, fast, fast.cells[100]) is Limit.CLIENT
+    assert "the client: fast" in limits_of(run)
+
+
+@pytest.mark.parametrize("limited", [3, 20, 36])
+def test_a_lower_bound_is_stated_only_if_the_client_was_the_limit(
+    tmp_path: Path, limited: int
+) -> None:
+    """One decision feeds the lower bound, the limit and the reason."""
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"slow": 3000, "middle": 9000}, blocks=12)
+    run.contender("fast")
+    for trial in range(36):
+        gates = failed("client_cpu", 0.93) if trial < limited else failed("steal")
+        place = {"block": 1 + trial % 12, "invocation": 1 + trial // 12}
+        run.trial("fast", 15_000.0, gates=gates, **place)
+    view = load_view(run.store, run.run_id)
+    fast = next(contender for contender in view.contenders if contender.name == "fast")
+    by_client = limit_of(view, fast, fast.cells[100]) is Limit.CLIENT
+    assert by_client == (limited > 18)
+    assert bool(at_least(view, analyze(view).main)) <= by_client

@@ -13,6 +13,7 @@ from deadheat.report.findings.heading import heading
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.store import Store, StoreError, Writer
+from deadheat.store.listing import contender_names
 from tests.report.made import made_run
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +94,7 @@ def test_a_run_whose_process_is_gone_is_lost_not_running(tmp_path: Path) -> None
         (run,) = list_runs(store)
         view = load_view(store, run.run_id)
         assert (run.state, view.state) == ("lost", "lost")
-        assert "process gone" in lines([run])
+        assert "process gone" in lines([run], {})
         assert "ended without a conclusion (its process is gone)" in heading(view, analyze(view))[0]
 
 
@@ -111,3 +112,11 @@ def test_a_process_of_another_machine_or_container_cannot_be_seen() -> None:
     here = Writer.this_process()
     assert replace(here, boot_id="another").state() == "unknown"
     assert replace(here, pid_namespace="pid:[1]").state() == "unknown"
+
+
+def test_the_list_names_the_contenders(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race(dict.fromkeys("abcdef", 1000.0), invocations=1, blocks=1)
+    run.contender("null-server", role="control")
+    (line,) = lines(list_runs(run.store), contender_names(run.store)).splitlines()
+    assert line.endswith("  a, b, c, d, 2 more")

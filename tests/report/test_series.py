@@ -2,7 +2,7 @@
 
 import pytest
 
-from deadheat.report.model.series import WINDOWS_MAX, series
+from deadheat.report.model.series import WINDOWS_MAX, Overall, series
 
 USED = {"cpu_s": 1.0, "memory_bytes": 100}
 
@@ -22,16 +22,37 @@ def test_a_long_trial_is_joined_and_loses_no_request() -> None:
     assert columns.rate_at_s[-1] == pytest.approx(30.0)
 
 
-def test_cpu_use_is_between_samples_that_read_it() -> None:
-    machine = [
-        {"at_s": 50.0, "usage": {"7": USED}},
-        {"at_s": 50.5, "usage": {}},
-        {"at_s": 52.0, "usage": {"7": {"cpu_s": 2.5, "memory_bytes": 300}}},
+def sampled(cpu_s: list[float], every_s: float = 0.2) -> list[dict[str, object]]:
+    """Samples with the CPU time used so far."""
+    return [
+        {"at_s": 50.0 + every_s * i, "usage": {"7": {"cpu_s": used, "memory_bytes": 100 + i}}}
+        for i, used in enumerate(cpu_s)
     ]
+
+
+def test_cpu_use_is_between_samples_that_read_it() -> None:
+    machine = [*sampled([1.0, 1.1, 1.3, 1.5, 1.6, 1.6])]
+    machine.insert(2, {"at_s": 50.3, "usage": {}})
     columns = series([], machine)
-    assert columns.usage_at_s == (2.0,)
-    assert columns.cpu_cores == (0.75,)
-    assert columns.memory_bytes == (300,)
+    assert columns.usage_at_s == (0.4, 0.6, 0.8)
+    assert columns.cpu_cores == pytest.approx((1.0, 1.0, 0.5))
+    assert columns.memory_bytes == (102, 103, 104)
+
+
+def test_cpu_use_of_a_chart_agrees_with_the_figure_below_it() -> None:
+    """Regression: 0.77 in the chart, 0.99 in the facts. The chart counted time without load."""
+    idle_at_both_ends = [1.0, 1.154, 1.308]
+    (chart,) = series([], sampled(idle_at_both_ends), Overall(0.31, 0.99, 900)).cpu_cores
+    assert chart == 0.99
+    long = series([], sampled([1.0, 1.1, 1.298, 1.496, 1.6]), Overall(0.8, 0.99, 900))
+    assert long.cpu_cores == pytest.approx((0.99, 0.99))
+
+
+def test_a_trial_of_slices_has_its_cpu_use_and_its_peak_memory() -> None:
+    """It has no samples in between: its instance ran during its slices only."""
+    columns = series([{"at_s": 0.1, "ok": 10}], [], Overall(1.0, 0.83, 4096))
+    assert (columns.usage_at_s, columns.cpu_cores) == ((1.0,), (0.83,))
+    assert columns.memory_bytes == (4096,)
 
 
 def test_an_empty_series_is_empty() -> None:

@@ -9,9 +9,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from deadheat import report
+from deadheat.report import RunView
 from deadheat.serve import live
 from deadheat.serve.app import make_app
 from deadheat.serve.timeline import points
+from deadheat.store import Store
 from tests.report.made import MadeRun, failed, made_run
 from tests.store.test_store import StandingClock
 
@@ -85,8 +87,40 @@ def test_events_follow_a_run_in_progress(run: MadeRun, monkeypatch: pytest.Monke
     assert states == [("running", 0), ("running", 1), ("complete", 1)]
 
 
+def test_a_running_run_is_not_read_again_at_each_fetch(
+    run: MadeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each fetch made the document of a running run again, on the machine that was measuring."""
+    made: list[str] = []
+
+    def load_view(store: Store, run_id: str, *, whole: bool) -> RunView:
+        made.append(run_id)
+        return report.load_view(store, run_id, whole=whole)
+
+    monkeypatch.setattr(live, "load_view", load_view)
+    ticks = iter(range(100))
+    now_s = [0.0]
+    documents = live.Documents(clock=lambda: now_s[0] + next(ticks))  # each look takes 1 s
+    growing = MadeRun(run.store)
+    growing.race({"gamma": 100}, blocks=2)
+    first = documents.of(run.store, growing.run_id)
+    assert documents.of(run.store, growing.run_id) is first  # no new trial
+    now_s[0] = 1000.0
+    assert documents.of(run.store, growing.run_id) is first
+    growing.race({"delta": 100}, blocks=2)
+    second = documents.of(run.store, growing.run_id)
+    assert second is not first
+    growing.race({"epsilon": 100}, blocks=2)
+    assert documents.of(run.store, growing.run_id) is second  # a new trial, but it rests
+    growing.end()
+    last = documents.of(run.store, growing.run_id)
+    assert last is not second  # the end is shown without a rest
+    assert documents.of(run.store, growing.run_id) is last
+    assert len(made) == 3
+
+
 def test_only_documents_of_runs_in_progress_are_regenerated(run: MadeRun) -> None:
-    documents = live.Documents()
+    documents = live.Documents(clock=lambda: 0.0)  # they take no time, so there is no rest
     second = MadeRun(run.store)
     second.contender("alpha")
     before = documents.of(run.store, second.run_id)

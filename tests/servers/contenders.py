@@ -42,6 +42,6 @@ def running(host: Host, name: str, log_path: Path) -> Iterator[str]:
 def _answers(host: Host, port: int) -> bool:
     request = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     try:
-        return host.exchange(("127.0.0.1", port), request, 5).received != b""
+        return host.exchange(("127.0.0.1", port), request, 5, 30).received != b""
     except HostError:
         return False

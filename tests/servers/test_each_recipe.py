@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Catalog, Selection, load_catalog, selection
 from deadheat.cli.workbench import local_world
+from deadheat.events import silent
 from deadheat.measure import inspection, lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.inspection import inspect
@@ -29,7 +31,8 @@ FASTEST_BUILDS = {
     "go-module": "go-net-http",
     "maven-javac": "java-netty",
     "nginx": "nginx-static",
-    "npm": "node-koa",
+    "npm": "bun-serve",
+    "npm-node": "node-koa",
     "python-compiled": "python-bjoern-bottle",
     "python-venv": "python-bottle",
     "ruby-debian": "ruby-puma",
@@ -56,12 +59,33 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             yield world
 
 
+@pytest.fixture(scope="module")
+def candidates(
+    request: pytest.FixtureRequest,
+    catalog: Catalog,
+    world: World,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, Candidate]:
+    """A server of each recipe that a selected test needs, by recipe; built side by side."""
+    needed = {item.name for item in request.session.items}
+    recipes = [recipe for recipe in FASTEST_BUILDS if any(f"[{recipe}]" in each for each in needed)]
+    host = world.server_host
+    servers = [catalog.servers[FASTEST_BUILDS[recipe]] for recipe in recipes]
+    builder = Builder(host, tmp_path_factory.mktemp("builds"))
+    built = build_ahead(servers, host, builder, silent, jobs_that_fit(host))
+    return dict(zip(recipes, built, strict=True))
+
+
+def require_tools(candidate: Candidate) -> None:
+    if candidate.lacks:
+        pytest.skip(f"{candidate.fault}: {' && '.join(candidate.lacks)}")
+
+
 def built(world: World, folder: Path, *selections: Selection) -> list[Candidate]:
     builder = Builder(world.server_host, folder)
     candidates = prepare(selections, world.server_host, builder, lambda _: None)
     for candidate in candidates:
-        if candidate.lacks:
-            pytest.skip(f"{candidate.fault}: {' && '.join(candidate.lacks)}")
+        require_tools(candidate)
     return candidates
 
 
@@ -74,9 +98,10 @@ def test_every_recipe_is_listed(catalog: Catalog) -> None:
 
 @pytest.mark.parametrize("recipe", FASTEST_BUILDS)
 def test_server_of_recipe_builds_verifies_serves_and_stops(
-    recipe: str, catalog: Catalog, world: World, tmp_path: Path
+    recipe: str, candidates: dict[str, Candidate], world: World
 ) -> None:
-    (candidate,) = built(world, tmp_path, selection(catalog.servers[FASTEST_BUILDS[recipe]]))
+    candidate = candidates[recipe]
+    require_tools(candidate)
     inspected = inspect(world, candidate, [10, 100])
     assert inspected.fault is None
     assert inspected.cautions == ()

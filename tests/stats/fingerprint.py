@@ -19,14 +19,19 @@ from deadheat.report import load_view, write
 from deadheat.stats.agreement import compare
 from deadheat.stats.changepoint import change_points
 from deadheat.stats.distributions import Floats
+from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.ranking import Ranking, rank
 from deadheat.stats.repetitions import differ
-from deadheat.stats.steady import classify
+from deadheat.stats.settling import settling
+from deadheat.stats.slice_model import fit_slices
+from deadheat.stats.slices import Slices
+from deadheat.stats.steady import Compiler, Rule, Windows, read
 from deadheat.stats.trend import trend
 from deadheat.stats.unpaired import change
 from deadheat.stats.usl import fit_scaling
 from deadheat.store import Store
 from tests.stats.races import MACHINES, Noise
+from tests.stats.slice_races import NOISY, QUIET, Field, Schedule, race
 
 NAMES = tuple("abcdef")
 LOG_MEANS = (9.0, 9.0, 9.02, 9.1, 9.3, 8.0)
@@ -45,7 +50,8 @@ class Fingerprint:
 def fingerprint(store: Path) -> Fingerprint:
     decisions: dict[str, Any] = {}
     figures: dict[str, list[float]] = {}
-    for name, decided, computed in (*_rankings(), *_series(), *_scaling(), *_comparisons()):
+    cases = (*_rankings(), *_slice_models(), *_series(), *_scaling(), *_comparisons())
+    for name, decided, computed in cases:
         decisions[name] = decided
         figures[name] = [float(value) for value in computed]
     return Fingerprint(decisions, figures, _report(store))
@@ -86,6 +92,38 @@ def _rankings() -> Iterator[Case]:
         )
 
 
+def _slice_races() -> Iterator[tuple[str, Slices]]:
+    mixed = Field.mixed(LOG_MEANS)
+    even = Field.copies(len(NAMES), instance_sd=0.01)
+    unequal = Schedule(24, 3, last_round=(9, *(24,) * (len(NAMES) - 1)))
+    yield "quiet", race(np.random.default_rng(17), mixed, Schedule(24, 3), QUIET)
+    yield "noisy copies", race(np.random.default_rng(19), even, Schedule(24, 2), NOISY)
+    yield "one left early", race(np.random.default_rng(23), mixed, unequal, NOISY)
+    single = race(np.random.default_rng(29), mixed, Schedule(24, 1), QUIET)
+    yield "one instance", single
+    yield "no noise", single.with_log_rates(np.array(LOG_MEANS)[single.contender])
+
+
+def _slice_models() -> Iterator[Case]:
+    for name, slices in _slice_races():
+        for fewest_instances in (1, 2):
+            fit = fit_slices(slices, fewest_instances)
+            ranking = rank_from_model(fit, NAMES)
+            yield (
+                f"slice model: {name}, {fewest_instances} instances",
+                {
+                    **_ranking_decisions(ranking),
+                    "unranked": ranking.unranked,
+                    "estimates differ": fit.estimates_differ.tolist(),
+                },
+                [
+                    *_ranking_figures(ranking),
+                    *(fit.state_intensity, fit.disturbed_share),
+                    *(*fit.robust_gap, *fit.robust_gap_error, *fit.arithmetic_gap),
+                ],
+            )
+
+
 def _ranking_decisions(ranking: Ranking) -> Any:
     return {
         "rows": [(row.name, row.rank, row.group) for row in ranking.rows],
@@ -122,19 +160,23 @@ def _series() -> Iterator[Case]:
     }
     for name, shape in shapes.items():
         for values, how in ((shape, "without noise"), (shape * noisy, "with noise")):
-            steady = classify(values, 20)
+            steady = read(Windows.of(values.tolist(), 0.25), Rule.of(Compiler.NONE))
+            settled = settling(values)
             slope = trend(values.tolist())
             assert slope is not None
             yield (
                 f"series: {name} {how}",
                 {
-                    "kind": steady.kind,
-                    "stretch": (steady.start, steady.windows),
+                    "steady": (steady.verdict, steady.kind, steady.start),
+                    "settled": (settled.settled, settled.excluded),
                     "changes": change_points(values),
                     "falls": slope.high < -1e-12,
                     "grows": slope.low > 1e-12,
                 },
-                [steady.rate, slope.per_step, slope.low, slope.high],
+                [
+                    *(steady.rate_per_s, steady.drift, steady.drift_error, settled.change),
+                    *(slope.per_step, slope.low, slope.high),
+                ],
             )
 
 

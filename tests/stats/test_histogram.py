@@ -1,3 +1,7 @@
+import base64
+import struct
+import zlib
+
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
@@ -45,6 +49,35 @@ def test_no_trial_gives_an_empty_distribution() -> None:
 
 @pytest.mark.parametrize("text", ["", "not base64!", "AAAA", "HISTFAAAAC14nJNpmSzMwMDAzAABMJoRTM"])
 def test_rejects_text_that_is_not_a_histogram(text: str) -> None:
+    with pytest.raises(ValueError, match="not an HdrHistogram"):
+        merge([text])
+
+
+def payload(counts: bytes, digits: int = DIGITS, lowest: int = 1, highest: int = 2) -> str:
+    """A histogram in base64 from its parts; counts are ZigZag LEB128."""
+    inner = struct.pack(">IIIIQQd", 0x1C849313, len(counts), 0, digits, lowest, highest, 1.0)
+    packed = zlib.compress(inner + counts)
+    return base64.b64encode(struct.pack(">II", 0x1C849314, len(packed)) + packed).decode()
+
+
+def test_merges_a_histogram_that_grew_less_than_others() -> None:
+    """The engine's histograms grow with their values; their buckets are the same."""
+    latency = merge([encoded(np.array([5000])), payload(b"\x00\x06")])  # 3 values of 1 us
+    assert (latency.count, latency.max_us) == (4, 5003)
+    assert latency.counts[1] == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        payload(b"\x02" * 50_000_000),  # 50 million counts: 3.5 GB before
+        payload(b"\x02", digits=5, highest=1 << 62),  # 40 s to add before
+        payload(b"\x02", lowest=0),
+        payload(b"\x02", lowest=1 << 40),
+        payload(b"\x02" * 200_000),
+    ],
+)
+def test_rejects_a_histogram_that_is_a_bomb(text: str) -> None:
     with pytest.raises(ValueError, match="not an HdrHistogram"):
         merge([text])
 

@@ -49,10 +49,10 @@ def test_a_contender_without_degrees_gets_what_the_others_suggest() -> None:
 
 def test_the_unit_does_not_matter() -> None:
     variances, degrees = np.array([1.0, 2.0, 5.0]), np.array([3.0, 4.0, 5.0])
-    one, one_degrees = learn_variances(variances, degrees)
+    learned, learned_degrees = learn_variances(variances, degrees)
     other, other_degrees = learn_variances(variances * 1e-6, degrees)
-    assert other == pytest.approx(one * 1e-6)
-    assert other_degrees == pytest.approx(one_degrees)
+    assert other == pytest.approx(learned * 1e-6)
+    assert other_degrees == pytest.approx(learned_degrees)
 
 
 def test_nothing_known_is_nothing_learned() -> None:

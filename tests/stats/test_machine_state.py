@@ -46,9 +46,9 @@ def test_equations_are_those_of_dense_least_squares() -> None:
         reduced = w - w @ linalg.solve(p, w, assume_a="pos")
         expected_information += member.T @ reduced @ member
         expected_score += member.T @ reduced @ layout.log_rate[mine]
-    found = equations(layout, weights, INTENSITY)
-    assert found.information == pytest.approx(expected_information, abs=1e-8)
-    assert found.score == pytest.approx(expected_score, abs=1e-8)
+    actual = equations(layout, weights, INTENSITY)
+    assert actual.information == pytest.approx(expected_information, abs=1e-8)
+    assert actual.score == pytest.approx(expected_score, abs=1e-8)
 
 
 def test_the_state_is_the_penalized_smoother() -> None:
@@ -77,8 +77,8 @@ def test_the_likely_intensity_is_near_the_true_one(relative: float) -> None:
     walk = np.cumsum(generator.standard_normal(len(slices)) * np.sqrt(intensity * gaps))
     noise = 0.03 * generator.standard_normal(len(slices))
     layout = Layout.of(slices.with_log_rates(walk + noise))
-    found = likely_intensity(layout, layout.log_rate, np.full(len(layout), 0.03**-2))
-    assert intensity / 4 < found < intensity * 4
+    likely = likely_intensity(layout, layout.log_rate, np.full(len(layout), 0.03**-2))
+    assert intensity / 4 < likely < intensity * 4
 
 
 def test_a_long_block_is_cut_into_parts_without_losing_a_slice() -> None:

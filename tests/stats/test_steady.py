@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bench.levels import classify
 from deadheat.stats.distributions import Floats
-from deadheat.stats.levels import classify
 from deadheat.stats.steady import (
     Compiler,
     Earlier,
@@ -256,7 +256,7 @@ def test_rule_of_windows_stops_before_the_top_tier() -> None:
         stop = next(
             stop
             for stop in range(10, 300, 5)
-            if stop == 295 or classify(np.diff(run[: stop + 1]), 20).found
+            if stop == 295 or classify(np.diff(run[: stop + 1]), 20).is_steady
         )
         early += run[stop] < curve.requests_within(0.10)
     assert early > len(curves) / 2

@@ -1,15 +1,21 @@
 """Exporting, checking and importing bundles."""
 
+import json
 import lzma
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from deadheat.store import Store, StoreError
+from deadheat.host.machine import host_key
+from deadheat.report.model.load import load_view
+from deadheat.report.model.runs import lines, list_runs
+from deadheat.store import Store, StoreError, read_run
 from deadheat.store.bundle import export_run, import_runs, open_bundle
 from deadheat.store.copying import BELONGS
+from deadheat.store.migrations import MIGRATIONS
 from tests.report.made import MadeRun, made_run
 
 
@@ -64,6 +70,215 @@ def test_imports_a_run_once_and_marks_it(run: MadeRun, bundle: Path, tmp_path: P
         with pytest.raises(StoreError, match="already"):
             import_runs(other, foreign, bundle.name)
         assert len(other.rows("SELECT 1 FROM run")) == 1
+
+
+def test_an_imported_bundle_does_not_change_the_calibration_of_local_runs(
+    run: MadeRun, tmp_path: Path
+) -> None:
+    """Its calibrations were copied, and the newest of the store was quoted."""
+    (server,) = (h for h in read_run(run.store, run.run_id).hosts if h.role == "server")
+    key = host_key(server.fingerprint)
+    run.store.add_calibration(key, {}, {"pairs": 666})
+    export_run(run.store, run.run_id, tmp_path / "run.deadheat")
+    local = made_run(tmp_path / "local.sqlite")
+    local.race({"alpha": 5000, "beta": 4000}, blocks=2)
+    local.end()
+    local.store.add_calibration(key, {}, {"pairs": 1})
+    with open_bundle(tmp_path / "run.deadheat") as foreign:
+        import_runs(local.store, foreign, "run.deadheat")
+    mine = read_run(local.store, local.run_id).calibration(key)
+    theirs = read_run(local.store, run.run_id).calibration(key)
+    assert mine is not None
+    assert mine.result == {"pairs": 1}
+    assert theirs is not None
+    assert theirs.result == {"pairs": 666}
+
+
+def test_an_exported_import_keeps_its_calibration(run: MadeRun, tmp_path: Path) -> None:
+    run.store.add_calibration("there", {}, {"pairs": 666})
+    export_run(run.store, run.run_id, tmp_path / "run.deadheat")
+    with Store(tmp_path / "other.sqlite") as other:
+        other.add_calibration("there", {}, {"pairs": 1})
+        with open_bundle(tmp_path / "run.deadheat") as foreign:
+            import_runs(other, foreign, "run.deadheat")
+        export_run(other, run.run_id, tmp_path / "again.deadheat")
+    with open_bundle(tmp_path / "again.deadheat") as again:
+        calibration = read_run(again, run.run_id).calibration("there")
+    assert calibration is not None
+    assert calibration.result == {"pairs": 666}
+
+
+def test_an_imported_build_does_not_stand_in_for_a_local_one(run: MadeRun, tmp_path: Path) -> None:
+    """A local run took a build of the same server and key from the bundle."""
+    build = {"server": "alpha", "key": "k", "elapsed_s": 1.0, "toolchains": {}, "files": {}}
+    foreign_id = run.store.add_build(**build, built_at="2026-01-01T00:00:00", log="theirs")
+    (contender, *_) = read_run(run.store, run.run_id).contenders
+    run.store.update_contender(contender.id, build_id=foreign_id)
+    export_run(run.store, run.run_id, tmp_path / "run.deadheat")
+    with Store(tmp_path / "local.sqlite") as local:
+        with open_bundle(tmp_path / "run.deadheat") as foreign:
+            import_runs(local, foreign, "run.deadheat")
+        local_id = local.add_build(**build, built_at="2026-01-02T00:00:00", log="mine")
+        assert local_id == local.add_build(**build, built_at="2026-01-03T00:00:00", log="later")
+        assert [build.log for build in read_run(local, run.run_id).builds.values()] == ["theirs"]
+        (mine,) = local.rows("SELECT log FROM build WHERE id = ?", local_id)
+        assert mine["log"] == "mine"
+
+
+def test_the_list_of_runs_marks_imported_ones(run: MadeRun, bundle: Path, tmp_path: Path) -> None:
+    local = made_run(tmp_path / "local.sqlite")
+    local.end()
+    with open_bundle(bundle) as foreign:
+        import_runs(local.store, foreign, "run.deadheat")
+    listed = lines(list_runs(local.store), names={}).splitlines()
+    marked = {line.split()[0]: "imported" in line for line in listed}
+    assert marked == {local.run_id: False, run.run_id: True}
+
+
+def test_a_store_of_schema_4_keeps_what_its_imported_runs_show(
+    run: MadeRun, bundle: Path, tmp_path: Path
+) -> None:
+    """Before, builds and calibrations of imported runs stood among those of the machine."""
+    path = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(path)) as old:
+        for script in MIGRATIONS[:4]:
+            old.executescript(script)
+        old.execute("PRAGMA user_version = 4")
+        row = {"id": run.run_id, "conclusion": json.dumps({"imported": {"from": "x"}})}
+        columns = "id, started_at, state, protocol, command, seed, deadheat_version," \
+            " generator_version, writer, conclusion"  # fmt: skip
+        old.execute(
+            f"INSERT INTO run ({columns}) VALUES"
+            " (:id, '2026-01-01', 'complete', '{}', '[]', 1, '0', '0', '{}', :conclusion)",
+            row,
+        )
+        for name in ("theirs", "mine"):
+            old.execute("INSERT INTO build VALUES (NULL, ?, 'k', '2026', 1, '{}', '{}', '')",
+                        (name,))  # fmt: skip
+        old.execute(
+            "INSERT INTO contender (run_id, position, name, server, setting, role, workers,"
+            " threads, manifest, build_id)"
+            " VALUES (?, 0, 'a', 'a', 'd', 'contender', 1, 1, '{}', 1)",
+            (run.run_id,),
+        )
+        old.execute("INSERT INTO calibration VALUES (1, '2026', 'there', '{}', '{\"pairs\": 1}')")
+        old.commit()
+    with Store(path) as store:
+        stored = read_run(store, run.run_id)
+        calibration = stored.calibration("there")
+        assert calibration is not None
+        assert calibration.result == {"pairs": 1}
+        owners = store.rows("SELECT server, imported_with FROM build ORDER BY id")
+        assert [row["imported_with"] for row in owners] == [run.run_id, None]
+        assert store.rows("PRAGMA foreign_key_check") == []
+
+
+def test_a_bundle_of_50_000_calibrations_does_not_hold_the_store(
+    bundle: Path, tmp_path: Path
+) -> None:
+    """Each was looked up among all the others: quadratic, and a race could not store its trials."""
+    crowded = repacked(
+        bundle,
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)"
+        " INSERT INTO calibration (at, host_key, fingerprint, result)"
+        " SELECT '2026', 'machine-' || (i % 100), '{}', '{}' FROM n",
+    )
+    with open_bundle(crowded) as foreign, Store(tmp_path / "other.sqlite") as other:
+        steps = 0
+
+        def count() -> int:
+            nonlocal steps
+            steps += 1
+            return 0
+
+        other._connection.set_progress_handler(count, 1000)
+        import_runs(other, foreign, "crowded")
+        (row,) = other.rows("SELECT count(*) AS calibrations FROM calibration")
+    assert row["calibrations"] == 100  # the newest of each machine: no report quotes another
+    assert steps < 100
+
+
+@pytest.mark.parametrize("run_id", ["../../etc/passwd", "\x1b[31mred", "20261120-130405-a1b2x", ""])
+def test_rejects_a_malformed_run_id(run: MadeRun, bundle: Path, run_id: str) -> None:
+    """`deadheat export` uses the id as the name of a file."""
+    changed = repacked(
+        bundle,
+        *(f"UPDATE {table} SET {column} = '{run_id}'" for table, column in
+          (("run", "id"), ("host", "run_id"), ("contender", "run_id"), ("trial", "run_id"))),
+    )  # fmt: skip
+    with pytest.raises(StoreError, match="is not one of deadheat's"), open_bundle(changed):
+        pass
+
+
+def test_rejects_a_row_that_refers_to_another_run(
+    run: MadeRun, bundle: Path, tmp_path: Path
+) -> None:
+    changed = repacked(
+        bundle,
+        "INSERT INTO run SELECT '20200101-000000-0000', started_at, ended_at, state, protocol,"
+        " command, seed, deadheat_version, generator_version, writer, conclusion FROM run",
+        "UPDATE trial SET run_id = '20200101-000000-0000'",
+    )
+    with (
+        open_bundle(changed) as foreign,
+        Store(tmp_path / "other.sqlite") as other,
+        pytest.raises(StoreError, match="refers to another run"),
+    ):
+        import_runs(other, foreign, "changed")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (zlib.compress(b"[" + b"[]," * 5_000_000 + b"[]]"), "values"),
+        (zlib.compress(b"[" * 100_000), "nested too deeply"),
+        (zlib.compress(bytes(100_000_000)), "more than"),
+        (b"not zlib", "damaged"),
+    ],
+)
+def test_a_bomb_names_its_run_and_field(
+    run: MadeRun, bundle: Path, content: bytes, reason: str
+) -> None:
+    """97 KB of a series took 3.5 GB; `RecursionError` and `zlib.error` ended in tracebacks."""
+    changed = repacked(
+        bundle,
+        "DELETE FROM series",
+        f"INSERT INTO series SELECT min(id), 'slices', x'{content.hex()}' FROM trial",
+    )
+    with open_bundle(changed) as foreign, pytest.raises(StoreError) as raised:
+        load_view(foreign, run.run_id)
+    assert f"run {run.run_id}: series slices of trial 1 cannot be read: it" in str(raised.value)
+    assert reason in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "field"),
+    [
+        ("run", "protocol", "protocol"),
+        ("run", "conclusion", "conclusion"),
+        ("contender", "manifest", "manifest of contender"),
+        ("host", "fingerprint", "fingerprint of a host"),
+        ("trial", "result", "result of trial"),
+        ("trial", "stdout", "stdout of trial"),
+        ("histogram", "hdr_v2_base64", "service_us of trials"),
+    ],
+)
+def test_a_damaged_column_names_its_run_and_field(
+    run: MadeRun, bundle: Path, table: str, column: str, field: str
+) -> None:
+    value = "x'00'" if column == "stdout" else "'" + "[" * 100_000 + "'"
+    changed = repacked(
+        bundle,
+        "DELETE FROM histogram" if column == "result" else "SELECT 1",
+        "INSERT OR REPLACE INTO histogram SELECT id, 'service_us', 'x' FROM trial"
+        if table == "histogram"
+        else "SELECT 1",
+        f"UPDATE {table} SET {column} = {value}",
+    )
+    with open_bundle(changed) as foreign, pytest.raises(StoreError) as raised:
+        load_view(foreign, run.run_id, whole=True)
+    assert f"run {run.run_id}: " in str(raised.value)
+    assert field in str(raised.value)
 
 
 def test_rejects_a_store_as_bundle(run: MadeRun) -> None:

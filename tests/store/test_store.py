@@ -1,5 +1,6 @@
 import datetime
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -242,3 +243,34 @@ def test_runs_of_the_same_second_get_different_ids(
     first, second = begin(store)[0], begin(store)[0]
     assert first.endswith("-aaaa")
     assert second.endswith("-bbbb")
+
+
+def read_only_folder(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of a store in WAL mode, where no file can be created beside it."""
+    copy = folder / "runs.sqlite"
+    folder.mkdir()
+    copy.write_bytes(store.path.read_bytes())
+    (folder / "runs.sqlite-shm").mkdir()  # root can write anywhere, but not this file
+    monkeypatch.setattr(os, "access", lambda path, mode: path != folder)
+    return copy
+
+
+def test_reads_a_wal_store_on_a_read_only_mount(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite said "unable to open database file": it creates files beside a store in WAL mode."""
+    run_id, _ = begin(store)
+    store.select("PRAGMA wal_checkpoint(TRUNCATE)")
+    copy = read_only_folder(store, tmp_path / "mount", monkeypatch)
+    with Store(copy, read_only=True) as mounted:
+        assert [row["id"] for row in mounted.rows("SELECT id FROM run")] == [run_id]
+
+
+def test_names_the_log_of_a_store_on_a_read_only_mount(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(store)
+    copy = read_only_folder(store, tmp_path / "mount", monkeypatch)
+    (copy.parent / "runs.sqlite-shm").rmdir()
+    (copy.parent / "runs.sqlite-wal").write_bytes(b"rows")
+    assert "copy runs.sqlite and runs.sqlite-wal to a folder" in refusal(copy, read_only=True)

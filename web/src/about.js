@@ -8,13 +8,6 @@ import { percent, shell } from "./format.js";
  * @import { Child } from "./dom.js"
  */
 
-const METHOD = [
-  "deadheat starts, verifies and warms up all contenders, then loads them in turns: in each block, in random order, one contender is loaded while the others are frozen. Rates are compared within blocks, so a slower machine slows every contender.",
-  "A rank is an interval where several places are possible. Braced rows are a dead heat: the data show that the contenders differ by less than the margin, or cannot separate them.",
-  "All statements about one number of connections hold together at the stated confidence. They hold for these builds, on this machine, under this load.",
-  "A trial that fails a check (errors, a client at its limit, another process on the CPUs, ...) is shown but not ranked.",
-];
-
 /** @param {Report} report */
 export function about(report) {
   return [
@@ -67,9 +60,9 @@ function cautions(report) {
 }
 
 /** @param {Report} report */
-function method({ run, hosts, calibration }) {
+function method({ run, hosts, calibration, method }) {
   return [
-    ...METHOD.map((text) => h("p", {}, text)),
+    ...method.map((text) => h("p", {}, text)),
     h(
       "dl",
       {},

@@ -92,7 +92,7 @@ function order(rows) {
       title: "Ratio of the rates within blocks, with its confidence interval.",
       sort: (row) => row.standing.ratio_to_leader?.ratio ?? null,
       fastFirst: true,
-      cell: (row) => format.ofLeader(row.standing.ratio_to_leader),
+      cell: (row) => format.ofLeader(row.standing.ratio_to_leader, row.ranked),
       className: "ratio",
     },
     {
@@ -114,8 +114,8 @@ function whiskerScale(rows) {
     rows.find((row) => row.standing.ratio_to_leader?.ratio === 1)?.rate ??
     Math.max(1, ...rows.map((row) => row.rate ?? 0));
   const ends = rows.map((row) =>
-    row.ranked
-      ? Math.min(row.standing.ratio_to_leader?.high ?? 1, 2)
+    row.ranked && row.standing.ratio_to_leader && format.isKnown(row.standing.ratio_to_leader)
+      ? Math.min(row.standing.ratio_to_leader.high ?? 1, 2)
       : (row.standing.ratio_to_leader?.ratio ?? (row.rate ?? 0) / leader),
   );
   return { leader, most: Math.max(1, ...ends) };

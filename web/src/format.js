@@ -130,16 +130,24 @@ export function rank({ rank_low: low, rank_high: high }) {
 }
 
 /**
- * `75.9 [66.6–86.6]`: percent of the leader's rate, with its interval where there is one.
- * @param {Ratio | null | undefined} ratio
+ * Whether the interval of a ratio is narrow enough to say something.
+ * @param {Ratio} ratio
  */
-export function ofLeader(ratio) {
+export const isKnown = ({ low, high }) =>
+  low !== null && high !== null && high <= UNKNOWN_FACTOR * low;
+
+/**
+ * `75.9 [66.6–86.6]`: percent of the leader's rate, with its interval; `75.9 [unknown]` if it is
+ * too wide to say anything, and only `75.9` for what has no rank.
+ * @param {Ratio | null | undefined} ratio
+ * @param {boolean} ranked
+ */
+export function ofLeader(ratio, ranked) {
   if (!ratio) return NONE;
   if (ratio.low === 1 && ratio.high === 1) return "100";
   const text = fixed(100 * ratio.ratio, 1);
-  if (ratio.low === null || ratio.high === null || ratio.high > UNKNOWN_FACTOR * ratio.low)
-    return text;
-  return `${text} [${fixed(100 * ratio.low, 1)}–${fixed(100 * ratio.high, 1)}]`;
+  if (!isKnown(ratio)) return ranked ? `${text} [unknown]` : text;
+  return `${text} [${fixed(100 * Number(ratio.low), 1)}–${fixed(100 * Number(ratio.high), 1)}]`;
 }
 
 /**

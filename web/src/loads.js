@@ -22,6 +22,9 @@ import { last, rowsAt } from "./rows.js";
  * @property {(value: number) => string} [tickFormat]
  */
 
+const COLLAPSED = 0.6; // of the first trial: no noise, even of a few trials
+const ALARM_FEWEST = 6; // trials of an instance: a few noisy ones are no alarm
+const LABELED_MOST = 12; // lines with a name
 const DECAYED = 0.9;
 const FEWEST_TRIALS = 3;
 
@@ -156,8 +159,12 @@ function law({ fit }, most, first) {
  * @param {number | null} connections
  */
 function decay(report, connections) {
+  const controls = controlShares(report, connections);
   const series = rowsAt(report, connections)
-    .map((row) => ({ name: format.short(row.name), shares: shares(row.trials) }))
+    .map((row) => ({
+      name: format.short(row.name),
+      shares: shares(row.trials).map((share, i) => share / (controls[i] ?? 1)),
+    }))
     .filter(({ shares: list }) => list.length >= FEWEST_TRIALS);
   if (!series.length) return [];
   const points = series.flatMap(({ name, shares: list }) =>
@@ -165,20 +172,23 @@ function decay(report, connections) {
       name,
       trial: i + 1,
       share: 100 * share,
-      fell: last(list) < DECAYED,
+      fell: fellForGood(list),
     })),
   );
-  const fell = series.filter(({ shares: list }) => last(list) < DECAYED);
-  const ends = fell.map(({ name, shares: list }) => ({
+  const fell = series.filter(({ shares: list }) => fellForGood(list));
+  const labeled = series.length <= LABELED_MOST ? series : fell;
+  const ends = labeled.map(({ name, shares: list }) => ({
+    fell: fellForGood(list),
     name,
     trial: list.length,
     share: 100 * last(list),
   }));
   const most = Math.max(...points.map((point) => point.trial));
   const servers = format.count(series.length, "server");
+  const beside = controls.length ? ", beside the controls" : "";
   const summary = fell.length
-    ? `${fell.length} of ${servers} ended more than 10 % below the first trial: ${fell.map(({ name }) => name).join("; ")}.`
-    : `None of ${servers} ended more than 10 % below the first trial.`;
+    ? `${fell.length} of ${servers} ended more than 10 % below the first trial${beside}: ${fell.map(({ name }) => name).join("; ")}.`
+    : `None of ${servers} ended more than 10 % below the first trial${beside}.`;
   const up = percents(points.map((point) => point.share));
   return [
     section("decay", "Rate over an instance's life", [
@@ -212,7 +222,7 @@ function decay(report, connections) {
               text: narrow() ? "brief" : "name",
               textAnchor: "start",
               dx: 6,
-              fill: "var(--orange)",
+              fill: (end) => (end.fell ? "var(--orange)" : "var(--muted)"),
             }),
           ],
         },
@@ -226,6 +236,30 @@ function decay(report, connections) {
       ),
     ]),
   ];
+}
+
+/**
+ * Whether a rate ended below the limit for good: in its last trials, or far below.
+ * @param {number[]} list
+ */
+const fellForGood = (list) =>
+  list.length < ALARM_FEWEST ? last(list) < COLLAPSED : Math.max(...list.slice(-3)) < DECAYED;
+
+/**
+ * What the machine did: the geometric mean over the controls; empty without controls.
+ * @param {Report} report
+ * @param {number | null} connections
+ */
+function controlShares(report, connections) {
+  const lists = report.contenders
+    .filter(({ role }) => role === "control")
+    .map(({ levels }) => levels.find((level) => level.connections === connections))
+    .map((cell) => shares(cell?.trials ?? []))
+    .filter((list) => list.length);
+  const length = lists.length ? Math.min(...lists.map((list) => list.length)) : 0;
+  return Array.from({ length }, (_, i) =>
+    Math.exp(lists.reduce((total, list) => total + Math.log(list[i]), 0) / lists.length),
+  );
 }
 
 /**

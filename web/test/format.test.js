@@ -63,5 +63,8 @@ test("a ratio to the leader leaves out an interval that says nothing", () => {
     { ratio: 0.5, low: null, high: null },
     null,
   ];
-  assert.deepEqual(ratios.map(format.ofLeader), ["75.9 [66.6–86.6]", "100", "1200.0", "50.0", "–"]);
+  assert.deepEqual(
+    ratios.map((ratio) => format.ofLeader(ratio, true)),
+    ["75.9 [66.6–86.6]", "100", "1200.0 [unknown]", "50.0 [unknown]", "–"],
+  );
 });

@@ -8,5 +8,6 @@ mod modules;
 mod outputs;
 mod parser;
 mod phases;
+mod responses;
 mod splits;
 mod virtual_time;

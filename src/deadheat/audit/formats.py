@@ -8,6 +8,7 @@ from itertools import zip_longest
 from rich.cells import cell_len
 
 from deadheat.audit.page import Page, Section
+from deadheat.foreign_text import printable
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.column import Column
 
@@ -53,7 +54,7 @@ def _text(page: Page, _: Sequence[str]) -> str:
         lines += ["", section.title, *(f"- {text}" for text in section.lines)]
         lines += _text_table(section)
         lines += [f"  {text}" for text in section.notes]
-    return "\n".join(lines)
+    return printable("\n".join(lines))
 
 
 def _text_table(section: Section) -> Iterator[str]:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat.catalog import Server, fill, fill_env
+from deadheat.catalog.folder import copy_folder, hash_files
 from deadheat.catalog.toolchain import Probe
 from deadheat.errors import DeadheatError
-from deadheat.host import Host, HostError, ProcessSpec
+from deadheat.host import Completed, Host, HostError, ProcessSpec
 
-IGNORED = ("node_modules", "target", "__pycache__", ".venv")
 LOG_LINES_SHOWN = 15
 
 
@@ -39,8 +39,10 @@ class Built:
 class Builder:
     """Builds servers in `builds/NAME/KEY/`. A finished build is reused."""
 
-    def __init__(self, host: Host, folder: Path) -> None:
+    def __init__(self, host: Host, folder: Path, step_s: float | None = None) -> None:
+        """`step_s` is the time limit of each step, instead of the manifest's."""
         self._host = host
+        self._step_s = step_s
         self._folder = folder
 
     def find(self, server: Server, probes: list[Probe]) -> Built | None:
@@ -64,7 +66,7 @@ class Builder:
         key = build_key(server, files, toolchains)
         path = self._folder / server.name / key
         try:
-            with _locked(path.with_suffix(".lock")):
+            with locked(path.with_suffix(".lock")):
                 if (finished := self.find(server, probes)) is not None:
                     return finished  # another deadheat process made it meanwhile
                 return self._make(server, key, path, files, toolchains)
@@ -83,7 +85,7 @@ class Builder:
         toolchains: Mapping[str, str],
     ) -> Built:
         shutil.rmtree(path, ignore_errors=True)
-        shutil.copytree(server.folder, path, ignore=shutil.ignore_patterns(*IGNORED))
+        copy_folder(server.folder, path)
         begun_s = self._host.now_s()
         log = self._run_steps(server, path, path.with_suffix(".log"))
         elapsed_s = self._host.now_s() - begun_s
@@ -94,25 +96,20 @@ class Builder:
 
     def _run_steps(self, server: Server, path: Path, log_path: Path) -> str:
         log = ""
+        limit_s = self._step_s or server.build_timeout_s
         env = fill_env(server.build_env, {"build": str(path)})
         for step in server.steps:
             command = fill(step, {"build": str(path)})
             log += f"$ {' '.join(command)}\n"
             try:
-                done = self._host.run(
-                    ProcessSpec(command, cwd=str(path), env=env), server.build_timeout_s
-                )
+                done = self._host.run(ProcessSpec(command, cwd=str(path), env=env), limit_s)
             except HostError as error:
                 log_path.write_text(log + str(error), encoding="utf-8")
                 raise BuildFailed(f"{server.name}: build step cannot run: {error}") from error
             log += done.stdout + done.stderr
             log_path.write_text(log, encoding="utf-8")
             if done.exit_code != 0:
-                outcome = (
-                    f"ended with {done.exit_code}"
-                    if done.exit_code is not None
-                    else f"was stopped after {server.build_timeout_s:.0f} s"
-                )
+                outcome = _outcome(done, limit_s)
                 tail = "\n".join(f"  | {line}" for line in log.splitlines()[-LOG_LINES_SHOWN:])
                 raise BuildFailed(
                     f"{server.name}: build step `{' '.join(step)}` {outcome}\n{tail}",
@@ -121,22 +118,21 @@ class Builder:
         return log
 
 
+def _outcome(done: Completed, limit_s: float) -> str:
+    if done.limit is not None:
+        return f"was stopped: {done.limit}"
+    if done.exit_code is None:
+        return f"was stopped after {limit_s:.0f} s"
+    return f"ended with {done.exit_code}"
+
+
 @contextmanager
-def _locked(lock: Path) -> Iterator[None]:
+def locked(lock: Path) -> Iterator[None]:
     """Hold the lock of a build: another process that needs the same build waits for it."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def hash_files(folder: Path) -> dict[str, str]:
-    """File -> SHA-256, for every file of a server's folder that its build uses."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not set(path.relative_to(folder).parts) & set(IGNORED)
-    }
 
 
 def versions(probes: list[Probe]) -> dict[str, str]:

@@ -85,6 +85,7 @@ class Alone:
             self._context(warm, step, "measure"),
             self._standings.ceiling_per_s(step.connections),
             self._standings.clock_khz_max(warm.name, step.connections),
+            warm.workers,
         )
         self._store.add_trial(record)
         self._standings.add(warm.name, record)

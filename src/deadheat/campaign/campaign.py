@@ -124,8 +124,9 @@ def _race(
         raise DeadheatError(
             "no contender is left to measure", f"the reasons are printed above{more}"
         )
-    ended = {"settle": "budget spent", "fixed": "all repetitions done"}
-    why = "settled" if look.settled else ended[protocol.stopping.kind]
+    why = "all repetitions done"
+    if protocol.stopping.kind == "settle":
+        why = "settled" if look.settled else "budget spent"
     run.conclusion |= {"why": why, "share": look.share, "look": look.number}
     if plan.latency_s is not None:
         measure_latency(context, race.standings, race.invocation + 1, plan.latency_s)

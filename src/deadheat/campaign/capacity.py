@@ -19,7 +19,7 @@ from deadheat.store import Store, TrialRecord
 START_SHARE = 0.7  # of the closed-loop rate at the end of the warm-up
 LOWEST_SHARE = 0.01
 TRIALS_MAX = 24
-SERVER_GATES = frozenset({"errors", "served", "achieved", "listen_drops"})
+SERVER_GATES = frozenset({"errors", "served", "workers", "achieved", "listen_drops"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _search(
             duration_s=max(protocol.duration_s, 1.1 * objective.requests_needed() / rate_per_s),
             seed=trials,
         )
-        record = measure(world, warm.instance, spec, context)
+        record = measure(world, warm.instance, spec, context, workers=warm.workers)
         store.add_trial(record)
         if (held := objective.holds(record)) is not None:
             observations.append(Observation(rate_per_s, held))

@@ -49,7 +49,15 @@ class TrialRunner:
         lifecycle.thaw(world, instance.instance)
         ceiling_per_s = self._standings.ceiling_per_s(spec.connections)
         clock_khz_max = self._standings.clock_khz_max(instance.name, spec.connections)
-        record = measure(world, instance.instance, spec, context, ceiling_per_s, clock_khz_max)
+        record = measure(
+            world,
+            instance.instance,
+            spec,
+            context,
+            ceiling_per_s,
+            clock_khz_max,
+            None if instance.loads else instance.workers,  # the block counts them
+        )
         self._run.store.add_trial(record)
         self.done += 1
         self._troubles.report(instance.name, record)

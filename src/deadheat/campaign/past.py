@@ -70,8 +70,8 @@ class Past:
             if contender == name and trial.state == "ok"
         }
 
-    def complete(self, levels: Sequence[int], blocks: Callable[[int], int]) -> int:
-        """How many invocations are complete.
+    def complete(self, levels: Sequence[int], blocks: Callable[[int], int]) -> set[int]:
+        """The numbers of the complete invocations.
 
         A complete invocation has all its blocks, `blocks(invocation)` of them, at every level, for
         each contender that had no failed trial in it.
@@ -83,12 +83,13 @@ class Past:
             if trial.state == "failed":
                 failed.add((trial.invocation, name))
         names = {name for name, _ in self.measured}
-        return sum(
-            all(
+        return {
+            invocation
+            for invocation, count in counts.items()
+            if all(
                 count[name, level] >= blocks(invocation)
                 for name in names
                 if (invocation, name) not in failed
                 for level in levels
             )
-            for invocation, count in counts.items()
-        )
+        }

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
@@ -35,7 +36,10 @@ class Race:
         self._begun_s = run.world.server_host.now_s() - past.elapsed_s
         self._invocation = past.invocations
         complete = past.complete(protocol.connections, self._pace.blocks_due)
-        self._cut_short = past.invocations - complete  # do not count in the pace
+        self._cut_short = past.invocations - len(complete)  # do not count in the pace
+        self._planned_done = Counter(  # trials by contender, without those of such an invocation
+            name for name, trial in past.measured if trial.invocation in complete
+        )
         self.standings = Standings(protocol, run.named("contender"), run.named("control"))
         self.standings.recall(past.measured, past.elapsed_s / protocol.stopping.budget_s)
         self._trials = TrialRunner(run, self.standings, self._begun_s, len(past.measured))
@@ -134,6 +138,7 @@ class Race:
         spec = load_spec(self._protocol, instance.instance, connections, rate_per_s)
         record = self._trials.run(heat, instance, spec, block=block, heat_number=number)
         self.standings.add(instance.name, record)
+        self._planned_done[instance.name] += 1
 
     def _shuffled(self, items: Iterable[T]) -> list[T]:
         order = list(items)
@@ -146,9 +151,10 @@ class Race:
         stopping, done = self._protocol.stopping, self._trials.done
         if stopping.kind == "settle":
             return Progress(what, done=done, left_s=stopping.budget_s - self._now_s())
-        of = len(self._entered) * len(self._protocol.connections) * stopping.repetitions
-        left_s = max(0, of - done) * self._now_s() / done if done else None
-        return Progress(what, done=done, of=of, left_s=left_s)
+        planned = len(self._protocol.connections) * stopping.repetitions
+        left = sum(planned - self._planned_done[each.contender.name] for each in self._entered)
+        left_s = left * self._now_s() / done if done else None
+        return Progress(what, done=done, of=done + left, left_s=left_s)
 
     def _now_s(self) -> float:
         return self._run.world.server_host.now_s() - self._begun_s

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from deadheat.build.builder import locked
 from deadheat.errors import DeadheatError
 from deadheat.events import Listener, Progress
 from deadheat.host import Completed, Host, ProcessSpec
@@ -59,6 +60,7 @@ def build_revision(
     build: str | None,
     into: Path,
     listen: Listener,
+    build_s: float = BUILD_TIMEOUT_S,
 ) -> Path:
     """The folder of the revision, built once by the shell command `build`.
 
@@ -70,6 +72,23 @@ def build_revision(
     if done.is_file() and folder.is_dir():
         return folder
     listen(Progress(f"building {revision.name}"))
+    into.mkdir(parents=True, exist_ok=True)
+    with locked(folder.with_suffix(".lock")):
+        if not (done.is_file() and folder.is_dir()):
+            _make(host, repository, revision, build, folder, build_s)
+            done.touch()
+    return folder
+
+
+def _make(
+    host: Host,
+    repository: Path,
+    revision: Revision,
+    build: str | None,
+    folder: Path,
+    build_s: float,
+) -> None:
+    folder.with_suffix(".done").unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     tar = folder.with_suffix(".tar")
@@ -80,9 +99,7 @@ def build_revision(
     tar.unlink()
     if build is not None:
         spec = ProcessSpec(("sh", "-c", build), cwd=str(folder))
-        _require(host.run(spec, BUILD_TIMEOUT_S), f"{revision.name}: build `{build}`")
-    done.touch()
-    return folder
+        _require(host.run(spec, build_s), f"{revision.name}: build `{build}`")
 
 
 def contender_of(revision: Revision, folder: Path, command: Sequence[str]) -> Contender:
@@ -101,5 +118,7 @@ def _require(completed: Completed, step: str) -> None:
     if code == 0:
         return
     outcome = f"ended with {code}" if code is not None else "did not end in time"
+    if completed.limit is not None:
+        outcome = f"was stopped: {completed.limit}"
     lines = (completed.stdout + completed.stderr).splitlines()[-LOG_LINES_SHOWN:]
     raise DeadheatError("\n".join([f"{step} {outcome}", *(f"  | {line}" for line in lines)]))

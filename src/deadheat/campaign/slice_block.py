@@ -59,6 +59,8 @@ class SliceBlock:
         host = self._run.world.server_host
         processes = [process for instance in instances for process in instance.processes]
         at_s = self._now_s()
+        for workers in (i.workers for i in instances if i.workers is not None):
+            workers.begin()
         watch = host.watch(processes, ENDS_ONLY_S)
         slices: dict[Key, list[Slice]] = {}
         failed: set[int] = set()
@@ -75,7 +77,15 @@ class SliceBlock:
                     if measured.fault is not None:
                         failed.add(instance.instance_id)
         samples = host.unwatch(watch)
-        return self._trials(instances, slices, samples, at_s)
+        gone = {i.instance_id: self._workers_gone(i) for i in instances}
+        return self._trials(instances, slices, samples, at_s, gone)
+
+    def _workers_gone(self, instance: WarmInstance) -> int | None:
+        """A protocol that never renews connections has no processes that end with them."""
+        if instance.workers is None:
+            return None
+        renewed = instance.instance_id in self._used
+        return instance.workers.end(opened_connections=renewed or not self._rule.renew)
 
     def _in_round(self, instance: WarmInstance, round_number: int) -> bool:
         """Controls run in the first round and in every fourth after it, or as the rule says."""
@@ -118,6 +128,7 @@ class SliceBlock:
         slices: Mapping[Key, Sequence[Slice]],
         samples: Sequence[Sample],
         at_s: float,
+        gone: Mapping[int, int | None],
     ) -> list[tuple[WarmInstance, TrialRecord]]:
         gates = self._block_gates(instances, slices, samples)
         network = _increases(samples)
@@ -128,7 +139,14 @@ class SliceBlock:
                 key = (instance.instance_id, connections)
                 if key in slices:
                     record = self._trial(
-                        instance, connections, slices[key], usage, gates, network, at_s
+                        instance,
+                        connections,
+                        slices[key],
+                        usage,
+                        gates,
+                        network,
+                        at_s,
+                        gone[instance.instance_id],
                     )
                     self._run.store.add_trial(record)
                     self._troubles.report(instance.name, record)
@@ -144,6 +162,7 @@ class SliceBlock:
         gates: Sequence[Gate],
         network: Mapping[str, int],
         at_s: float,
+        workers_gone: int | None,
     ) -> TrialRecord:
         context = TrialContext(
             run_id=self._run.run_id,
@@ -158,7 +177,17 @@ class SliceBlock:
         )
         load = instance.loads[connections]
         world = self._run.world
-        return trial_of(world, instance.instance, load, context, slices, usage, gates, network)
+        return trial_of(
+            world,
+            instance.instance,
+            load,
+            context,
+            slices,
+            usage,
+            gates,
+            network,
+            workers_gone,
+        )
 
     def _block_gates(
         self,

@@ -6,6 +6,7 @@ from typing import Any
 from deadheat.campaign.standings import Standings
 from deadheat.measure.slices import SERIES
 from deadheat.protocol import Protocol
+from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.counted_slices import Counted, SliceRow, count_slices, slices_of
 from deadheat.stats.decision import Verdict
 from deadheat.stats.model_ranking import pair_fits, rank_from_model
@@ -18,7 +19,12 @@ FEWEST_INSTANCES = 2
 
 
 class SliceStandings(Standings):
-    """Takes in trials that are made of slices, and looks at them when a look is due."""
+    """Takes in trials that are made of slices, and looks at them when a look is due.
+
+    Looks are closer together than in a race of trials: a contender that is settled stops.
+    """
+
+    looks = Looks(count=6, ratio=1.3)
 
     def __init__(
         self, protocol: Protocol, contenders: Sequence[str], controls: Sequence[str] = ()

@@ -10,10 +10,8 @@ from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.distributions import Floats
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ranking import Ranking, rank
-from deadheat.stats.rate_matrix import Place, rankable, tableau
+from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
 from deadheat.store import TrialRecord
-
-LOOKS = Looks()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,8 @@ class _Level:
 
 class Standings:
     """Takes in trials, and looks at them when a look is due."""
+
+    looks = Looks()
 
     def __init__(
         self, protocol: Protocol, contenders: Sequence[str], controls: Sequence[str] = ()
@@ -105,7 +105,7 @@ class Standings:
             self.add(name, record)
         stopping = self._protocol.stopping
         if stopping.kind == "settle" and self._enough_starts():
-            self._last = Look(LOOKS.due(progress), 1.0, settled=False)
+            self._last = Look(self.looks.due(progress), 1.0, settled=False)
 
     def set_ceiling(self, connections: int, rate_per_s: float) -> None:
         """What the client reached against the null server."""
@@ -134,7 +134,7 @@ class Standings:
         stopping = self._protocol.stopping
         if stopping.kind != "settle" or not self._enough_starts():
             return
-        number = LOOKS.due(progress, self._last.number)
+        number = self.looks.due(progress, self._last.number)
         if number is not None:
             self._take(number)
 
@@ -146,7 +146,7 @@ class Standings:
         if self._protocol.stopping.kind == "fixed":
             self._last = Look(None, 1.0, self._all_settled(1.0))
         elif not self.settled:
-            end = LOOKS.count - 1
+            end = self.looks.count - 1
             self._take(end if self._last.number is None else max(end, self._last.number + 1))
         return self._last
 
@@ -171,7 +171,7 @@ class Standings:
     def rates(self, connections: int, names: Sequence[str]) -> Floats:
         """rates[invocation, block, name] at one level; NaN where there is no valid trial."""
         level = self._levels[connections]
-        return tableau({name: level.rates.get(name, {}) for name in names}, level.places)
+        return rate_matrix({name: level.rates.get(name, {}) for name in names}, level.places)
 
     def fits(self, connections: int) -> PairFits:
         """Every pair of the contenders, in the order in which they were named."""
@@ -182,7 +182,7 @@ class Standings:
         return self._invocation >= self._protocol.stopping.invocations
 
     def _take(self, number: int) -> None:
-        share = LOOKS.share(number, self._last.number)
+        share = self.looks.share(number, self._last.number)
         self._last = Look(number, share, self._all_settled(share))
 
     def _all_settled(self, share: float) -> bool:

@@ -3,12 +3,14 @@
 import difflib
 import fnmatch
 import os
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat.catalog.server import Server, load_server
 from deadheat.catalog.toml_lines import FileFault
+from deadheat.catalog.trust import distrust
 from deadheat.errors import DeadheatError
 
 
@@ -25,7 +27,8 @@ def find_root(given: str | None = None) -> Path:
     """The folder that holds `servers/`, `recipes/` and `protocols/`.
 
     Searched in order: `given` (the flag), DEADHEAT_CATALOG, the current folder and its parents,
-    the checkout of this package, the copy in the installed package. Raises `DeadheatError`.
+    the checkout of this package, the copy in the installed package. Raises `DeadheatError`, also
+    for a folder that is found but that another user owns or can write.
     """
     if given is not None or "DEADHEAT_CATALOG" in os.environ:
         place = Path(given or os.environ["DEADHEAT_CATALOG"]).resolve()
@@ -36,9 +39,14 @@ def find_root(given: str | None = None) -> Path:
         return place
     here = Path.cwd()
     package = Path(__file__).resolve().parents[1]
-    places = [here, *here.parents, package.parents[1], package / "shipped"]
-    for place in places:
+    shipped = (package.parents[1], package / "shipped")  # trusted like this code
+    for place in (here, *here.parents, *shipped):
         if (place / "servers").is_dir() and (place / "recipes").is_dir():
+            if place not in shipped and (reason := distrust(place)):
+                raise DeadheatError(
+                    f"the catalog in {place} is not trusted: {reason}",
+                    f"if you trust its commands: --catalog {shlex.quote(str(place))}",
+                )
             return place
     raise DeadheatError(
         f"no catalog: neither {here} nor a parent contains servers/ and recipes/",

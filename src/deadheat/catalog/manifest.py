@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 class Strict(BaseModel):
     """A frozen model that rejects other types and unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 def _signal_name(value: str) -> str:
@@ -22,17 +22,43 @@ def _signal_name(value: str) -> str:
 def _regex(value: str) -> str:
     try:
         groups = re.compile(value).groups
-    except re.error as error:
+    except (re.error, RecursionError, OverflowError) as error:
         raise ValueError(f"expected a regular expression: {error}") from error
     if groups != 1:
         raise ValueError("expected a regular expression with one group, for the version")
     return value
 
 
-Command = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
+def _without_nul(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("expected a text without NUL: programs cannot get it")
+    return value
+
+
+def _variable(value: str) -> str:
+    if not value or "=" in value:
+        raise ValueError("expected the name of a variable, not empty and without =")
+    return _without_nul(value)
+
+
+def _command(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value[0]:
+        raise ValueError("expected a program first")
+    return value
+
+
+COUNT_MAX = 1_000_000
+WEEK_S = 7 * 24 * 3600.0
+
+Plain = Annotated[str, AfterValidator(_without_nul)]
+Command = Annotated[tuple[Plain, ...], Field(min_length=1, strict=False), AfterValidator(_command)]
+Env = dict[Annotated[str, AfterValidator(_variable)], Plain]
+Count = Annotated[int, Field(ge=1, le=COUNT_MAX)]
+Backlog = Annotated[int, Field(ge=0, le=2**31 - 1)]  # of listen(2)
+Seconds = Annotated[float, Field(gt=0, le=WEEK_S)]
 Pattern = Annotated[str, AfterValidator(_regex)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(min_length=1), AfterValidator(_without_nul)]
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]
 Kind = Literal["server", "micro", "full-stack", "static"]
 
@@ -59,25 +85,25 @@ class Build(Strict):
     """Commands to run in order in a fresh copy of the server's folder."""
 
     steps: Annotated[tuple[Command, ...], Field(strict=False)] = ()
-    env: dict[str, str] = {}
-    timeout_s: float | None = Field(default=None, gt=0)  # of one step; None: the recipe's, or 900
+    env: Env = {}
+    timeout_s: Seconds | None = None  # of one step; None: the recipe's, or 900
 
 
 class Start(Strict):
     """How to start and stop the server."""
 
     command: Command
-    env: dict[str, str] = {}
+    env: Env = {}
     worker: Literal["process", "thread", "none"]  # what {workers} counts
-    workers: int = Field(default=1, ge=1)
-    threads: int = Field(default=1, ge=1)
-    ready_s: float = Field(default=30, gt=0)
+    workers: Count = 1
+    threads: Count = 1
+    ready_s: Seconds = 30
     stop_signal: Annotated[str, AfterValidator(_signal_name)] = "SIGTERM"
-    stop_s: float = Field(default=10, gt=0)
+    stop_s: Seconds = 10
     keep_alive: bool  # the connection stays open after a response
     connection_close: Literal["closes", "ignores"]  # its response to `Connection: close`
-    backlog: int | Literal["system"]  # listen(2)'s argument; "system": somaxconn
-    connections_max: int | Literal["unlimited"] = "unlimited"
+    backlog: Backlog | Literal["system"]  # listen(2)'s argument; "system": somaxconn
+    connections_max: Count | Literal["unlimited"] = "unlimited"
 
 
 class Setting(Strict):
@@ -85,11 +111,11 @@ class Setting(Strict):
 
     why: Text
     command: Command | None = None
-    env: dict[str, str] = {}
-    workers: int | None = Field(default=None, ge=1)
-    threads: int | None = Field(default=None, ge=1)
-    backlog: int | Literal["system"] | None = None
-    connections_max: int | Literal["unlimited"] | None = None
+    env: Env = {}
+    workers: Count | None = None
+    threads: Count | None = None
+    backlog: Backlog | Literal["system"] | None = None
+    connections_max: Count | Literal["unlimited"] | None = None
     keep_alive: bool | None = None
     connection_close: Literal["closes", "ignores"] | None = None
 
@@ -107,10 +133,10 @@ class Recipe(Strict):
     """What a family of servers shares. The manifest's `with` fills its `{placeholders}`."""
 
     about: Text
-    parameters: dict[str, str] = {}  # name -> default
+    parameters: dict[str, Plain] = {}  # name -> default
     needs: Annotated[tuple[Need, ...], Field(strict=False)] = ()
     build: Build = Build()
-    env: dict[str, str] = {}  # for the start command
+    env: Env = {}  # for the start command
 
 
 class Manifest(Strict):
@@ -122,7 +148,7 @@ class Manifest(Strict):
     kind: Kind
     homepage: Annotated[str, Field(pattern=r"^https?://")]
     recipe: Name | None = None
-    parameters: Annotated[dict[str, str], Field(alias="with")] = {}
+    parameters: Annotated[dict[str, Plain], Field(alias="with")] = {}
     notes: Texts = ()
     media_type: Text = "text/plain"
     slow_start: bool = False  # allow a longer search for the steady state

@@ -1,15 +1,14 @@
 """Creates the folder of a new server from an existing one."""
 
 import re
-import shutil
 from pathlib import Path
 
+from deadheat.catalog.folder import copy_folder
 from deadheat.catalog.server import Server
 from deadheat.errors import DeadheatError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 NAME_LINE = re.compile(r'^name = ".*"$', re.MULTILINE)
-NOT_COPIED = ("node_modules", "target", "__pycache__", ".venv")
 
 
 def copy_server(source: Server, name: str) -> Path:
@@ -26,7 +25,7 @@ def copy_server(source: Server, name: str) -> Path:
     if folder.exists():
         raise DeadheatError(f"{folder} already exists", "choose another name")
     try:
-        shutil.copytree(source.folder, folder, ignore=shutil.ignore_patterns(*NOT_COPIED))
+        copy_folder(source.folder, folder)
         manifest = folder / "server.toml"
         manifest.write_text(_renamed(manifest.read_text("utf-8"), name), encoding="utf-8")
     except OSError as error:

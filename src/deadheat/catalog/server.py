@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from deadheat.catalog.folder import check_folder
 from deadheat.catalog.manifest import Manifest, Need, Recipe, Setting, Start
 from deadheat.catalog.placeholders import fill, fill_env, fill_text, unknown_placeholders
-from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml
+from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml, read_toml_text
 
 StartOrSetting = TypeVar("StartOrSetting", Start, Setting)
 
@@ -63,7 +64,7 @@ class Selection:
 def selection(server: Server, setting: str = "default", workers: int | None = None) -> Selection:
     """The server at a setting of its manifest; `workers` overrides those of the setting.
 
-    Raises `FileFault` with the available settings.
+    Raises `FileFault` with the available settings, or if the server has no setting for workers.
     """
     start = server.start
     if setting != "default":
@@ -75,7 +76,13 @@ def selection(server: Server, setting: str = "default", workers: int | None = No
         chosen = server.manifest.settings[setting]
         changes = chosen.model_dump(exclude={"why", "env"}, exclude_none=True)
         start = start.model_copy(update={**changes, "env": {**start.env, **chosen.env}})
-    if workers is not None:
+    if workers is not None and workers != start.workers:
+        if start.worker == "none":
+            raise FileFault(
+                f"{server.name}: {workers} workers requested, but this server cannot start several "
+                f'({server.folder / "server.toml"}: start.worker is "none")',
+                "leave this server out, or omit --workers",
+            )
         start = start.model_copy(update={"workers": workers})
     return Selection(server, setting, start)
 
@@ -87,6 +94,7 @@ def load_server(folder: Path, recipes: Path) -> Server:
     """
     path = folder / "server.toml"
     manifest = read_toml(path, Manifest)
+    check_folder(folder)
     if manifest.name != folder.name:
         raise file_fault(path, [(("name",), f"expected the name of the folder, {folder.name!r}")])
     recipe, recipe_text = Recipe(about="none"), ""
@@ -141,7 +149,7 @@ def _recipe(path: Path, name: str, recipes: Path) -> tuple[Recipe, str]:
         near = difflib.get_close_matches(name, [p.stem for p in recipes.glob("*.toml")])
         hint = f"did you mean {' or '.join(near)}?" if near else f"the recipes are in {recipes}"
         raise file_fault(path, [(("recipe",), f"no file {file}")], hint)
-    return read_toml(file, Recipe), file.read_text(encoding="utf-8")
+    return read_toml(file, Recipe), read_toml_text(file)
 
 
 def _parameters(path: Path, manifest: Manifest, recipe: Recipe) -> dict[str, str]:

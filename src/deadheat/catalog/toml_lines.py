@@ -2,19 +2,37 @@
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from deadheat.errors import DeadheatError
+from deadheat.foreign_file import read_bytes
+from deadheat.foreign_text import escaped
 
 Model = TypeVar("Model", bound=BaseModel)
 Location = tuple[str | int, ...]
 
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?")
+BYTES_MAX = 256 * 1024
+NESTING_MAX = 100
+KEY_PARTS_MAX = 32  # tomllib takes quadratic time for a long dotted key
+FAULTS_SHOWN_MAX = 50
+KEY_CHARS_MAX = 200
+
+_HEADER = re.compile(r"^\s*(\[\[?)([^\]\n]+)\]")
 _KEY = re.compile(r"^\s*([A-Za-z0-9_\-.\"']+)\s*=")
+# Strings, comments, what is between them, and single signs. An unfinished string extends to the end
+# of its line or of the text, so that a scan takes linear time.
+_TOKEN = re.compile(
+    r'"""[^"\\]*(?:(?:\\(?:.|\Z)|"{1,2}(?!"))[^"\\]*)*(?:"{3,5}|\Z)'
+    r"|'''.*?(?:'{3,5}|\Z)"
+    r'|"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"?'
+    r"|'[^'\n]*'?|#[^\n]*|[^\"'#\[\]{}\n.,=]+|.",
+    re.DOTALL,
+)
+_LONG_NUMBER = re.compile(r"[0-9_]{4300}")
 # Instead of messages of pydantic about Python or its own settings.
 _EXPECTED = {
     "extra_forbidden": "unknown key",
@@ -34,22 +52,34 @@ def read_toml(path: Path, model: type[Model]) -> Model:
 
     Raises `FileFault` with all faults, each with file and line.
     """
+    text = read_toml_text(path)
+    _require_bounds(path, text)
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FileFault(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        line = path.read_bytes().count(b"\n", 0, error.start) + 1
-        raise FileFault(f"{path}:{line}: expected UTF-8: {error.reason}") from error
+        values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         named_line = re.search(r"line (\d+)", str(error))
-        last_line = len(path.read_text(encoding="utf-8").splitlines())
-        line = int(named_line.group(1)) if named_line else last_line
+        line = int(named_line.group(1)) if named_line else len(text.splitlines())
         raise FileFault(f"{path}:{line}: {error}") from error
+    except ValueError as error:  # Python's limit on the digits of a number
+        number = _LONG_NUMBER.search(text)
+        line = text.count("\n", 0, number.start() if number else 0) + 1
+        raise FileFault(f"{path}:{line}: a number has too many digits") from error
     try:
         return model.model_validate(values)
     except ValidationError as error:
         raise file_fault(path, model_faults(error, values)) from error
+
+
+def read_toml_text(path: Path) -> str:
+    """The text of a file. Raises `FileFault`, also if it is not a regular file of moderate size."""
+    try:
+        content = read_bytes(path, BYTES_MAX)
+        return content.decode()
+    except OSError as error:
+        raise FileFault(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise FileFault(f"{path}:{line}: expected UTF-8: {error.reason}") from error
 
 
 def model_faults(error: ValidationError, values: object) -> list[tuple[Location, str]]:
@@ -65,16 +95,19 @@ def file_fault(
     path: Path, faults: Iterable[tuple[Location, str]], hint: str | None = None
 ) -> FileFault:
     """The faults of one file, ordered by line."""
-    lines = key_lines(path.read_text(encoding="utf-8"))
+    lines = key_lines(read_toml_text(path))
     by_line = sorted(
-        (line_of(lines, location), ".".join(map(str, location)), text) for location, text in faults
+        (line_of(lines, location), _shown(location), text) for location, text in faults
     )
-    return FileFault(
-        "\n".join(
-            f"{path}:{line}: {key + ': ' if key else ''}{text}" for line, key, text in by_line
-        ),
-        hint,
-    )
+    texts = [f"{path}:{line}: {key + ': ' if key else ''}{text}" for line, key, text in by_line]
+    if len(texts) > FAULTS_SHOWN_MAX:
+        texts[FAULTS_SHOWN_MAX:] = [f"{path}: and {len(texts) - FAULTS_SHOWN_MAX:,} more faults"]
+    return FileFault("\n".join(texts), hint)
+
+
+def _shown(location: Location) -> str:
+    key = escaped(".".join(map(str, location)))
+    return f"{key[:KEY_CHARS_MAX]}…" if len(key) > KEY_CHARS_MAX else key
 
 
 def key_lines(text: str) -> dict[Location, int]:
@@ -84,10 +117,11 @@ def key_lines(text: str) -> dict[Location, int]:
     counts: dict[str, int] = {}
     for number, line in _statements(text):
         if header := _HEADER.match(line):
-            table = _split(header.group(2))
+            name = header.group(2).strip()
+            table = _split(name)
             if header.group(1) == "[[":
-                index = counts.get(header.group(2), 0)
-                counts[header.group(2)] = index + 1
+                index = counts.get(name, 0)
+                counts[name] = index + 1
                 table = (*table, index)
             lines.setdefault(table, number)
         elif key := _KEY.match(line):
@@ -103,22 +137,29 @@ def line_of(lines: dict[Location, int], location: Location) -> int:
     return 1
 
 
-def _statements(text: str) -> list[tuple[int, str]]:
-    """The lines that begin a statement, numbered from 1."""
-    lines = text.splitlines()
-    return [
-        (number, line)
-        for number, line in enumerate(lines, start=1)
-        if _is_complete("\n".join(lines[: number - 1]))
-    ]
+def _require_bounds(path: Path, text: str) -> None:
+    """Raises `FileFault` for nesting that the parser cannot bear, in memory or in time."""
+    line, depth, key_parts = 1, 0, 1
+    for token in _TOKEN.findall(text):
+        line += token.count("\n")
+        depth += (token in ("[", "{")) - (token in ("]", "}"))
+        key_parts = key_parts + 1 if token == "." else 1 if token in "[{,=\n" else key_parts
+        if depth > NESTING_MAX:
+            raise FileFault(f"{path}:{line}: nested in more than {NESTING_MAX} levels")
+        if key_parts > KEY_PARTS_MAX:
+            raise FileFault(f"{path}:{line}: the key has more than {KEY_PARTS_MAX} parts")
 
 
-def _is_complete(text: str) -> bool:
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    return True
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of valid TOML that begin a statement, numbered from 1."""
+    lines = text.split("\n")
+    number, depth = 1, 0
+    yield 1, lines[0]
+    for token in _TOKEN.findall(text):
+        number += token.count("\n")
+        depth += (token in ("[", "{")) - (token in ("]", "}"))
+        if token == "\n" and depth == 0:
+            yield number, lines[number - 1]
 
 
 def _split(dotted: str) -> Location:

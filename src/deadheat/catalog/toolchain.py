@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from deadheat.catalog.manifest import Need
+from deadheat.catalog.probe_cache import ProbeCache
 from deadheat.catalog.server import Server
 from deadheat.host import Host, HostError, ProcessSpec
 
 PROBE_TIMEOUT_S = 30.0
+PROBES_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +24,22 @@ class Probe:
 
 
 class Toolchains:
-    """Probes needs; each command runs at most once."""
+    """Probes needs; each command runs at most once, or not at all if `cache` has its output."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, cache: ProbeCache | None = None) -> None:
         self._host = host
+        self._cache = cache
         self._probed: dict[tuple[str, ...], str | None] = {}
 
     def check(self, server: Server) -> list[Probe]:
         """A probe for every need of the server, met or not."""
         return [self._check(need) for need in server.needs]
+
+    def probe_all(self, servers: Iterable[Server]) -> None:
+        """Run every command that these servers need, several at a time."""
+        commands = {need.probe: None for server in servers for need in server.needs}
+        with ThreadPoolExecutor(PROBES_AT_ONCE) as pool:
+            list(pool.map(self._output, commands))
 
     def _check(self, need: Need) -> Probe:
         output = self._output(need.probe)
@@ -48,11 +58,18 @@ class Toolchains:
 
     def _output(self, command: tuple[str, ...]) -> str | None:
         if command not in self._probed:
+            cached = self._cache.get(command) if self._cache else None
+            if cached is not None:
+                self._probed[command] = cached
+                return cached
             try:
                 done = self._host.run(ProcessSpec(command), PROBE_TIMEOUT_S)
                 self._probed[command] = done.stdout + done.stderr if done.exit_code == 0 else None
             except HostError:
                 self._probed[command] = None
+            output = self._probed[command]
+            if self._cache is not None and output is not None:
+                self._cache.put(command, output)
         return self._probed[command]
 
 
@@ -64,7 +81,7 @@ def missing(probes: Iterable[Probe]) -> list[Probe]:
 def version_key(version: str) -> tuple[int, ...]:
     """The leading numbers: `1.26.8` -> (1, 26, 8), `1.22rc1` and `1.22.0` -> (1, 22)."""
     prefix = re.split(r"[^\d.]", version, maxsplit=1)[0]
-    numbers = [int(part) for part in re.findall(r"\d+", prefix)]
+    numbers = [int(part[:18]) for part in re.findall(r"\d+", prefix)]  # foreign: any length
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)

@@ -2,14 +2,17 @@
 
 import difflib
 import importlib
+import io
 import keyword
-import os
 import sys
 
 import click
 
 from deadheat import __version__
+from deadheat.cli.endings import ending_as_interrupts
+from deadheat.cli.exit_codes import ExitCode
 from deadheat.errors import DeadheatError
+from deadheat.output import color, echo
 
 COMMANDS = (
     "run",
@@ -26,9 +29,11 @@ COMMANDS = (
     "audit",
     "plan",
     "protocols",
+    "clean",
     "doctor",
     "calibrate",
     "capacity",
+    "completions",
 )
 
 
@@ -74,35 +79,33 @@ def cli() -> None:
 def main() -> None:
     """Entry point. An error that the user can act on prints a message and exits with code 1."""
     try:
-        cli.main(prog_name="deadheat", standalone_mode=False, color=_color())
+        with ending_as_interrupts():
+            cli.main(prog_name="deadheat", standalone_mode=False, color=color())
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
     except click.ClickException as error:
-        error.show()
+        message = io.StringIO()
+        error.show(message)
+        echo(message.getvalue(), err=True, newline=False)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
+        sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        sys.exit(141)
+        sys.exit(ExitCode.OUTPUT_CLOSED)
     except OSError as error:
         _print_error(
             f"{error.filename or 'the output'}: {error.strerror}",
             "check the path, its permissions and the free disk space",
         )
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
     except DeadheatError as error:
         _print_error(str(error), error.hint)
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
 
 
 def _print_error(message: str, hint: str | None) -> None:
-    click.secho("error: ", fg="red", bold=True, nl=False, err=True, color=_color())
-    click.echo(message, err=True)
+    echo("error: ", fg="red", bold=True, newline=False, err=True)
+    echo(message, err=True)
     if hint:
-        click.secho("  hint: ", fg="cyan", nl=False, err=True, color=_color())
-        click.echo(hint, err=True)
-
-
-def _color() -> bool | None:
-    """False if NO_COLOR is set: no color and no bold. Else None: the terminal decides."""
-    return False if os.environ.get("NO_COLOR") else None
+        echo("  hint: ", fg="cyan", newline=False, err=True)
+        echo(hint, err=True)

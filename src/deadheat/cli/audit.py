@@ -16,6 +16,7 @@ from deadheat.cli.replay import decay_of, figures_if_any
 from deadheat.cli.stored import stored, write_output
 from deadheat.cli.workbench import command_line
 from deadheat.errors import DeadheatError
+from deadheat.output import echo_rendered
 from deadheat.protocol import load_protocol, protocol_names
 from deadheat.protocol.figures import Figures, read_figures, shipped_figures
 from deadheat.report.formats.encoding import fit
@@ -85,7 +86,7 @@ def command(
     if output is not None:
         write_output(output, text, store_path)
         return
-    click.echo(fit(text, sys.stdout.encoding) if format_ == "text" else text.encode(), nl=False)
+    echo_rendered(fit(text, sys.stdout.encoding) if format_ == "text" else text.encode())
 
 
 def _page(

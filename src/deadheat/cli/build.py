@@ -5,15 +5,22 @@ import sys
 import click
 
 from deadheat.build.ahead import build_ahead, jobs_that_fit
+from deadheat.build.leftovers import in_use
+from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.install import install_missing
+from deadheat.cli.limits import limit_options
 from deadheat.cli.options import catalog_option, install_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
+from deadheat.cli.server_names import complete_servers
+from deadheat.cli.workbench import builder_on, chosen_servers, make_room, open_catalog
+from deadheat.host import Limits
 from deadheat.host.local import LocalHost
+from deadheat.output import echo
+from deadheat.store import home
 
 
 @click.command("build")
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @install_option
 @click.option(
@@ -22,12 +29,14 @@ from deadheat.host.local import LocalHost
     type=click.IntRange(min=1),
     help="Parallel builds.  [default: one per CPU and 2 GiB of memory]",
 )
+@limit_options
 @catalog_option
 def command(
     servers: tuple[str, ...],
     languages: tuple[str, ...],
     install: bool,
     jobs: int | None,
+    limits: Limits,
     catalog: str | None,
 ) -> None:
     """Build servers from their lock files, several in parallel. Existing builds are kept.
@@ -36,20 +45,20 @@ def command(
     Example:  deadheat build go-gin 'node-*'
     """
     chosen = chosen_servers(open_catalog(catalog), servers, languages)
-    with LocalHost() as host, progress_view() as listen:
+    logs = home() / "logs"
+    make_room(logs)
+    with in_use(logs), LocalHost(limits=limits) as host, progress_view() as listen:
         if install:
             install_missing(host, chosen)
         candidates = build_ahead(
-            chosen, host, builder_on(host), listen, jobs or jobs_that_fit(host)
+            chosen, host, builder_on(host, limits), listen, jobs or jobs_that_fit(host)
         )
     for candidate in candidates:
         name = candidate.selection.name
         if candidate.built is not None:
-            click.echo(
-                f"{name:24} {candidate.version or 'version unknown'}  {candidate.built.path}"
-            )
+            echo(f"{name:24} {candidate.version or 'version unknown'}  {candidate.built.path}")
         else:
-            click.echo(f"{name:24} not built; see the error above")
+            echo(f"{name:24} not built; see the error above")
     failures = sum(candidate.fault is not None for candidate in candidates)
-    click.echo(f"{len(candidates) - failures} built, {failures} failed")
-    sys.exit(1 if failures else 0)
+    echo(f"{len(candidates) - failures} built, {failures} failed")
+    sys.exit(ExitCode.FAILED if failures else ExitCode.OK)

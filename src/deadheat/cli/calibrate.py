@@ -1,6 +1,5 @@
 """`deadheat calibrate`: measures how small a difference this machine can detect."""
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,11 +10,13 @@ import click
 from deadheat import report
 from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
 from deadheat.catalog import find_root
+from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.options import catalog_option, json_option, seed_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import local_world
 from deadheat.errors import DeadheatError
 from deadheat.host.machine import host_key
+from deadheat.output import echo, echo_json
 from deadheat.protocol import load_protocol
 from deadheat.report.findings.analysis import fits_of
 from deadheat.report.format import duration, percent
@@ -67,8 +68,11 @@ def command(
                 result = calibrate(world, store, protocol, copies, races, seed, listen)
                 fingerprint = world.server_host.fingerprint()
         store.add_calibration(host_key(fingerprint), fingerprint, result.to_json())
-    click.echo(json.dumps(result.to_json(), indent=2) if as_json else "\n".join(_lines(result)))
-    sys.exit(0 if result.passed else 1)
+    if as_json:
+        echo_json(result.to_json())
+    else:
+        echo("\n".join(_lines(result)))
+    sys.exit(_exit_code(result))
 
 
 def _analyze_stored(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, Mapping[str, Any]]:
@@ -87,6 +91,23 @@ def _analyze_stored(store: Store, runs: tuple[str, ...]) -> tuple[Calibration, M
     elapsed_s = sum(view.last_trial_at_s or 0.0 for view in views)
     server = next(host for host in views[0].hosts if host.role == "server")
     return conclude(fits, copies, elapsed_s), server.fingerprint
+
+
+def _exit_code(result: Calibration) -> ExitCode:
+    """Says on standard error why the method did not pass."""
+    if result.null_pairs < FEWEST_PAIRS:
+        explain(
+            f"undecided: {result.null_pairs} pairs of copies, at least {FEWEST_PAIRS} are needed",
+            "use more --copies or more --races",
+        )
+        return ExitCode.NO_ANSWER
+    if result.passed:
+        return ExitCode.OK
+    explain(
+        "failed: more false differences than chance explains",
+        "`deadheat doctor` checks this machine for what disturbs measurements",
+    )
+    return ExitCode.FAILED
 
 
 def _lines(result: Calibration) -> list[str]:

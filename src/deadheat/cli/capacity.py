@@ -1,6 +1,5 @@
 """`deadheat capacity`: the highest rate that holds a latency objective."""
 
-import json
 from pathlib import Path
 
 import click
@@ -9,9 +8,13 @@ from deadheat.campaign.capacity import Capacity, Objective, find_capacities
 from deadheat.campaign.entry import enter_contenders, require_contenders
 from deadheat.campaign.run import open_run
 from deadheat.catalog import choose, selection
+from deadheat.cli.limits import limit_options
 from deadheat.cli.options import Duration, Levels, catalog_option, json_option, store_option
 from deadheat.cli.progress_view import progress_view
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import builder_on, command_line, local_world, open_catalog
+from deadheat.host import Limits
+from deadheat.output import echo, echo_json
 from deadheat.protocol import amend, load_protocol
 from deadheat.report.findings.capacity import capacity_text
 from deadheat.report.format import count
@@ -19,11 +22,12 @@ from deadheat.store import Store
 
 
 @click.command("capacity")
-@click.argument("servers", nargs=-1, required=True)
+@click.argument("servers", nargs=-1, required=True, shell_complete=complete_servers)
 @click.option("--slo", default="p99=10ms", show_default=True, help="Latency objective.")
 @click.option("-c", "--connections", type=Levels(), help="Number of connections.")
 @click.option("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")
 @click.option("--setting", default="default", help="Setting of the servers.")
+@limit_options
 @catalog_option
 @store_option
 @json_option
@@ -33,6 +37,7 @@ def command(
     connections: tuple[int, ...] | None,
     duration_s: float | None,
     setting: str,
+    limits: Limits,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -52,22 +57,22 @@ def command(
     chosen = [selection(server, setting) for server in choose(servers_catalog, servers)]
     with (
         Store(store_path) as store,
-        local_world("engine", protocol.threads) as world,
+        local_world("engine", protocol.threads, limits=limits) as world,
         progress_view() as listen,
         open_run(store, world, protocol, command_line(), 0) as run,
     ):
         run.conclusion["slo"] = slo
-        builder = builder_on(world.server_host)
+        builder = builder_on(world.server_host, limits)
         entered = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
         require_contenders(entered)
         results = find_capacities(world, protocol, store, run.id, entered, objective, listen)
         run.conclusion["capacities"] = [result.to_json() for result in results]
     if as_json:
         document = {"run": run.id, "slo": slo, "capacities": run.conclusion["capacities"]}
-        click.echo(json.dumps(document, indent=2))
+        echo_json(document)
         return
-    click.echo("\n".join(_line(result, slo) for result in results))
-    click.echo(f"stored in {store_path} as run {run.id}")
+    echo("\n".join(_line(result, slo) for result in results))
+    echo(f"stored in {store_path} as run {run.id}")
 
 
 def _line(capacity: Capacity, slo: str) -> str:

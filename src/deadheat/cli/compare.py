@@ -1,6 +1,5 @@
 """`deadheat compare`: compares two runs, or two contenders of one run."""
 
-import json
 from pathlib import Path
 
 import click
@@ -8,6 +7,7 @@ import click
 from deadheat import report
 from deadheat.cli.options import json_option, store_option
 from deadheat.cli.stored import stored
+from deadheat.output import echo, echo_json
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.comparison import two_contenders, two_runs
 from deadheat.report.model.runs import find_run
@@ -42,4 +42,7 @@ def command(first: str, second: str, run: str | None, store_path: Path, as_json:
         lines, document = two_contenders(view, analyze(view), first, second)
     else:
         lines, document = two_runs(*views)
-    click.echo(json.dumps(document, indent=2) if as_json else "\n".join(lines))
+    if as_json:
+        echo_json(document)
+    else:
+        echo("\n".join(lines))

@@ -1,6 +1,5 @@
 """`deadheat doctor`: checks this machine for what disturbs measurements."""
 
-import json
 import sys
 import textwrap
 from collections import Counter
@@ -10,13 +9,15 @@ from dataclasses import asdict
 import click
 from rich.text import Text
 
+from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.options import json_option
-from deadheat.cli.styles import console
+from deadheat.console import console
 from deadheat.host import Host, ProcessSpec
 from deadheat.host.doctor import examine
 from deadheat.host.local import LocalHost
 from deadheat.host.machine import Finding, Level, Machine, Tool
 from deadheat.load import GeneratorMissing, generator, generator_version
+from deadheat.output import echo_json
 
 WATCH_S = 1.0
 CAT_TIMEOUT_S = 10.0
@@ -41,11 +42,11 @@ def command(strict: bool, as_json: bool) -> None:
     with LocalHost() as host:
         findings = examine(look_at(host))
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        echo_json([asdict(finding) for finding in findings])
     else:
         _print(findings)
     if strict and any(finding.level == "bad" for finding in findings):
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
 
 
 def look_at(host: Host) -> Machine:

@@ -6,6 +6,7 @@ import click
 
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import require_another, stored
+from deadheat.output import echo
 from deadheat.report.model.runs import find_run
 from deadheat.store.bundle import export_run
 
@@ -34,5 +35,5 @@ def command(run: str | None, output: Path | None, store_path: Path) -> None:
         bundle = output or Path(f"{run_id}.deadheat")
         require_another(bundle, store_path)
         export_run(store, run_id, bundle)
-    click.echo(f"{bundle}: run {run_id}, {bundle.stat().st_size / 1024:,.0f} KiB")
-    click.echo(f"read it on any machine:  deadheat report --from {bundle}")
+    echo(f"{bundle}: run {run_id}, {bundle.stat().st_size / 1024:,.0f} KiB")
+    echo(f"read it on any machine:  deadheat report --from {bundle}")

@@ -7,10 +7,13 @@ import click
 from deadheat import report
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.workbench import make_room
-from deadheat.errors import DeadheatError
-from deadheat.store import Store, StoreError
+from deadheat.output import echo
+from deadheat.report.foreign import reading
+from deadheat.store import Store
 from deadheat.store.bundle import import_runs, open_bundle
 from deadheat.store.listing import run_ids
+
+UNREPORTABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 @click.command("import")
@@ -28,16 +31,11 @@ def command(bundle: Path, store_path: Path) -> None:
         with Store(store_path) as store:
             ids = import_runs(store, foreign, bundle.name)
     for run_id in ids:
-        click.echo(f"imported {run_id}:  deadheat report {run_id}")
+        echo(f"imported {run_id}:  deadheat report {run_id}")
 
 
 def _require_reports(foreign: Store, bundle: Path) -> None:
     """Raises `StoreError` if a run of the bundle cannot be reported."""
     for run_id in run_ids(foreign):
-        try:
+        with reading(bundle):
             report.write(report.load_view(foreign, run_id, whole=True), "json")
-        except (DeadheatError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StoreError(
-                f"{bundle}: run {run_id} cannot be reported: {error!r}",
-                "export the run again with this version of deadheat",
-            ) from error

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-import click
-
 from deadheat.catalog import Server, Toolchains, missing
 from deadheat.errors import DeadheatError
+from deadheat.foreign_text import escaped
 from deadheat.host import Host, ProcessSpec
+from deadheat.output import echo
 
 INSTALL_TIMEOUT_S = 1800.0
 
@@ -21,7 +21,7 @@ def install_missing(host: Host, servers: Sequence[Server]) -> None:
         probe.need.install for server in servers for probe in missing(toolchains.check(server))
     )
     for command in commands:
-        click.echo(f"installing: {command}", err=True)
+        echo(f"installing: {escaped(command)}", err=True)
         completed = host.run(ProcessSpec(["sh", "-c", command]), INSTALL_TIMEOUT_S)
         if completed.exit_code != 0:
             tail = "\n".join((completed.stdout + completed.stderr).splitlines()[-10:])

@@ -1,6 +1,5 @@
 """`deadheat list`: lists the servers, and what is missing to run them."""
 
-import json
 import sys
 from typing import Any
 
@@ -9,18 +8,30 @@ from rich.table import Table
 from rich.text import Text
 
 from deadheat.build.builder import Builder
-from deadheat.catalog import Catalog, Server, Toolchains, choose, missing
+from deadheat.catalog import (
+    Catalog,
+    Server,
+    Toolchains,
+    choose,
+    find_root,
+    load_catalog,
+    missing,
+)
+from deadheat.catalog.probe_cache import ProbeCache
 from deadheat.cli.options import catalog_option, json_option
-from deadheat.cli.styles import console
-from deadheat.cli.workbench import builder_on, open_catalog
+from deadheat.cli.server_names import complete_servers
+from deadheat.console import console
+from deadheat.foreign_text import escaped, printable
 from deadheat.host.local import LocalHost
+from deadheat.output import echo_json
 from deadheat.report import format
+from deadheat.store import home
 
 LINE_COLUMNS = 400
 
 
 @click.command("list")
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @catalog_option
 @json_option
@@ -32,14 +43,17 @@ def command(
     \b
     Example:  deadheat list 'python-*'
     """
-    servers_catalog = open_catalog(catalog)
+    servers_catalog = load_catalog(find_root(catalog))
     chosen = choose(servers_catalog, servers, languages)
     with LocalHost() as host:
-        toolchains, builder = Toolchains(host), builder_on(host)
+        cache = ProbeCache(home() / "probes.json")
+        toolchains, builder = Toolchains(host, cache), Builder(host, home() / "builds")
+        toolchains.probe_all(chosen)
+        cache.save()
         rows = [_row(server, toolchains, builder) for server in chosen]
     faults = {} if servers or languages else {n: str(f) for n, f in servers_catalog.faults.items()}
     if as_json:
-        click.echo(json.dumps({"servers": rows, "faults": faults}, indent=2))
+        echo_json({"servers": rows, "faults": faults})
         return
     _print(rows, faults, servers_catalog)
 
@@ -76,14 +90,20 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
         if row["verified"] and not row["built"]:
             state += "; recipe verified against upstream sources"
         style = "green" if row["ready"] else "yellow"
-        cells = [Text(row[name]) for name in ("name", "language", "framework", "kind")]
-        table.add_row(*cells, Text(state, style=style))
+        cells = [Text(escaped(row[name])) for name in ("name", "language", "framework", "kind")]
+        table.add_row(*cells, Text(escaped(state), style=style))
     out.print(table)
+    names_by_install: dict[str, list[str]] = {}
     for row in rows:
         for install in row["install"]:
-            out.print(Text(f"{row['name']}: install with: {install}"), soft_wrap=True)
+            names_by_install.setdefault(install, []).append(row["name"])
+    for install, names in names_by_install.items():
+        out.print(Text(f"install with: {escaped(install)}"), soft_wrap=not sys.stdout.isatty())
+        out.print(
+            Text(f"    for {escaped(format.listing(names))}"), soft_wrap=not sys.stdout.isatty()
+        )
     for fault in faults.values():
-        out.print(Text(fault, style="red"), soft_wrap=True)
+        out.print(Text(printable(fault), style="red"), soft_wrap=not sys.stdout.isatty())
     servers = format.count(len(rows), "server")
     ready = sum(row["ready"] for row in rows)
     out.print(Text(f"{servers} in {catalog.root / 'servers'}, {ready} ready here"))

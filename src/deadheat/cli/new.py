@@ -9,6 +9,7 @@ from deadheat.catalog.new import copy_server
 from deadheat.cli.options import catalog_option
 from deadheat.cli.workbench import open_catalog
 from deadheat.errors import DeadheatError
+from deadheat.output import echo
 
 
 @click.command("new")
@@ -29,5 +30,5 @@ def command(name: str, like: str, catalog: str | None) -> None:
         )
     folder = copy_server(sources[0], name)
     for path in sorted(folder.rglob("*")):
-        click.echo(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-    click.echo(f"edit these files, then run: deadheat verify {name}")
+        echo(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    echo(f"edit these files, then run: deadheat verify {name}")

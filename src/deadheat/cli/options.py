@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from deadheat.catalog import find_root
+from deadheat.catalog.manifest import WEEK_S
 from deadheat.protocol import amend, load_protocol
 from deadheat.store import home
 
@@ -30,7 +31,10 @@ class Duration(click.ParamType[float]):
         match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", value)
         if match is None or float(match.group(1)) == 0:
             self.fail(f"{value!r}: expected a duration such as 500ms, 5s or 2m", param, ctx)
-        return float(match.group(1)) * self._units[match.group(2)]
+        duration_s = float(match.group(1)) * self._units[match.group(2)]
+        if duration_s > WEEK_S:
+            self.fail(f"{value!r}: expected at most 7 days", param, ctx)
+        return duration_s
 
 
 class Levels(click.ParamType[tuple[int, ...]]):
@@ -44,7 +48,7 @@ class Levels(click.ParamType[tuple[int, ...]]):
         if isinstance(value, tuple):
             return value
         parts = [part.strip() for part in value.split(",")]
-        if not all(part.isdigit() and int(part) > 0 for part in parts):
+        if not all(re.fullmatch(r"0*[1-9][0-9]{0,6}", part) for part in parts):
             self.fail(f"{value!r}: expected positive numbers such as 10,100,1000", param, ctx)
         return tuple(dict.fromkeys(int(part) for part in parts))
 
@@ -99,7 +103,7 @@ def install_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def seed_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--seed",
-        type=int,
+        type=click.IntRange(0, 2**63 - 1),
         default=lambda: random.randrange(2**31),
         help="Seed of the random order; stored with the run.  [default: random]",
     )(command)

@@ -1,19 +1,19 @@
 """`deadheat plan`: shows what a run would do and how long it takes."""
 
-import json
-
 import click
 
 from deadheat.campaign.estimate import Estimate, estimate
 from deadheat.campaign.outline import Outline, outline
 from deadheat.cli.options import catalog_option, json_option, protocol_options
 from deadheat.cli.replay import fit_here, on_one_host, replay_lineup
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import chosen_servers, open_catalog
+from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol
 
 
 @click.command("plan")
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @protocol_options
 @catalog_option
@@ -48,6 +48,6 @@ def command(
     else:
         forecast = estimate(protocol, names)
     if as_json:
-        click.echo(json.dumps({**forecast.to_json(), "protocol": protocol.model_dump()}, indent=2))
+        echo_json({**forecast.to_json(), "protocol": protocol.model_dump()})
         return
-    click.echo("\n".join(forecast.lines()))
+    echo("\n".join(forecast.lines()))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.markup import escape
 
-from deadheat.cli.styles import console
+from deadheat.console import console
 from deadheat.events import Event, Listener, Progress
 from deadheat.report.format import duration
 

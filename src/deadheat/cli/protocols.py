@@ -1,11 +1,11 @@
 """`deadheat protocols`: lists the protocols."""
 
-import json
-
 import click
 
 from deadheat.catalog import find_root
 from deadheat.cli.options import catalog_option, json_option
+from deadheat.foreign_text import escaped
+from deadheat.output import echo, echo_json
 from deadheat.protocol import load_protocol, protocol_names
 
 
@@ -21,7 +21,7 @@ def command(catalog: str | None, as_json: bool) -> None:
     root = find_root(catalog)
     protocols = [load_protocol(root, name) for name in protocol_names(root)]
     if as_json:
-        click.echo(json.dumps([protocol.model_dump() for protocol in protocols], indent=2))
+        echo_json([protocol.model_dump() for protocol in protocols])
         return
     for protocol in protocols:
-        click.echo(f"{protocol.name:15} {protocol.about}")
+        echo(f"{protocol.name:15} {escaped(protocol.about)}")

@@ -1,6 +1,5 @@
 """`deadheat regress`: checks whether a change makes a server slower."""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,12 +10,15 @@ import click
 from deadheat import report
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.campaign.revision import (
+    BUILD_TIMEOUT_S,
     Revision,
     build_revision,
     contender_of,
     repository_of,
     resolve,
 )
+from deadheat.cli.exit_codes import ExitCode, explain
+from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import (
     FILE,
     catalog_option,
@@ -27,21 +29,23 @@ from deadheat.cli.options import (
 )
 from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.run import INTERRUPTED
 from deadheat.cli.stored import require_another
 from deadheat.cli.workbench import (
     builder_on,
     command_line,
+    host_for_builds,
     local_world,
     make_room,
     warn_of_running_runs,
 )
 from deadheat.errors import DeadheatError
+from deadheat.host import Limits
 from deadheat.measure.contender import Contender
+from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.regression import (
-    EXIT_CODES,
+    Outcome,
     comment,
     junit,
     regressions,
@@ -49,6 +53,12 @@ from deadheat.report.formats.regression import (
     worst,
 )
 from deadheat.store import Store, home
+
+EXIT_CODES = {
+    Outcome.PASS: ExitCode.OK,
+    Outcome.FAIL: ExitCode.SLOWER,
+    Outcome.INCONCLUSIVE: ExitCode.NO_ANSWER,
+}
 
 
 @click.command("regress", cls=WithCommand)
@@ -59,6 +69,8 @@ from deadheat.store import Store, home
 @click.option("--build", metavar="COMMAND", help="Shell command that builds a revision.")
 @own_options
 @protocol_options
+@limit_options
+@isolate_option
 @seed_option
 @click.option(
     "--comment",
@@ -84,6 +96,8 @@ def command(
     seed: int,
     comment_path: Path | None,
     junit_path: Path | None,
+    limits: Limits,
+    isolate: bool,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -104,9 +118,12 @@ def command(
     for path in outputs:
         require_another(path, store_path)
     make_room(*(path.absolute().parent for path in (store_path, *outputs)))
-    with Store(store_path) as store, local_world(protocol.generator, protocol.threads) as world:
+    with (
+        Store(store_path) as store,
+        local_world(protocol.generator, protocol.threads, limits=limits, isolate=isolate) as world,
+        host_for_builds(world, limits, isolate) as host,
+    ):
         warn_of_running_runs(store)
-        host = world.server_host
         repository = repository_of(host, Path.cwd())
         revisions = [
             resolve(host, repository, role, name) for role, name in (("base", base), ("head", head))
@@ -116,7 +133,15 @@ def command(
             contenders: list[Contender] = []
             for revision in revisions:
                 into = home() / "revisions"
-                folder = build_revision(host, repository, revision, build, into, listen)
+                folder = build_revision(
+                    host,
+                    repository,
+                    revision,
+                    build,
+                    into,
+                    listen,
+                    limits.build_step_s or BUILD_TIMEOUT_S,
+                )
                 contender = contender_of(revision, folder, own.command)
                 contenders.append(
                     replace(contender, path=own.request_path, body_varies=own.any_body)
@@ -143,11 +168,15 @@ def command(
             "outcome": worst(outcomes).name,
             "levels": [outcome.to_json() for outcome in outcomes],
         }
-        click.echo(json.dumps(document, indent=2))
+        echo_json(document)
     else:
-        click.echo("\n".join(sentence(outcome) for outcome in outcomes))
-        click.echo(f"full report: deadheat report {run_id}")
-    sys.exit(INTERRUPTED if view.state == "interrupted" else EXIT_CODES[worst(outcomes)])
+        echo("\n".join(sentence(outcome) for outcome in outcomes))
+        echo(f"full report: deadheat report {run_id}")
+    if view.state == "interrupted":
+        sys.exit(ExitCode.INTERRUPTED)
+    if worst(outcomes) is Outcome.INCONCLUSIVE:
+        explain("inconclusive: the data do not decide it", "use a longer --budget")
+    sys.exit(EXIT_CODES[worst(outcomes)])
 
 
 def _require_command(command: Sequence[str]) -> None:

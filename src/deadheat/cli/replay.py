@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from deadheat.audit.decay import decay_page, load_series
 from deadheat.audit.page import Page
 from deadheat.audit.replay import Replay
@@ -14,6 +12,7 @@ from deadheat.catalog import Catalog
 from deadheat.cli.workbench import chosen_servers
 from deadheat.host.local import LocalHost
 from deadheat.measure.world import split_cpus
+from deadheat.output import echo
 from deadheat.protocol import Protocol
 from deadheat.protocol.figures import Figures, read_figures, shipped_figures
 from deadheat.store import Store
@@ -36,7 +35,7 @@ def replay_lineup(
     only = {server.name for server in chosen} if patterns or languages else None
     lineup = line_up(protocol, catalog, figures, only)
     for stray in lineup.strays:
-        click.secho(f"left out: {stray}", fg="yellow", err=True)
+        echo(f"left out: {stray}", fg="yellow", err=True)
     return lineup
 
 

@@ -1,6 +1,7 @@
 """`deadheat report`: shows a stored run in any format."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -9,11 +10,14 @@ from deadheat import report
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import stored, write_output
 from deadheat.errors import DeadheatError
+from deadheat.output import echo_rendered
+from deadheat.report.foreign import reading
 from deadheat.report.formats.encoding import fit
 from deadheat.report.model.runs import find_run, lines, list_runs
 from deadheat.report.picture import PICTURES, draw, png
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
+from deadheat.store.listing import contender_names
 
 PICTURE_FORMATS = ("svg", "png")
 
@@ -69,9 +73,10 @@ def command(
             f"--picture {picture}: {given} has no picture; add --format svg or --format png, "
             "or omit --picture"
         )
-    with open_bundle(bundle) if bundle else stored(store_path) as store:
+    faults = reading(bundle) if bundle else nullcontext()
+    with open_bundle(bundle) if bundle else stored(store_path) as store, faults:
         content = (
-            lines(list_runs(store))
+            lines(list_runs(store), contender_names(store))
             if listing
             else _content(store, find_run(store, run), format_, picture or PICTURES[0])
         )
@@ -96,4 +101,4 @@ def _print(content: str | bytes, as_utf8: bool) -> None:
         raise DeadheatError("--format png: a terminal cannot show a picture", "add -o FILE")
     if isinstance(content, str):
         content = content.encode() if as_utf8 else fit(content, sys.stdout.encoding)
-    click.echo(content, nl=False)
+    echo_rendered(content)

@@ -10,8 +10,10 @@ from deadheat import report
 from deadheat.audit.formats import write
 from deadheat.audit.replay import load_replay
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.catalog import Catalog, Selection, selection
+from deadheat.catalog import Catalog, FileFault, Selection, selection
+from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.install import install_missing
+from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import (
     FILE,
     Levels,
@@ -26,27 +28,31 @@ from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.replay import decay_of, on_one_host, replay_lineup
 from deadheat.cli.resume import resumed_plan
+from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import require_another
 from deadheat.cli.workbench import (
     builder_on,
     chosen_servers,
     command_line,
+    host_for_builds,
     local_world,
     make_room,
     open_catalog,
     warn_of_running_runs,
 )
 from deadheat.errors import DeadheatError
+from deadheat.host import Limits
+from deadheat.output import echo, echo_rendered
 from deadheat.protocol import Protocol
 from deadheat.report.formats.encoding import fit
+from deadheat.report.model.view import RunView
 from deadheat.store import Store, home
 
-INTERRUPTED = 130  # the exit code of a shell for SIGINT
 LATENCY_S = 5.0
 
 
 @click.command("run", cls=WithCommand)
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @protocol_options
 @click.option("--workers", type=Levels(), help="Numbers of workers of each server, e.g. 1,2,4.")
@@ -62,6 +68,8 @@ LATENCY_S = 5.0
 @click.option("--resume", metavar="RUN", help="Continue a run that ended early.")
 @install_option
 @click.option("-o", "--output", type=FILE, help="File for the table as Markdown.")
+@limit_options
+@isolate_option
 @catalog_option
 @store_option
 @json_option
@@ -79,6 +87,8 @@ def command(
     resume: str | None,
     install: bool,
     output: Path | None,
+    limits: Limits,
+    isolate: bool,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -105,14 +115,18 @@ def command(
         latency_s = LATENCY_S if latency else None
         plan = _new_plan(on_one_host(protocol), servers_catalog, choice, own, seed, latency_s)
     _require_sense(plan)
+    if isolate and any(contender.url for contender in plan.extra):
+        raise DeadheatError(
+            "--isolate: a server that runs already is outside the network namespace of the load",
+            "start it by its command behind `--`, or omit --isolate",
+        )
     if output is not None:
         require_another(output, store_path)
     make_room(store_path.parent, home(), *([output.parent] if output else []))
-    run_id = _carry_out(plan, store_path, install)
+    run_id = _carry_out(plan, store_path, install, limits, isolate)
     if not as_json and plan.protocol.recovery is not None:
         _print_decay(store_path, run_id, servers_catalog.root)
-    if _print_results(store_path, run_id, output, as_json) == "interrupted":
-        sys.exit(INTERRUPTED)
+    sys.exit(_exit_code(_print_results(store_path, run_id, output, as_json)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +142,18 @@ class _Choice:
         return bool(self.patterns or self.languages)
 
     def selections(self, catalog: Catalog) -> list[Selection]:
-        return [
-            selection(server, self.setting, workers)
-            for server in chosen_servers(catalog, self.patterns, self.languages)
-            for workers in self.workers
-        ]
+        """Raises `FileFault` with every server that lacks the setting or the workers."""
+        selections, faults = [], {}
+        for server in chosen_servers(catalog, self.patterns, self.languages):
+            for workers in self.workers:
+                try:
+                    selections.append(selection(server, self.setting, workers))
+                except FileFault as fault:
+                    faults[server.name] = fault
+        if faults:
+            hints = dict.fromkeys(fault.hint for fault in faults.values() if fault.hint)
+            raise FileFault("\n".join(map(str, faults.values())), "; ".join(hints))
+        return selections
 
 
 def _new_plan(
@@ -172,36 +193,50 @@ def _require_sense(plan: Plan) -> None:
         raise DeadheatError("no server to run", "`deadheat list` lists the servers")
 
 
-def _carry_out(plan: Plan, store_path: Path, install: bool) -> str:
+def _carry_out(plan: Plan, store_path: Path, install: bool, limits: Limits, isolate: bool) -> str:
     """Run the plan on this machine; returns the id of the run."""
     protocol, crowded = plan.protocol, plan.protocol.origin is not None
     with (
         Store(store_path) as store,
-        local_world(protocol.generator, protocol.threads, crowded) as world,
+        local_world(protocol.generator, protocol.threads, crowded, limits, isolate) as world,
+        host_for_builds(world, limits, isolate) as host,
     ):
         warn_of_running_runs(store)
         if install:
-            install_missing(world.server_host, [chosen.server for chosen in plan.selections])
+            install_missing(host, [chosen.server for chosen in plan.selections])
         with progress_view() as listen:
-            return conduct(plan, world, store, builder_on(world.server_host), listen)
+            return conduct(plan, world, store, builder_on(host, limits), listen)
 
 
 def _print_decay(store_path: Path, run_id: str, root: Path) -> None:
     with Store(store_path, read_only=True) as store:
         page = decay_of(store, load_replay(store, run_id), root)
-    click.echo(fit(write(page, "text"), sys.stdout.encoding))
+    echo(fit(write(page, "text"), sys.stdout.encoding))
 
 
-def _print_results(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> str:
-    """Print the table of the run and write it to a file; returns the state of the run."""
+def _print_results(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> RunView:
+    """Print the table of the run and write it to a file; returns the run."""
     with Store(store_path, read_only=True) as store:
         view = report.load_view(store, run_id, whole=as_json)
     markdown = output or home() / "reports" / f"{run_id}.md"
     make_room(markdown.parent)
     markdown.write_text(report.write(view, "md"), encoding="utf-8")
-    click.echo(report.write(view, "json" if as_json else "terminal"))
+    echo_rendered(report.write(view, "json" if as_json else "terminal") + "\n")
     if not as_json:
-        click.echo(f"table as Markdown:  {markdown}")
-        click.echo(f"stored in:          {store_path}  (run {run_id})")
-        click.echo(f"show it again:      deadheat report {run_id}")
-    return view.state
+        echo(f"table as Markdown:  {markdown}")
+        echo(f"stored in:          {store_path}  (run {run_id})")
+        echo(f"show it again:      deadheat report {run_id}")
+    return view
+
+
+def _exit_code(view: RunView) -> ExitCode:
+    """Says on standard error why a run that ended has no answer."""
+    if view.state == "interrupted":
+        return ExitCode.INTERRUPTED
+    if any(trial.valid for contender in view.contenders for trial in contender.trials):
+        return ExitCode.OK
+    explain(
+        "no trial was valid, so nothing is ranked",
+        "see the cautions above; `deadheat doctor` checks this machine",
+    )
+    return ExitCode.NO_ANSWER

@@ -1,6 +1,7 @@
 """`deadheat serve`: shows all runs in a browser, also one in progress."""
 
 import os
+import secrets
 import socket
 from pathlib import Path
 
@@ -10,8 +11,11 @@ import uvicorn
 from deadheat.cli.options import store_option
 from deadheat.cli.stored import stored
 from deadheat.errors import DeadheatError
-from deadheat.serve.app import LOOPBACK, make_app
+from deadheat.output import echo
+from deadheat.serve.access import Address
+from deadheat.serve.app import make_app
 
+EXPOSED = "other machines can connect: who has this URL, or sees the traffic, can read every run"
 NICE = 19  # a measurement on this machine has precedence
 
 
@@ -29,26 +33,33 @@ def command(port: int, host: str, store_path: Path) -> None:
     """Show the stored runs as web pages, also a run in progress.
 
     The server only reads the store. It uses CPU time of this machine; the page of a run in
-    progress shows how much. There is no password: with an address other than loopback, everyone
-    who can reach the port can read every run.
+    progress shows how much. On an address other than loopback, a browser needs the token in the
+    URL that this command prints. The traffic is not encrypted.
 
     \b
     Example:  deadheat serve --port 8008
     """
     stored(store_path).close()  # report an unreadable store now, not on a page
-    _require_free(host, port)
+    address = Address.of(host, port)
+    _require_free(address)
     os.nice(NICE)
-    names = LOOPBACK if host in LOOPBACK else ("*",)
-    click.echo(f"http://{host}:{port}/   (Ctrl+C stops the server)", err=True)
-    uvicorn.run(make_app(store_path, names), host=host, port=port, log_level="warning")
+    token = None if address.is_loopback else secrets.token_urlsafe()
+    if token is not None:
+        echo(f"warning: {EXPOSED}", fg="yellow", err=True)
+    query = f"?token={token}" if token else ""
+    echo(f"{address.url}{query}   (Ctrl+C stops the server)", err=True)
+    app = make_app(store_path, address.names, token)
+    uvicorn.run(app, host=host, port=port, log_level="warning")
 
 
-def _require_free(host: str, port: int) -> None:
-    """Raises `DeadheatError` if the address cannot be listened on."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        socket.create_server((host, port), family=family).close()
-    except OSError as error:
-        raise DeadheatError(
-            f"--host {host} --port {port}: {error.strerror}", "choose another port or address"
-        ) from error
+def _require_free(address: Address) -> None:
+    """Raises `DeadheatError` if one of the addresses cannot be listened on."""
+    for ip in address.ips:
+        family = socket.AF_INET6 if ":" in ip else socket.AF_INET
+        try:
+            socket.create_server((ip, address.port), family=family).close()
+        except OSError as error:
+            raise DeadheatError(
+                f"--host {address.host} --port {address.port}: {error.strerror}",
+                "choose another port or address",
+            ) from error

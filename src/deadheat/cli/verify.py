@@ -10,18 +10,33 @@ from pathlib import Path
 import click
 
 from deadheat.build.builder import Builder
-from deadheat.build.prepare import prepare
+from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Catalog, Selection, Server, selection
+from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.workbench import builder_on, chosen_servers, local_world, make_room, open_catalog
+from deadheat.cli.server_names import complete_servers
+from deadheat.cli.workbench import (
+    builder_on,
+    chosen_servers,
+    host_for_builds,
+    local_world,
+    make_room,
+    open_catalog,
+)
 from deadheat.errors import DeadheatError
-from deadheat.events import Listener
+from deadheat.events import Event, Listener, Progress
+from deadheat.host import Limits
+from deadheat.measure.freezing import FREEZE_S, freeze_faults
 from deadheat.measure.inspection import Inspection, inspect
 from deadheat.measure.world import World
+from deadheat.output import echo, echo_json
+from deadheat.report.format import count
 from deadheat.report.formats.inspections import line, servers_page, summary
 
 ALL_LEVELS = (10, 100, 1000)
+FROZEN_TOGETHER = 16  # instances, which need memory at the same time
 # Messages of the C library, curl, Java, Node and Erlang if a host cannot be resolved or reached.
 UNREACHABLE = re.compile(
     r"Name or service not known|Temporary failure in name resolution|Could not resolve host"
@@ -31,15 +46,25 @@ UNREACHABLE = re.compile(
 
 
 @click.command("verify")
-@click.argument("servers", nargs=-1)
+@click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @click.option("--setting", default="default", help="Setting of the servers.")
-@click.option("--all", "every_setting", is_flag=True, help="Verify every setting, each under load.")
+@click.option(
+    "--all",
+    "every_setting",
+    is_flag=True,
+    help="Verify every setting, each under load; without SERVERS, of every server.",
+)
 @click.option(
     "--load",
     "levels",
     type=Levels(),
     help="Count the connections that are served, e.g. of 10,100,1000.",
+)
+@click.option(
+    "--freeze",
+    is_flag=True,
+    help="Freeze each for 90 s, several at a time; answer and processes must stay.",
 )
 @click.option(
     "-o",
@@ -48,6 +73,8 @@ UNREACHABLE = re.compile(
     help="File for the results, updated after each server. A later call continues it.",
 )
 @click.option("--page", type=FILE, help="File for the results as Markdown.")
+@limit_options
+@isolate_option
 @catalog_option
 @json_option
 def command(
@@ -56,15 +83,19 @@ def command(
     setting: str,
     every_setting: bool,
     levels: tuple[int, ...] | None,
+    freeze: bool,
     output: Path | None,
     page: Path | None,
+    limits: Limits,
+    isolate: bool,
     catalog: str | None,
     as_json: bool,
 ) -> None:
     """Build and start servers, check their responses, and stop them.
 
     A server works if its status, media type and body are right; the rest describes how it
-    behaves. --load opens that many connections and counts those that get a response. A failure
+    behaves. --load opens that many connections and counts those that get a response. --freeze
+    catches watchdogs: a race freezes servers for minutes, and must find them unchanged. A failure
     does not stop the command. The exit code is 1 if a server failed; a tool or registry that is
     missing here does not count.
 
@@ -72,7 +103,13 @@ def command(
     Examples:
       deadheat verify go-gin
       deadheat verify --all -o verified.json         every server and setting
+      deadheat verify ruby-puma --freeze             a minute and a half longer
     """
+    if not (servers or languages or every_setting):
+        raise DeadheatError(
+            "missing argument SERVERS: expected names, --language or --all",
+            "deadheat verify go-gin; --all builds and starts every server in every setting",
+        )
     servers_catalog = open_catalog(catalog)
     chosen = list(
         _selections(chosen_servers(servers_catalog, servers, languages), setting, every_setting)
@@ -81,19 +118,25 @@ def command(
     load_levels = levels or (ALL_LEVELS if every_setting else ())
     make_room(*(path.absolute().parent for path in (output, page) if path))
     inspections: list[Inspection] = []
-    with local_world("engine", 1) as world, progress_view() as listen:
-        for inspection in _inspect_all(world, chosen, kept, load_levels, listen):
+    with (
+        local_world("engine", 1, limits=limits, isolate=isolate) as world,
+        host_for_builds(world, limits, isolate) as host,
+        progress_view() as listen,
+    ):
+        builder = builder_on(host, limits)
+        for inspection in _inspect_all(world, builder, chosen, kept, load_levels, freeze, listen):
             inspections.append(inspection)
             kept.add(inspection)
             if not as_json:
-                click.echo(line(inspection))
+                echo(line(inspection))
     if page is not None:
         page.write_text(servers_page(kept.all, servers_catalog), encoding="utf-8")
     if as_json:
-        click.echo(json.dumps([inspection.to_json() for inspection in inspections], indent=2))
+        echo_json([inspection.to_json() for inspection in inspections])
     else:
-        click.echo(summary(inspections) + _recipes(inspections, servers_catalog))
-    sys.exit(1 if any(row.fault and not row.lacks for row in inspections) else 0)
+        echo(summary(inspections) + _recipes(inspections, servers_catalog))
+    failed = any(row.fault and not row.lacks for row in inspections)
+    sys.exit(ExitCode.FAILED if failed else ExitCode.OK)
 
 
 def _selections(servers: Iterable[Server], setting: str, every: bool) -> Iterator[Selection]:
@@ -104,18 +147,46 @@ def _selections(servers: Iterable[Server], setting: str, every: bool) -> Iterato
 
 def _inspect_all(
     world: World,
+    builder: Builder,
     selections: list[Selection],
     kept: "_Kept",
     levels: tuple[int, ...],
+    freeze: bool,
     listen: Listener,
 ) -> Iterator[Inspection]:
-    """Build and inspect in turn. A kept inspection of the same build is not repeated."""
-    builder: Builder = builder_on(world.server_host)
-    for chosen in selections:
-        (candidate,) = prepare([chosen], world.server_host, builder, listen)
-        key = candidate.built.key if candidate.built else None
-        earlier = kept.of(chosen, key, levels)
-        yield earlier or _excuse_registry(inspect(world, candidate, levels), chosen.server)
+    """Build and inspect in turn. A kept inspection of the same build is not repeated.
+
+    With `freeze`, groups of servers are frozen at the same time after their inspections.
+    """
+    together = FROZEN_TOGETHER if freeze else 1
+    for first in range(0, len(selections), together):
+        to_freeze: list[tuple[Candidate, Inspection]] = []
+        for position, chosen in enumerate(selections[first : first + together], first):
+            numbered = _numbered(listen, position, len(selections))
+            (candidate,) = prepare([chosen], world.server_host, builder, numbered)
+            key = candidate.built.key if candidate.built else None
+            inspection = kept.of(chosen, key, levels)
+            if inspection is None:
+                inspection = _excuse_registry(inspect(world, candidate, levels), chosen.server)
+            if freeze and inspection.fault is None and inspection.frozen_s is None:
+                kept.add(inspection)  # if the command is stopped, only the freeze is repeated
+                to_freeze.append((candidate, inspection))
+            else:
+                yield inspection
+        if to_freeze:
+            listen(Progress(f"{count(len(to_freeze), 'server')} frozen for {FREEZE_S:g} s"))
+            faults = freeze_faults(world, [candidate for candidate, _ in to_freeze])
+            for (_, inspection), fault in zip(to_freeze, faults, strict=True):
+                yield replace(inspection, frozen_s=FREEZE_S, fault=fault)
+
+
+def _numbered(listen: Listener, position: int, of: int) -> Listener:
+    """Counts over all selections: each is prepared on its own, as one of one."""
+
+    def listen_numbered(event: Progress | Event) -> None:
+        listen(replace(event, done=position, of=of) if isinstance(event, Progress) else event)
+
+    return listen_numbered
 
 
 def _excuse_registry(inspection: Inspection, server: Server) -> Inspection:

@@ -4,17 +4,17 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import click
-
 from deadheat.build.builder import Builder
+from deadheat.build.leftovers import in_use
 from deadheat.catalog import Catalog, Server, choose, find_root, load_catalog
-from deadheat.host import Host
+from deadheat.host import Host, Limits
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator, generator_version
 from deadheat.measure.world import World, split_cpus
+from deadheat.output import echo
 from deadheat.store import Store, StoreError, home
 from deadheat.store.listing import runs_under_way
 
@@ -38,7 +38,7 @@ def chosen_servers(
     """The servers that match. Without patterns, warns about each manifest with an error."""
     if not patterns:
         for fault in catalog.faults.values():
-            click.secho(f"left out: {fault}", fg="yellow", err=True)
+            echo(f"left out: {fault}", fg="yellow", err=True)
     return choose(catalog, patterns, languages)
 
 
@@ -65,23 +65,43 @@ def warn_of_running_runs(store: Store) -> None:
     """Warn about each run of this store in progress: two runs disturb each other."""
     for run_id in runs_under_way(store):
         warning = f"run {run_id} is in progress: two runs disturb each other; stop one"
-        click.secho(warning, fg="yellow", err=True)
+        echo(warning, fg="yellow", err=True)
 
 
-def builder_on(host: Host) -> Builder:
+def builder_on(host: Host, limits: Limits | None = None) -> Builder:
     """A builder that writes to deadheat's home."""
-    return Builder(host, home() / "builds")
+    return Builder(host, home() / "builds", limits.build_step_s if limits else None)
 
 
 @contextmanager
-def local_world(generator_name: str, load_threads: int, crowded: bool = False) -> Iterator[World]:
-    """This machine as server host and load host, on disjoint CPUs. `crowded`: see `split_cpus`."""
-    with LocalHost() as host:
+def host_for_builds(world: World, limits: Limits, isolate: bool) -> Iterator[Host]:
+    """The server host; if that is isolated, this machine, because builds download packages."""
+    if not isolate:
+        yield world.server_host
+        return
+    with LocalHost(limits=limits) as host:
+        yield host
+
+
+@contextmanager
+def local_world(
+    generator_name: str,
+    load_threads: int,
+    crowded: bool = False,
+    limits: Limits | None = None,
+    isolate: bool = False,
+) -> Iterator[World]:
+    """This machine as server host and load host, on disjoint CPUs.
+
+    `crowded`: see `split_cpus`; `limits` and `isolate`: see `LocalHost`.
+    """
+    with ExitStack() as context, LocalHost(limits=limits, isolate=isolate) as host:
         server_cpus, load_cpus = split_cpus(host.fingerprint(), load_threads, crowded)
         chosen = generator(generator_name)
         engine = chosen if isinstance(chosen, Engine) else Engine()
         logs: Path = home() / "logs"
         make_room(logs)
+        context.enter_context(in_use(logs))
         yield World(
             server_host=host,
             load_host=host,

@@ -6,9 +6,24 @@ from deadheat.host.base import (
     Exited,
     Host,
     HostError,
+    Limits,
+    Listener,
+    Listeners,
     ProcessSpec,
     Sample,
     Usage,
 )
 
-__all__ = ["Completed", "Exchange", "Exited", "Host", "HostError", "ProcessSpec", "Sample", "Usage"]
+__all__ = [
+    "Completed",
+    "Exchange",
+    "Exited",
+    "Host",
+    "HostError",
+    "Limits",
+    "Listener",
+    "Listeners",
+    "ProcessSpec",
+    "Sample",
+    "Usage",
+]

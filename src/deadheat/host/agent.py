@@ -9,12 +9,16 @@ can be copied to another machine and run there. It reads and writes one JSON obj
 The first line it writes is `{"id": 0, "ok": {"containment": "..."}}`, or an error if it cannot
 work here. Each request has its own thread, so a long `run` does not delay `usage`. When standard
 input ends, for example because the other side died, the agent kills every tree that it started.
+If the agent itself is killed, its keeper does that: a second process of this file, in its own
+session, that waits for the end of the agent.
 
 A process tree is contained in one of three ways. The agent uses the first that works:
 
 * `cgroup-v2`: its own cgroup (also in the controller-less `unified` mount of a hybrid machine);
 * `pid-namespace`: a PID namespace with our init, which dies with the agent;
 * `subreaper`: our init adopts every orphan of the tree and kills them all when it ends.
+
+An init notices the end of the agent itself. A cgroup has no init, so it needs the keeper.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ import collections
 import contextlib
 import ctypes
 import errno
+import fcntl
 import itertools
 import json
 import os
@@ -36,6 +41,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -44,6 +50,12 @@ from pathlib import Path
 from typing import IO, Any, Callable, Dict, Iterable, Iterator, NoReturn  # noqa: UP035 (for 3.8)
 
 CAPTURE_BYTES_MAX = 8 << 20  # per output stream of a `run`: half head, half tail
+LOG_BYTES_MAX = 8 << 20  # default limit of a log
+PROCESSES_MAX = 4096  # default limit of one tree
+MEMORY_SHARE_MAX = 0.5  # of the machine's memory: default limit of one tree
+MEMORY_SHARE_LEFT_MIN = 0.03  # below this, the largest tree ends before the kernel ends a process
+LIMITS_INTERVAL_S = 0.2  # the check of a cgroup takes about 50 us
+LIMITS_INTERVAL_OF_INITS_S = 1.0  # without a cgroup it has to read all of /proc
 EXCHANGE_BYTES_MAX = 4 << 20
 KERNEL_DEADLINE_S = 20.0  # for the kernel to kill, to freeze, or to empty a cgroup
 USAGE_INTERVAL_S = 1.0  # each reading visits every process of a tree and takes CPU time
@@ -52,6 +64,8 @@ CPU_DEVICES = Path("/sys/devices/system/cpu")
 AGENT_PATH = Path(__file__).resolve()
 DEAD = ("Z", "X")  # states of /proc/PID/stat
 ASK_POLL_S = 0.5  # how often `ask` checks that the process lives
+ANSWER_BYTES_MAX = 16 << 20  # one line of a process that answers questions
+START_DEADLINE_S = 60.0  # from the start of our launcher to the exec; then it is killed
 CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
 
 Json = Dict[str, Any]  # noqa: UP006
@@ -111,20 +125,34 @@ def start_ticks(pid: int) -> int | None:
     return int(fields[19]) if fields and fields[0] not in DEAD else None
 
 
+class Family:
+    """The children of every process now. One look at /proc serves several trees."""
+
+    def __init__(self) -> None:
+        self.children: dict[int, list[int]] = collections.defaultdict(list)
+        self.dead = set()
+        for pid in numbered(Path("/proc")):
+            fields = stat_fields(pid)
+            if fields:
+                self.children[int(fields[1])].append(pid)
+                if fields[0] in DEAD:
+                    self.dead.add(pid)
+
+    def descendants(self, root: int) -> list[int]:
+        pids = [root]
+        for pid in pids:
+            pids.extend(self.children.get(pid, ()))
+        return [pid for pid in pids[1:] if pid not in self.dead]
+
+
+def start_times(pids: list[int]) -> list[tuple[int, int]]:
+    """(PID, start in clock ticks) of those of `pids` that live."""
+    return [(pid, ticks) for pid in pids if (ticks := start_ticks(pid)) is not None]
+
+
 def descendants(root: int) -> list[int]:
     """Every living process below `root`, nearest first, without zombies."""
-    children: dict[int, list[int]] = collections.defaultdict(list)
-    dead = set()
-    for pid in numbered(Path("/proc")):
-        fields = stat_fields(pid)
-        if fields:
-            children[int(fields[1])].append(pid)
-            if fields[0] in DEAD:
-                dead.add(pid)
-    pids = [root]
-    for pid in pids:
-        pids.extend(children[pid])
-    return [pid for pid in pids[1:] if pid not in dead]
+    return Family().descendants(root)
 
 
 def cpu_ticks_of(fields: list[str], own: bool = True) -> int:
@@ -250,7 +278,8 @@ def exec_fault(spec: Json, error: OSError) -> Fault:
 
 # --- Our init, for machines without cgroups ------------------------------------------------------
 
-CLONE_NEWUSER, CLONE_NEWPID = 0x10000000, 0x20000000  # sched.h
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000  # sched.h
+SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1  # sockios.h, if.h
 PR_SET_CHILD_SUBREAPER = 36  # prctl.h
 
 
@@ -261,13 +290,22 @@ def libc_call(name: str, *arguments: int) -> None:
         raise Fault(f"{name} failed: {os.strerror(number)}")
 
 
-def enter_pid_namespace() -> None:
-    """Make the next child PID 1 of a namespace. Without root this needs a user namespace."""
+def enter_network_namespace() -> None:
+    """Give this process and its children a network of their own that has only loopback."""
+    enter_namespace(CLONE_NEWNET)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as request:
+        name_and_flags = fcntl.ioctl(request, SIOCGIFFLAGS, struct.pack("16sh14x", b"lo", 0))
+        flags = struct.unpack("16sh14x", name_and_flags)[1] | IFF_UP
+        fcntl.ioctl(request, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags))
+
+
+def enter_namespace(kind: int) -> None:
+    """Enter a new namespace; of PIDs, the next child does. Without root, also one of users."""
     uid, gid = os.geteuid(), os.getegid()
     if uid == 0:
-        libc_call("unshare", CLONE_NEWPID)
+        libc_call("unshare", kind)
         return
-    libc_call("unshare", CLONE_NEWUSER | CLONE_NEWPID)
+    libc_call("unshare", CLONE_NEWUSER | kind)
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
     Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
@@ -281,7 +319,7 @@ def init_main(spec: Json, control: IO[bytes], report: int) -> NoReturn:
     """
     try:
         if spec["containment"] == "pid-namespace":
-            enter_pid_namespace()
+            enter_namespace(CLONE_NEWPID)
             init = os.fork()
             if init:
                 os.close(report)
@@ -372,6 +410,16 @@ class Tree(abc.ABC):
     def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
         self.ended = threading.Event()  # the first process has ended
         self.exit_code: int | None = None
+        self.limit: str | None = None  # the limit that ended the tree: its name and the reading
+        self.limits: Json = {
+            "memory_bytes": 0,  # MEMORY_SHARE_MAX
+            "processes": PROCESSES_MAX,
+            "log_bytes": LOG_BYTES_MAX,
+        }
+        self.limits.update({k: v for k, v in spec["limits"].items() if v is not None})
+        self.log: Log | None = None
+        self.frozen = False
+        self.freezes = self.freezes_checked = 0
         self.memory_peak_bytes = 0
         reader, writer = os.pipe()
         try:
@@ -398,13 +446,19 @@ class Tree(abc.ABC):
     def await_start(self) -> None:
         """Read the report until exec, which closes it, or until our init reports the start."""
         answer: Json = {}
-        for line in self.report:
-            answer.update(json.loads(line))
-            if "error" in answer:
-                self.abandon()
-                raise Fault(**answer["error"])
-            if "running" in answer:
-                return
+        watchdog = threading.Timer(START_DEADLINE_S, self.process.kill)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            for line in self.report:
+                answer.update(json.loads(line))
+                if "error" in answer:
+                    self.abandon()
+                    raise Fault(**answer["error"])
+                if "running" in answer:
+                    return
+        finally:
+            watchdog.cancel()
         if "ready" not in answer:
             self.abandon()
             raise Fault(f"the launcher died with exit code {self.process.returncode}")
@@ -424,8 +478,8 @@ class Tree(abc.ABC):
         """Wait for the end of the first process and note it; runs in its own thread."""
 
     @abc.abstractmethod
-    def members(self) -> list[int]:
-        """The living processes of the tree."""
+    def members(self, family: Family | None = None) -> list[int]:
+        """The living processes of the tree, at the moment of `family` if it needs one."""
 
     @abc.abstractmethod
     def cpu_s(self) -> float:
@@ -450,6 +504,10 @@ class Tree(abc.ABC):
     @abc.abstractmethod
     def kill(self) -> None:
         """Kill the tree, also a frozen one; return when it is empty. No effect on a dead tree."""
+
+    @abc.abstractmethod
+    def end_processes(self) -> None:
+        """Kill every process and keep the readings of the tree; return before they are dead."""
 
     def memory(self) -> tuple[int, int]:
         """Current and peak bytes. The peak is exact only for a single process (VmHWM)."""
@@ -477,6 +535,8 @@ class Tree(abc.ABC):
             "elapsed_s": self.ended_s - self.started_s,
             "survivors": survivors,
             "killed": killed,
+            "limit": self.limit,
+            "log_cut_bytes": self.log.cut_bytes if self.log else 0,
         }
 
     def stop(self, number: int, deadline_s: float) -> Json:
@@ -489,6 +549,8 @@ class Tree(abc.ABC):
         self.kill()
         if not self.ended.wait(KERNEL_DEADLINE_S):
             raise Fault(f"process {self.process.pid} did not end within {KERNEL_DEADLINE_S:g} s")
+        if self.log:
+            self.log.close()
         return self.exited(survivors, killed)
 
 
@@ -507,7 +569,7 @@ class CgroupTree(Tree):
     def await_end(self) -> None:
         self.note_exit(self.process.wait())
 
-    def members(self) -> list[int]:
+    def members(self, family: Family | None = None) -> list[int]:
         text = " ".join(
             read_text(Path(folder, "cgroup.procs")) or "" for folder, _, _ in os.walk(self.path)
         )
@@ -548,6 +610,10 @@ class CgroupTree(Tree):
     def kill(self) -> None:
         remove_cgroup(self.path)
 
+    def end_processes(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            Path(self.path, "cgroup.kill").write_text("1")
+
 
 class InitTree(Tree):
     """A tree below our init, in a PID namespace or by adoption."""
@@ -572,8 +638,8 @@ class InitTree(Tree):
         if not self.ended.is_set():
             self.note_exit(-signal.SIGKILL)
 
-    def members(self) -> list[int]:
-        return descendants(self.init)
+    def members(self, family: Family | None = None) -> list[int]:
+        return (family or Family()).descendants(self.init)
 
     def cpu_s(self) -> float:
         """The time of the processes that the init reaped and of its living descendants.
@@ -624,6 +690,15 @@ class InitTree(Tree):
             self.process.wait(KERNEL_DEADLINE_S)
         except subprocess.TimeoutExpired as error:
             raise Fault(f"the init {self.process.pid} did not end its tree: {error}") from error
+
+    def end_processes(self) -> None:
+        """Stop them first: a stopped process cannot start others while they are killed."""
+        with contextlib.suppress(Fault):
+            self.freeze()
+        end_s = time.monotonic() + KERNEL_DEADLINE_S
+        while (pids := self.members()) and time.monotonic() < end_s:
+            self.signal_all(pids, signal.SIGKILL)
+            time.sleep(0.001)
 
 
 def is_stopped(pid: int) -> bool:
@@ -734,11 +809,54 @@ def accepts_processes(path: Path) -> bool:
     return status == 0 and all((path / f"cgroup.{name}").exists() for name in ("kill", "freeze"))
 
 
+class Keeper:
+    """Kills and removes the agent's cgroup if the agent is killed.
+
+    It is another process of this file. Its standard input is a pipe whose only writer is the agent,
+    so the pipe ends with the agent, however that ends. The keeper has its own session and ignores
+    the signals that end a session, so what kills a terminal or a process group spares it.
+    """
+
+    def __init__(self, cgroup: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(AGENT_PATH), "--keep", cgroup],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def keep_main(cgroup: str) -> NoReturn:
+    """Wait for the end of the agent, then remove its cgroup.
+
+    A launcher that was about to enter the cgroup makes the removal fail, so it is repeated.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    while os.read(0, 1):
+        pass
+    end_s = time.monotonic() + KERNEL_DEADLINE_S
+    while Path(cgroup).exists() and time.monotonic() < end_s:
+        try:
+            remove_cgroup(cgroup)
+        except (Fault, OSError):
+            time.sleep(0.05)
+    os._exit(0)
+
+
 class Containment:
     """Starts trees, contained in the first way that worked when the agent started."""
 
     def __init__(self, wanted: str | None) -> None:
         self.cgroup: str | None = None
+        self.keeper: Keeper | None = None
         self.started = 0
         for name in CONTAINMENTS if wanted is None else (wanted,):
             if self.works(name):
@@ -752,6 +870,7 @@ class Containment:
     def works(self, name: str) -> bool:
         if name == "cgroup-v2":
             self.cgroup = claim_cgroup()
+            self.keeper = Keeper(self.cgroup) if self.cgroup else None
             return self.cgroup is not None
         self.name = name
         try:
@@ -766,17 +885,169 @@ class Containment:
         cgroup = f"{self.cgroup}/{self.started}" if self.cgroup else None
         defaults: Json = {"cwd": None, "env": {}, "cpus": None, "open_files": None}
         defaults["stdin_fd"] = None
+        defaults["limits"] = {}
         full = dict(defaults, **spec, cgroup=cgroup, containment=self.name)
         return (CgroupTree if cgroup else InitTree)(full, stdout, stderr)
 
     def close(self) -> None:
         if self.cgroup:
             remove_cgroup(self.cgroup)
+        if self.keeper:
+            self.keeper.close()
 
     @property
     def memory_source(self) -> str:
         exact = self.cgroup and Path(self.cgroup, "memory.peak").exists()
         return "cgroup" if exact else "sampled PSS"
+
+
+# --- Limits --------------------------------------------------------------------------------------
+
+FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE = 1, 2  # falloc.h
+BLOCK_BYTES = 4096
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def omitted(size_bytes: int) -> str:
+    return f"\n[deadheat: {size_bytes} bytes omitted]\n"
+
+
+class Log:
+    """The log file of a tree, cut in the middle while the tree writes it.
+
+    The tree writes to the file itself, so that the limit costs it nothing. A hole in the middle
+    gives the space back and does not change where the tree writes. `close` joins head and tail.
+    """
+
+    def __init__(self, file: IO[bytes], size_bytes_max: int) -> None:
+        self.path = file.name
+        self.descriptor = os.dup(file.fileno())
+        self.size_bytes_max = size_bytes_max
+        self.kept_bytes = max(size_bytes_max // 4 // BLOCK_BYTES, 1) * BLOCK_BYTES  # at each end
+        self.cut_to = 0  # end of the hole
+        self.using = threading.Lock()
+
+    @property
+    def cut_bytes(self) -> int:
+        return max(0, self.cut_to - self.kept_bytes)
+
+    def check(self) -> None:
+        """Cut the log if it takes more space than its limit."""
+        with self.using:
+            if self.descriptor >= 0:
+                status = os.fstat(self.descriptor)
+                if 512 * status.st_blocks > self.size_bytes_max:
+                    self.cut(status.st_size)
+
+    def cut(self, size_bytes: int) -> None:
+        end = (size_bytes - self.kept_bytes) // BLOCK_BYTES * BLOCK_BYTES
+        if end <= max(self.kept_bytes, self.cut_to):
+            return
+        try:
+            punch_hole(self.descriptor, self.kept_bytes, end)
+        except OSError:  # a file system without holes: give up the tail that there is now
+            os.ftruncate(self.descriptor, self.kept_bytes)
+            end = size_bytes
+        self.cut_to = end
+
+    def close(self) -> None:
+        """Check the log once more, and join head and tail of a log that was cut."""
+        self.check()
+        with self.using:
+            if self.descriptor < 0:
+                return
+            os.close(self.descriptor)
+            self.descriptor = -1
+            if self.cut_to:
+                with contextlib.suppress(OSError), Path(self.path).open("r+b") as file:
+                    file.seek(self.cut_to)
+                    tail = file.read(self.size_bytes_max)
+                    file.seek(self.kept_bytes)
+                    file.write(omitted(self.cut_bytes).encode() + tail)
+                    file.truncate()
+
+
+def punch_hole(descriptor: int, begin: int, end: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    mode = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
+    span = (ctypes.c_int64(begin), ctypes.c_int64(end - begin))
+    if getattr(libc, "fallocate64", libc.fallocate)(descriptor, mode, *span) != 0:
+        raise OSError(ctypes.get_errno(), "fallocate")
+
+
+def resident_bytes(pid: int) -> int:
+    """The resident set size. Unlike the proportional one it costs the process nothing to read."""
+    fields = (read_text(f"/proc/{pid}/statm") or "0 0").split()
+    return int(fields[1]) * PAGE_BYTES
+
+
+def gib(size_bytes: float) -> str:
+    return f"{size_bytes / 2**30:.2f} GiB"
+
+
+class Limiter(threading.Thread):
+    """Ends each tree that exceeds its limits, and cuts logs, until the agent ends.
+
+    A frozen tree is checked once. The sum of resident sets counts shared memory more than once, so
+    the exact memory is read only if the sum exceeds the limit.
+    """
+
+    def __init__(self, trees: dict[str, Tree], cgroups: bool) -> None:
+        super().__init__(daemon=True)
+        self.trees = trees
+        self.cgroups = cgroups
+        self.memory_total_bytes = 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0)
+
+    def run(self) -> None:
+        while True:
+            time.sleep(LIMITS_INTERVAL_S if self.cgroups else LIMITS_INTERVAL_OF_INITS_S)
+            self.check_all()
+
+    def check_all(self) -> None:
+        trees = list(self.trees.values())
+        family = None if self.cgroups or not trees else Family()
+        for tree in trees:
+            frozen, freezes = tree.frozen, tree.freezes
+            if not frozen or freezes != tree.freezes_checked:
+                tree.freezes_checked = freezes if frozen else 0
+                with contextlib.suppress(Fault, OSError):
+                    self.check(tree, family)
+        with contextlib.suppress(Fault, OSError):
+            self.check_machine(trees)
+
+    def check(self, tree: Tree, family: Family | None) -> None:
+        if tree.log:
+            tree.log.check()
+        pids = tree.members(family)
+        if len(pids) > tree.limits["processes"]:
+            self.end(
+                tree, f"process_limit: {len(pids)} processes, limit {tree.limits['processes']}"
+            )
+        limit_bytes = tree.limits["memory_bytes"] or MEMORY_SHARE_MAX * self.memory_total_bytes
+        if limit_bytes and sum(map(resident_bytes, pids)) > limit_bytes:
+            memory_bytes, _ = tree.memory()
+            if memory_bytes > limit_bytes:
+                self.end(tree, f"memory_limit: {gib(memory_bytes)}, limit {gib(limit_bytes)}")
+
+    def check_machine(self, trees: list[Tree]) -> None:
+        """End the largest tree if the machine is nearly out of memory and the tree is a cause."""
+        meminfo = keyed(read_text("/proc/meminfo"))
+        left_bytes = 1024 * meminfo.get("MemAvailable", meminfo.get("MemTotal", 0))
+        least_bytes = MEMORY_SHARE_LEFT_MIN * self.memory_total_bytes
+        if left_bytes >= least_bytes or not trees:
+            return
+        sizes = [sum(map(resident_bytes, tree.members())) for tree in trees]
+        size_bytes, tree = max(zip(sizes, trees), key=lambda pair: pair[0])  # noqa: B905
+        if size_bytes > least_bytes:
+            reading = (
+                f"{gib(size_bytes)}, the largest tree when the machine had {gib(left_bytes)} left"
+            )
+            self.end(tree, f"memory_limit: {reading}")
+
+    def end(self, tree: Tree, limit: str) -> None:
+        if not tree.ended.is_set():
+            tree.limit = tree.limit or limit
+        tree.end_processes()
 
 
 # --- Output of a `run` ---------------------------------------------------------------------------
@@ -806,10 +1077,10 @@ class Capture(threading.Thread):
                     del self.tail[: -self.HALF]
 
     def text(self) -> str:
-        self.join()
+        self.join(KERNEL_DEADLINE_S)  # a process outside the tree may hold the pipe open
         if self.size_bytes <= CAPTURE_BYTES_MAX:
             return (self.head + self.tail).decode(errors="replace")
-        note = f"\n[deadheat: {self.size_bytes - CAPTURE_BYTES_MAX} bytes omitted]\n"
+        note = omitted(self.size_bytes - CAPTURE_BYTES_MAX)
         tail = self.tail[-self.HALF :]
         return self.head.decode(errors="replace") + note + tail.decode(errors="replace")
 
@@ -833,8 +1104,7 @@ class Conversation:
         self.received = b""
         self.broken: str | None = None
         self.asking = threading.Lock()
-        self.poll = select.poll()
-        self.poll.register(self.answers.fileno(), select.POLLIN)
+        os.set_blocking(questions.fileno(), False)
 
     def ask(self, line: str | None, deadline_s: float) -> str:
         """Send `line`, if it is not None, and return the next line of the process."""
@@ -848,27 +1118,47 @@ class Conversation:
             except (OSError, EOFError):
                 self.tree.ended.wait(1.0)
                 self.broken = f"it ended with exit code {self.tree.exit_code} before it answered"
+            except Fault as fault:
+                self.broken = fault.message
             last_lines = read_tail(self.log_path, 500).strip()
             raise Fault(self.broken, last_lines or None)
 
     def exchange(self, line: str | None, end_s: float) -> str:
         if line is not None:
-            self.questions.write(line.encode() + b"\n")
-            self.questions.flush()
+            self.send(line.encode() + b"\n", end_s)
         while b"\n" not in self.received:
-            ended, left_s = self.tree.ended.is_set(), end_s - time.monotonic()
-            if not self.poll.poll(0 if ended else 1000 * max(0.0, min(left_s, ASK_POLL_S))):
-                if ended:  # our init may hold the pipe open
+            ended = self.tree.ended.is_set()
+            if self.wait_for(self.answers.fileno(), select.POLLIN, end_s, ended):
+                chunk = os.read(self.answers.fileno(), 1 << 16)
+                if not chunk:
                     raise EOFError
-                if left_s <= 0:
-                    raise TimeoutError
-                continue
-            chunk = os.read(self.answers.fileno(), 1 << 16)
-            if not chunk:
+                self.received += chunk
+                if len(self.received) > ANSWER_BYTES_MAX:
+                    raise Fault(f"its answer is longer than {ANSWER_BYTES_MAX} bytes")
+            elif ended:  # our init may hold the pipe open
                 raise EOFError
-            self.received += chunk
         answer, _, self.received = self.received.partition(b"\n")
         return answer.decode(errors="replace")
+
+    def send(self, question: bytes, end_s: float) -> None:
+        """Write a question; a process that does not read must not block this one."""
+        pipe = self.questions.fileno()
+        while question:
+            ended = self.tree.ended.is_set()
+            if self.wait_for(pipe, select.POLLOUT, end_s, ended):
+                question = question[os.write(pipe, question) :]
+            elif ended:
+                raise EOFError
+
+    @staticmethod
+    def wait_for(pipe: int, event: int, end_s: float, ended: bool) -> bool:
+        """Whether a pipe is ready soon; `TimeoutError` past the end, also if bytes still arrive."""
+        left_s = end_s - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        poll = select.poll()
+        poll.register(pipe, event)
+        return bool(poll.poll(0 if ended else 1000 * min(left_s, ASK_POLL_S)))
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -978,10 +1268,12 @@ SYSCTLS = (
 )
 
 
-def fingerprint(containment: Containment) -> Json:
+def fingerprint(containment: Containment, isolated: bool) -> Json:
     """Properties that may explain a figure; none that identifies machine, address or user."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    network: Json = {"network": "isolated"} if isolated else {}
     return {
+        **network,
         "cpu": cpu_fingerprint(),
         "memory_total_bytes": 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0),
         "architecture": platform.machine(),
@@ -1077,28 +1369,122 @@ def is_free(port: int) -> bool:
     return True
 
 
-def exchange(host: str, port: int, payload: bytes, silence_s: float) -> Json:
-    where = f"{host}:{port}"
+LISTENING = "0A"  # the state in /proc/net/tcp
+
+
+def listening_sockets() -> dict[int, Json]:
+    """The address, port and user of each listening TCP socket here, by inode (proc_net(5))."""
+    sockets: dict[int, Json] = {}
+    for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        with contextlib.suppress(OSError), Path(f"/proc/net/{name}").open() as table:
+            for line in table:
+                fields = line.split()
+                if fields[3] == LISTENING:
+                    words, _, port = fields[1].partition(":")
+                    address = b"".join(
+                        int(words[at : at + 8], 16).to_bytes(4, sys.byteorder)
+                        for at in range(0, len(words), 8)
+                    )
+                    sockets[int(fields[9])] = {
+                        "address": socket.inet_ntop(family, address),
+                        "port": int(port, 16),
+                        "user": int(fields[7]),
+                    }
+    return sockets
+
+
+def sockets_of(pid: int) -> set[int] | None:
+    """The inodes of a process's sockets; None if this user may not see them."""
+    inodes = set()
     try:
-        connection = socket.create_connection((host, port), silence_s)
+        for descriptor in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 (of names, not paths)
+            with contextlib.suppress(FileNotFoundError):
+                target = os.readlink(f"/proc/{pid}/fd/{descriptor}")  # noqa: PTH115 (for 3.8)
+                if target.startswith("socket:["):
+                    inodes.add(int(target[8:-1]))
+    except PermissionError:
+        return None
+    except (FileNotFoundError, ProcessLookupError):
+        return set()
+    return inodes
+
+
+def listeners(tree: list[int], port: int) -> Json:
+    """The listening sockets of a tree, and those of other processes on `port`.
+
+    A sandbox may show no sockets, or not all, so a socket of this process is looked for too.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        sockets = listening_sockets()
+        if sockets.pop(os.fstat(probe.fileno()).st_ino, None) is None:
+            return {"own": [], "others": [], "complete": False}
+    held = [sockets_of(pid) for pid in tree]
+    inodes = set().union(*(each for each in held if each is not None))
+    complete = None not in held
+    others = {i: row for i, row in sockets.items() if i not in inodes and row["port"] == port}
+    users = {user for pid in tree if (user := user_of(pid)) is not None}
+    names = holders(set(others))
+    for inode, row in others.items():
+        if complete and inode not in names and row["user"] not in users:
+            names[inode] = f"a process of user {row['user']}"
+
+    def row_of(inode: int, process: str | None) -> Json:
+        socket_row = sockets[inode]
+        return {"address": socket_row["address"], "port": socket_row["port"], "process": process}
+
+    return {
+        "own": [row_of(inode, None) for inode in sockets if inode in inodes],
+        "others": [row_of(inode, names.get(inode)) for inode in others],
+        "complete": complete,
+    }
+
+
+def holders(inodes: set[int]) -> dict[int, str]:
+    """The name of a process that holds each of these sockets, where that can be seen."""
+    names: dict[int, str] = {}
+    for pid in numbered(Path("/proc")) if inodes else []:
+        for inode in (sockets_of(pid) or set()) & inodes:
+            names.setdefault(inode, read_text(f"/proc/{pid}/comm") or f"process {pid}")
+    return names
+
+
+def user_of(pid: int) -> int | None:
+    try:
+        return Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return None
+
+
+def exchange(host: str, port: int, payload: bytes, silence_s: float, deadline_s: float) -> Json:
+    """Send and receive; `deadline_s` bounds all of it, however often single bytes arrive."""
+    where = f"{host}:{port}"
+    end_s = time.monotonic() + deadline_s
+    try:
+        connection = socket.create_connection((host, port), min(silence_s, deadline_s))
     except OSError as error:
         raise Fault(f"no connection to {where}: {error}") from error
     received = bytearray()
+    closed, in_time = False, True
     with connection:
         try:
+            connection.settimeout(max(0.001, end_s - time.monotonic()))
             connection.sendall(payload)
-            while chunk := connection.recv(1 << 16):
+            while not closed and in_time:
+                left_s = end_s - time.monotonic()
+                connection.settimeout(max(0.001, min(silence_s, left_s)))
+                chunk = connection.recv(1 << 16)
                 received += chunk
+                closed, in_time = not chunk, time.monotonic() < end_s
                 if len(received) > EXCHANGE_BYTES_MAX:
                     raise Fault(f"{where} sent more than {EXCHANGE_BYTES_MAX} bytes")
-            closed = True
         except socket.timeout:  # noqa: UP041 (not TimeoutError before 3.10)
-            closed = False
+            in_time = time.monotonic() < end_s
         except OSError as error:
             if not received:
                 raise Fault(f"{where} closed the connection: {error}") from error
             closed = True
-    return {"received": base64.b64encode(received).decode(), "closed": closed}
+    answer = base64.b64encode(received).decode()
+    return {"received": answer, "closed": closed, "in_time": closed or in_time}
 
 
 def read_tail(path: str, size_bytes: int) -> str:
@@ -1115,7 +1501,7 @@ def read_tail(path: str, size_bytes: int) -> str:
 
 
 class Agent:
-    def __init__(self, containment: Containment) -> None:
+    def __init__(self, containment: Containment, isolated: bool = False) -> None:
         self.containment = containment
         self.ports = Ports()
         self.trees: dict[str, Tree] = {}
@@ -1125,17 +1511,20 @@ class Agent:
         self.watch_numbers = itertools.count(1)
         self.starting = threading.Lock()
         self.closing = False
+        Limiter(self.trees, containment.cgroup is not None).start()
         self.requests: dict[str, Callable[..., Any]] = {
-            "fingerprint": lambda: fingerprint(containment),
+            "fingerprint": lambda: fingerprint(containment, isolated),
             "run": self.run,
             "start": self.start,
             "converse": self.converse,
             "ask": self.ask,
             "compiler_cpu_s": lambda process: compiler_cpu_s(self.tree(process).members()),
+            "listeners": lambda process, port: listeners(self.tree(process).members(), port),
+            "members": lambda process: start_times(self.tree(process).members()),
             "alive": self.alive,
             "usage": lambda process: self.tree(process).usage(),
-            "freeze": lambda process: self.tree(process).freeze(),
-            "thaw": lambda process: self.tree(process).thaw(),
+            "freeze": self.freeze,
+            "thaw": self.thaw,
             "stop": self.stop,
             "watch": self.watch,
             "unwatch": self.unwatch,
@@ -1144,11 +1533,15 @@ class Agent:
             "read_tail": read_tail,
         }
 
-    def launch(self, spec: Json, stdout: Any, stderr: Any) -> tuple[str, Tree]:
+    def launch(
+        self, spec: Json, stdout: Any, stderr: Any, log: IO[bytes] | None = None
+    ) -> tuple[str, Tree]:
         with self.starting:
             if self.closing:
                 raise Fault("the agent is closing")
             tree = self.containment.start(spec, stdout, stderr)
+            if log:
+                tree.log = Log(log, tree.limits["log_bytes"])
             name = str(self.containment.started)
             self.trees[name] = tree
             return name, tree
@@ -1167,13 +1560,14 @@ class Agent:
         cpu_s = tree.cpu_s()
         tree.kill()
         del self.trees[name]
-        tree.ended.wait()
+        tree.ended.wait(KERNEL_DEADLINE_S)
         return {
             "exit_code": tree.exit_code if in_time else None,
             "stdout": stdout.text(),
             "stderr": stderr.text(),
             "elapsed_s": tree.ended_s - tree.started_s,
             "cpu_s": cpu_s,
+            "limit": tree.limit,
         }
 
     def start(self, spec: Json, log_path: str) -> str:
@@ -1182,7 +1576,7 @@ class Agent:
         except OSError as error:
             raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
         with log:
-            return self.launch(spec, log, subprocess.STDOUT)[0]
+            return self.launch(spec, log, subprocess.STDOUT, log)[0]
 
     def converse(self, spec: Json, log_path: str) -> str:
         """Start a process for `ask`; its standard error goes to the log."""
@@ -1195,13 +1589,13 @@ class Agent:
             raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
         try:
             with log:
-                name, tree = self.launch(dict(spec, stdin_fd=reader), subprocess.PIPE, log)
+                name, tree = self.launch(dict(spec, stdin_fd=reader), subprocess.PIPE, log, log)
         except BaseException:
             os.close(writer)
             raise
         finally:
             os.close(reader)
-        self.conversations[name] = Conversation(tree, os.fdopen(writer, "wb"), log_path)
+        self.conversations[name] = Conversation(tree, os.fdopen(writer, "wb", 0), log_path)
         return name
 
     def ask(self, process: str, line: str | None, deadline_s: float) -> str:
@@ -1214,6 +1608,17 @@ class Agent:
             return self.stopped[process]
         tree = self.tree(process)
         return tree.exited() if tree.ended.is_set() else None
+
+    def freeze(self, process: str) -> None:
+        tree = self.tree(process)
+        tree.freeze()
+        tree.freezes += 1
+        tree.frozen = True
+
+    def thaw(self, process: str) -> None:
+        tree = self.tree(process)
+        tree.frozen = False
+        tree.thaw()
 
     def stop(self, process: str, signal_name: str, deadline_s: float) -> Json:
         if process in self.stopped:
@@ -1237,8 +1642,10 @@ class Agent:
             raise Fault(f"no watch {watch}")
         return self.watches.pop(watch).finish()
 
-    def exchange(self, host: str, port: int, payload: str, silence_s: float) -> Json:
-        return exchange(host, port, base64.b64decode(payload), silence_s)
+    def exchange(
+        self, host: str, port: int, payload: str, silence_s: float, deadline_s: float
+    ) -> Json:
+        return exchange(host, port, base64.b64decode(payload), silence_s, deadline_s)
 
     def close(self) -> bool:
         """Kill every tree. If one cannot be killed, print the error and return False."""
@@ -1285,6 +1692,16 @@ class Session:
             sys.stdout.flush()
 
 
+def isolate() -> None:
+    try:
+        enter_network_namespace()
+    except (Fault, OSError) as error:
+        raise Fault(
+            f"this host gives no network namespace: {error}",
+            "run as root, allow user namespaces, or omit --isolate",
+        ) from error
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="The process agent of deadheat.")
     parser.add_argument(
@@ -1292,14 +1709,22 @@ def main(arguments: list[str]) -> int:
         choices=CONTAINMENTS,
         help="way to contain processes; default: the first that works",
     )
+    parser.add_argument(
+        "--isolate", action="store_true", help="work in a network namespace with only loopback"
+    )
     parser.add_argument("--launch", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--keep", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if options.keep is not None:
+        keep_main(options.keep)
     if options.launch is not None:
         launch_main(options.launch)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(1))
     try:
-        agent = Agent(Containment(options.containment))
+        if options.isolate:
+            isolate()
+        agent = Agent(Containment(options.containment), options.isolate)
     except Fault as fault:
         print(json.dumps({"id": 0, "error": fault.as_json()}), flush=True)
         return 1

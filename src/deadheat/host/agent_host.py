@@ -14,7 +14,18 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
-from deadheat.host.base import Completed, Exchange, Exited, HostError, ProcessSpec, Sample, Usage
+from deadheat.host.base import (
+    Completed,
+    Exchange,
+    Exited,
+    HostError,
+    Limits,
+    Listener,
+    Listeners,
+    ProcessSpec,
+    Sample,
+    Usage,
+)
 
 AGENT_END_DEADLINE_S = 60.0  # more than the agent takes at most to kill its processes
 
@@ -24,10 +35,12 @@ class AgentHost:
 
     `command` starts the agent, here or on another machine, with pipes as standard input and
     output. The agent has its own session, so Ctrl-C at the terminal reaches neither the agent nor
-    its processes. All of them end when the context ends or this process dies.
+    its processes. All of them end when the context ends or this process dies. `limits` hold for
+    each process tree.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
+        self._limits = asdict(limits or Limits())
         self._numbers = itertools.count(1)
         self._greeting: Future[Any] = Future()
         self._replies: dict[int, Future[Any]] = {0: self._greeting}
@@ -64,13 +77,13 @@ class AgentHost:
         return dict(self._ask("fingerprint"))
 
     def run(self, spec: ProcessSpec, timeout_s: float) -> Completed:
-        return Completed(**self._ask("run", spec=asdict(spec), timeout_s=timeout_s))
+        return Completed(**self._ask("run", spec=self._limited(spec), timeout_s=timeout_s))
 
     def start(self, spec: ProcessSpec, log_path: str) -> str:
-        return str(self._ask("start", spec=asdict(spec), log_path=log_path))
+        return str(self._ask("start", spec=self._limited(spec), log_path=log_path))
 
     def converse(self, spec: ProcessSpec, log_path: str) -> str:
-        return str(self._ask("converse", spec=asdict(spec), log_path=log_path))
+        return str(self._ask("converse", spec=self._limited(spec), log_path=log_path))
 
     def ask(self, process: str, line: str | None, deadline_s: float) -> str:
         return str(self._ask("ask", process=process, line=line, deadline_s=deadline_s))
@@ -85,6 +98,16 @@ class AgentHost:
 
     def usage(self, process: str) -> Usage:
         return Usage(**self._ask("usage", process=process))
+
+    def listeners(self, process: str, port: int) -> Listeners:
+        answer = self._ask("listeners", process=process, port=port)
+        own, others = (
+            [Listener(**listener) for listener in answer[name]] for name in ("own", "others")
+        )
+        return Listeners(own, others, answer["complete"])
+
+    def members(self, process: str) -> frozenset[tuple[int, int]]:
+        return frozenset((pid, ticks) for pid, ticks in self._ask("members", process=process))
 
     def freeze(self, process: str) -> None:
         self._ask("freeze", process=process)
@@ -103,11 +126,20 @@ class AgentHost:
     def unwatch(self, watch: str) -> list[Sample]:
         return [sample_from(answer) for answer in self._ask("unwatch", watch=watch)]
 
-    def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+    def exchange(
+        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+    ) -> Exchange:
         host, port = address
-        text = base64.b64encode(payload).decode()
-        answer = self._ask("exchange", host=host, port=port, payload=text, silence_s=silence_s)
-        return Exchange(base64.b64decode(answer["received"]), answer["closed"])
+        answer = self._ask(
+            "exchange",
+            host=host,
+            port=port,
+            payload=base64.b64encode(payload).decode(),
+            silence_s=silence_s,
+            deadline_s=deadline_s,
+        )
+        received = base64.b64decode(answer["received"])
+        return Exchange(received, answer["closed"], answer["in_time"])
 
     def free_port(self) -> int:
         return int(self._ask("free_port"))
@@ -136,7 +168,7 @@ class AgentHost:
             self._agent.kill()
             raise HostError(
                 f"the agent did not end within {AGENT_END_DEADLINE_S:.0f} s and was killed",
-                "the next run ends the processes that are left",
+                "its keeper ends the processes that are left",
             ) from error
         self._reply_reader.join()
         self._stderr_reader.join()
@@ -153,6 +185,9 @@ class AgentHost:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _limited(self, spec: ProcessSpec) -> dict[str, Any]:
+        return asdict(spec) | {"limits": self._limits}
 
     def _ask(self, request: str, **arguments: Any) -> Any:
         reply: Future[Any] = Future()

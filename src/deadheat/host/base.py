@@ -12,6 +12,19 @@ class HostError(DeadheatError):
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits on each process tree that a host starts; None is the host's default.
+
+    A tree that exceeds its memory or processes is killed. A log is cut in the middle.
+    """
+
+    memory_bytes: int | None = None  # proportional set size of the tree
+    processes: int | None = None
+    log_bytes: int | None = None
+    build_step_s: float | None = None  # None: as the manifest says
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessSpec:
     """A process to start: its arguments (never a shell string), folder, environment and CPUs."""
 
@@ -31,6 +44,7 @@ class Completed:
     stderr: str
     elapsed_s: float
     cpu_s: float
+    limit: str | None = None  # the limit that ended it: its name, the reading, the limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +66,14 @@ class Exited:
     elapsed_s: float
     survivors: int
     killed: bool
+    limit: str | None = None  # the limit that ended it: its name, the reading, the limit
+    log_cut_bytes: int = 0  # what its log lost to the limit of its size
 
     @property
     def how(self) -> str:
-        """`exit 1`, `signal 9`, or `killed past its deadline`."""
+        """`exit 1`, `signal 9`, `killed past its deadline`, or the limit that ended it."""
+        if self.limit is not None:
+            return self.limit
         if self.exit_code is None:
             return "killed past its deadline"
         return f"signal {-self.exit_code}" if self.exit_code < 0 else f"exit {self.exit_code}"
@@ -63,10 +81,39 @@ class Exited:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The bytes received on a connection, and whether the other side closed it."""
+    """The bytes received on a connection, and whether the other side closed it.
+
+    `in_time` is False if the deadline ended it while bytes still arrived.
+    """
 
     received: bytes
     closed: bool
+    in_time: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A listening TCP socket. `process` names who holds it; None if this cannot be seen."""
+
+    address: str
+    port: int
+    process: str | None = None
+
+    def __str__(self) -> str:
+        host = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """The listening sockets of a process tree, and those of other processes on one port.
+
+    `complete` is False if the machine does not show every socket of the tree.
+    """
+
+    own: Sequence[Listener]
+    others: Sequence[Listener]
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +177,12 @@ class Host(Protocol):
     def usage(self, process: str) -> Usage:
         """CPU time, memory, processes and threads of the tree."""
 
+    def listeners(self, process: str, port: int) -> Listeners:
+        """The listening TCP sockets of the tree, and those of others on `port`."""
+
+    def members(self, process: str) -> frozenset[tuple[int, int]]:
+        """The living processes of the tree, each as (PID, start in clock ticks since boot)."""
+
     def freeze(self, process: str) -> None:
         """Stop every thread of the tree from running (cgroup freezer, else SIGSTOP)."""
 
@@ -145,10 +198,13 @@ class Host(Protocol):
     def unwatch(self, watch: str) -> list[Sample]:
         """End a watch and return its samples, with one at its start and one at its end."""
 
-    def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+    def exchange(
+        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+    ) -> Exchange:
         """Send bytes on a new connection; read to EOF or until `silence_s` pass without a byte.
 
-        Raises `HostError` if the connection is refused, or reset before the first byte.
+        All of it ends after `deadline_s`, also if the other side keeps sending. Raises
+        `HostError` if the connection is refused, or reset before the first byte.
         """
 
     def free_port(self) -> int:

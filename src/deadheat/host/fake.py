@@ -5,7 +5,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from deadheat.host.base import Completed, Exchange, Exited, HostError, ProcessSpec, Sample, Usage
+from deadheat.host.base import (
+    Completed,
+    Exchange,
+    Exited,
+    HostError,
+    Listener,
+    Listeners,
+    ProcessSpec,
+    Sample,
+    Usage,
+)
 
 Matches = Callable[[Sequence[str]], bool]  # whether a rule applies to a command
 
@@ -21,6 +31,8 @@ class FakeServer:
     log: str = ""
     deaf: bool = False  # it ignores signals and has to be killed
     usage: Usage = field(default_factory=lambda: Usage(0.0, 1 << 20, 1 << 20, 1, 1))
+    listeners: Listeners | None = None  # None: it listens on its port, and no other process does
+    watchdog_s: float | None = None  # it replaces a worker that was frozen for longer
 
 
 @dataclass(slots=True)
@@ -30,7 +42,10 @@ class FakeProcess:
     log_path: str
     started_s: float
     frozen: bool = False
+    frozen_at_s: float = 0.0
+    workers_replaced: int = 0
     exited: Exited | None = None
+    members: frozenset[tuple[int, int]] = frozenset({(1, 1)})
 
     def listens_on(self, port: int) -> bool:
         words = [*self.spec.command, *self.spec.env.values()]
@@ -115,13 +130,32 @@ class FakeHost:
     def usage(self, process: str) -> Usage:
         return self._process(process).server.usage
 
+    def listeners(self, process: str, port: int) -> Listeners:
+        fake = self._process(process)
+        if self._now_s - fake.started_s < fake.server.ready_after_s:
+            return Listeners([], [], complete=True)
+        scripted = fake.server.listeners
+        return scripted or Listeners([Listener("127.0.0.1", port, "fake")], [], complete=True)
+
+    def members(self, process: str) -> frozenset[tuple[int, int]]:
+        """The scripted processes and one worker, which a watchdog replaces."""
+        fake = self._process(process)
+        if fake.server.watchdog_s is None:
+            return fake.members
+        return fake.members | {(100 * int(process) + 1 + fake.workers_replaced, 1)}
+
     def freeze(self, process: str) -> None:
         self.calls.append(("freeze", process))
-        self._process(process).frozen = True
+        fake = self._process(process)
+        fake.frozen, fake.frozen_at_s = True, self._now_s
 
     def thaw(self, process: str) -> None:
         self.calls.append(("thaw", process))
-        self._process(process).frozen = False
+        fake = self._process(process)
+        watchdog_s = fake.server.watchdog_s
+        if fake.frozen and watchdog_s is not None:
+            fake.workers_replaced += self._now_s - fake.frozen_at_s > watchdog_s
+        fake.frozen = False
 
     def stop(self, process: str, signal: str, deadline_s: float) -> Exited:
         self.calls.append(("stop", process))
@@ -153,13 +187,15 @@ class FakeHost:
         counters = ("ListenDrops", "ListenOverflows", "RetransSegs", "TCPTimeWaitOverflow")
         return Sample(at_s, {0: idle, 1: idle}, {}, usage, dict.fromkeys(counters, 0), 0, 1 << 33)
 
-    def exchange(self, address: tuple[str, int], payload: bytes, silence_s: float) -> Exchange:
+    def exchange(
+        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+    ) -> Exchange:
         for process, fake in self.processes.items():
             ready = self._now_s - fake.started_s >= fake.server.ready_after_s
             if not ready or not fake.listens_on(address[1]) or self.alive(process) is not None:
                 continue
             if fake.frozen:
-                self._now_s += silence_s
+                self._now_s += min(silence_s, deadline_s)
                 return Exchange(b"", closed=False)
             return Exchange(fake.server.answer(payload), closed=True)
         raise HostError(f"no connection to {address[0]}:{address[1]}: refused")

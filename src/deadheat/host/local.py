@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from deadheat.host.agent_host import AgentHost
+from deadheat.host.base import Limits
 
 AGENT_PATH = Path(__file__).with_name("agent.py")
 
@@ -12,9 +13,16 @@ class LocalHost(AgentHost):
     """The local machine through an agent on a pipe.
 
     `containment` is `cgroup-v2`, `pid-namespace` or `subreaper`; by default the agent takes the
-    first of these that works. Raises `HostError` if none works.
+    first of these that works. Raises `HostError` if none works. `limits`: see `AgentHost`.
+    `isolate` puts everything that the agent does into a network namespace with only loopback.
     """
 
-    def __init__(self, containment: str | None = None) -> None:
+    def __init__(
+        self,
+        containment: str | None = None,
+        limits: Limits | None = None,
+        isolate: bool = False,
+    ) -> None:
         forced = ["--containment", containment] if containment else []
-        super().__init__([sys.executable, "-I", "-S", str(AGENT_PATH), *forced])
+        forced += ["--isolate"] if isolate else []
+        super().__init__([sys.executable, "-I", "-S", str(AGENT_PATH), *forced], limits)

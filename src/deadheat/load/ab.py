@@ -9,7 +9,14 @@ from collections.abc import Mapping
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
-from deadheat.load.base import GeneratorFailed, LoadResult, LoadSpec, no_result
+from deadheat.load.base import (
+    WHOLE_SHARE_MIN,
+    GeneratorFailed,
+    LoadResult,
+    LoadSpec,
+    ended_early,
+    no_result,
+)
 
 REQUESTS_MAX = 5_000_000  # ab reserves memory for each request in advance
 _CAUSES = ("Connect", "Receive", "Length", "Exceptions")
@@ -54,6 +61,9 @@ class Ab:
                 f"ab ended after {elapsed_s:.1f} s with no request complete",
                 f"opening {spec.connections:,} connections takes longer: use a longer --duration",
             )
+        whole_s = max(1, round(spec.duration_s))
+        if requests < (spec.request_cap or REQUESTS_MAX) and elapsed_s < WHOLE_SHARE_MIN * whole_s:
+            raise ended_early(self.name, elapsed_s, spec)
         errors = _with_wrong_lengths(spec, text, requests, _errors(text))
         # A response with another status and another length is in both counts, so this is a lower
         # bound of the right answers.

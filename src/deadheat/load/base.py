@@ -24,6 +24,9 @@ def no_result(name: str, completed: Completed) -> GeneratorFailed:
     )
 
 
+WHOLE_SHARE_MIN = 0.9  # of the duration; a generator that ended before it was interrupted
+
+
 @dataclass(frozen=True, slots=True)
 class LoadSpec:
     """The load of one trial."""
@@ -45,6 +48,14 @@ class LoadSpec:
     def limit_s(self) -> float:
         """Time limit of the generator; includes connecting, draining and a slow start."""
         return self.duration_s * 1.5 + self.discard_s + 3 * min(self.timeout_s, 10) + 20
+
+
+def ended_early(name: str, elapsed_s: float, spec: LoadSpec) -> GeneratorFailed:
+    """The error for a generator that a signal ended before its time."""
+    return GeneratorFailed(
+        f"{name} was interrupted after {elapsed_s:.1f} s of {spec.duration_s:g} s",
+        "a signal ended the load generator; the rest of the trial was not measured",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from deadheat.host import Completed
-from deadheat.load.base import GeneratorFailed, GeneratorMissing, LoadResult, LoadSpec
+from deadheat.load.base import (
+    GeneratorFailed,
+    GeneratorMissing,
+    LoadResult,
+    LoadSpec,
+    ended_early,
+)
 
 SCHEMA = "deadheat-load/1"
 BINARY = "deadheat-load"
@@ -30,8 +36,8 @@ def find_engine() -> str:
     for place in places:
         if os.access(place, os.X_OK):
             return str(place)
-    if "DEADHEAT_LOAD" not in os.environ and (found := shutil.which(BINARY)):
-        return found
+    if "DEADHEAT_LOAD" not in os.environ and (on_path := shutil.which(BINARY)):
+        return on_path
     looked = ", ".join(str(place.parent) for place in dict.fromkeys(places))
     raise GeneratorMissing(
         f"the load engine {BINARY} is not in {looked} nor on the PATH",
@@ -95,6 +101,8 @@ class Engine:
             )
         if "preflight_error" in document:
             raise GeneratorFailed(f"the first request failed: {document['preflight_error']}")
+        if document["interrupted"]:
+            raise ended_early(self.name, document["elapsed_s"], spec)
         return result_of(document, self.name, version)
 
 

@@ -8,7 +8,7 @@ import re
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
-from deadheat.load.base import LoadResult, LoadSpec, no_result
+from deadheat.load.base import WHOLE_SHARE_MIN, LoadResult, LoadSpec, ended_early, no_result
 
 _UNIT_US = {"us": 1.0, "ms": 1e3, "s": 1e6, "m": 60e6, "h": 3600e6}
 _BYTES = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4}
@@ -51,6 +51,8 @@ class Wrk:
         requests = int(total.group(1))
         errors = _errors(text)
         elapsed_s = float(total.group(2)) * _UNIT_US[total.group(3)] / 1e6
+        if elapsed_s < WHOLE_SHARE_MIN * max(1, round(spec.duration_s)):
+            raise ended_early(self.name, elapsed_s, spec)
         bad_status = errors.get("status", 0)
         return LoadResult(
             generator=self.name,

@@ -11,7 +11,7 @@ from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.lifecycle import Instance, StartFailed
-from deadheat.measure.verify import verify
+from deadheat.measure.verify import Behavior, verify
 from deadheat.measure.world import World
 
 SERVE_S = 1.0
@@ -25,7 +25,8 @@ class Inspection:
     `fault` is what prevents it from working: a missing tool, a failed build, a wrong answer.
     `words` are the last lines of its log; they are printed but not in JSON, because they contain
     paths of this machine. `cautions` are problems while it ran. `served` maps a number of
-    connections to how many of them got an answer.
+    connections to how many of them got an answer. `frozen_s` is how long it was frozen at least;
+    None: not at all.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Inspection:
     behavior: Mapping[str, Any] | None = None
     served: Mapping[str, int] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
+    frozen_s: float | None = None
     stop: str | None = None
 
     @property
@@ -88,8 +90,16 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
     cautions: list[str] = []
     try:
         memory_bytes = world.server_host.usage(instance.process).memory_bytes
-        behavior = verify(world.server_host, instance.address, contender.media_type)
-        for connections in levels if behavior.fault is None else ():
+        if instance.listens_itself is None:
+            cautions.append(lifecycle.UNKNOWN_LISTENER)
+        behavior = verify(
+            world.server_host,
+            instance.address,
+            contender.media_type,
+            deadline_s=contender.ready_s,
+        )
+        wrong = behavior.fault or _unknown_path_fault(behavior)
+        for connections in levels if wrong is None else ():
             served[str(connections)], caution = _serve(world, instance, connections)
             cautions += [caution] if caution else []
     finally:
@@ -102,7 +112,7 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
         )
     return Inspection(
         **identity,
-        fault=behavior.fault,
+        fault=wrong,
         ready_s=round(instance.ready_s, 3),
         idle_memory_bytes=memory_bytes,
         behavior=behavior.to_json(),
@@ -112,12 +122,19 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
     )
 
 
+def _unknown_path_fault(behavior: Behavior) -> str | None:
+    """The catalog's own rule: a server looks at the path. See docs/rules.md."""
+    if behavior.unknown_path != 200:
+        return None
+    return "expected an error for an unknown path, such as 404, got 200"
+
+
 def _serve(world: World, instance: Instance, connections: int) -> tuple[int, str | None]:
     """The number of connections that get an answer, and a caution if something is wrong."""
     try:
-        result = _load(world, instance, connections, SERVE_S)
+        result = load_server(world, instance, connections, SERVE_S)
         if (result.connections_served or 0) < connections or result.errors_total:
-            result = _load(world, instance, connections, RETRY_S)
+            result = load_server(world, instance, connections, RETRY_S)
     except DeadheatError as error:
         return 0, f"at {connections} connections: {error}"
     if lifecycle.ended(world, instance) is not None:
@@ -134,7 +151,10 @@ def _serve(world: World, instance: Instance, connections: int) -> tuple[int, str
     return served, None
 
 
-def _load(world: World, instance: Instance, connections: int, duration_s: float) -> LoadResult:
+def load_server(
+    world: World, instance: Instance, connections: int, duration_s: float
+) -> LoadResult:
+    """One load on an instance. Raises `DeadheatError` if there is no result."""
     spec = LoadSpec(
         url=instance.url, connections=connections, duration_s=duration_s, timeout_s=duration_s
     )

@@ -1,18 +1,20 @@
 """Starts and stops instances. Ready means the right answer, not only an open port."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Exited, Host, HostError, ProcessSpec, Usage
 from deadheat.measure.contender import HOST, Contender
+from deadheat.measure.listening import is_known, missed_port, wrong_listener
 from deadheat.measure.response import Response
-from deadheat.measure.verify import BODY, PATIENCE_S, SILENCE_S, fault_of, first_answer
+from deadheat.measure.verify import BODY, PATIENCE_S, SILENCE_S, Answer, ask_once, fault_of
 from deadheat.measure.world import World
 
 ASK_INTERVAL_S = 0.02
 LOG_TAIL_BYTES = 2000
 PORTS_TRIED = 3
+UNKNOWN_LISTENER = "this machine does not show whether its own processes listen on its port"
 LEFT_RUNNING = Exited(exit_code=0, elapsed_s=0.0, survivors=0, killed=False)
 
 
@@ -32,13 +34,17 @@ class PortTaken(StartFailed):
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """An instance that has answered, running or frozen. Without a process it is the user's own."""
+    """An instance that has answered, running or frozen. Without a process it is the user's own.
+
+    `listens_itself` is None if this machine does not show who listens on its port.
+    """
 
     contender: Contender
     process: str
     port: int
     log_path: str
     ready_s: float
+    listens_itself: bool | None = None
 
     @property
     def url(self) -> str:
@@ -90,10 +96,12 @@ def _start(world: World, contender: Contender) -> Instance:
     instance = Instance(contender, process, port, log_path, 0.0)
     try:
         _await_ready(world, instance, begun_s)
+        ready_s = host.now_s() - begun_s
+        listens_itself = _require_own_listener(host, instance)
     except StartFailed:
         host.stop(process, "SIGKILL", 0)
         raise
-    return Instance(contender, process, port, log_path, host.now_s() - begun_s)
+    return replace(instance, ready_s=ready_s, listens_itself=listens_itself)
 
 
 def stop(world: World, instance: Instance) -> Exited:
@@ -137,7 +145,7 @@ def log_tail(world: World, instance: Instance) -> str:
 def is_taken(host: Host, port: int) -> bool:
     """Whether anything listens there while our server does not run."""
     try:
-        host.exchange((HOST, port), b"", ASK_INTERVAL_S)
+        host.exchange((HOST, port), b"", ASK_INTERVAL_S, ASK_INTERVAL_S)
     except HostError:
         return False
     return True
@@ -146,35 +154,75 @@ def is_taken(host: Host, port: int) -> bool:
 def _join(world: World, contender: Contender, url: str) -> Instance:
     """A server that runs already. It has to answer now."""
     instance = Instance(contender, "", urlsplit(url).port or 80, "", 0.0)
-    answer = first_answer(world.server_host, instance.address, instance.path)
-    if answer is None:
-        raise StartFailed(f"{url}: nothing answers there", "", "start it, or check the port")
-    if (fault := _fault(contender, answer)) is not None:
+    answer = ask_once(
+        world.server_host, instance.address, instance.path, deadline_s=contender.ready_s
+    )
+    if answer.first is None:
+        why = answer.unreadable or "nothing answers there"
+        raise StartFailed(f"{url}: {why}", "", "start it, or check the port")
+    if (fault := _fault(contender, answer.first)) is not None:
         raise StartFailed(f"{url}: {fault}", "", "choose a page that answers with status 200")
     return instance
 
 
 def _await_ready(world: World, instance: Instance, begun_s: float) -> None:
+    """Ask until the answer is right. All that waits here ends after `ready_s`."""
     host, contender = world.server_host, instance.contender
-    last: Response | None = None
+    last: Answer | None = None
     silence_s = SILENCE_S
-    while host.now_s() - begun_s < contender.ready_s:
+    while (left_s := contender.ready_s - (host.now_s() - begun_s)) > 0:
         asked_s = host.now_s()
-        answer = first_answer(host, instance.address, instance.path, silence_s)
+        answer = ask_once(host, instance.address, instance.path, silence_s, left_s)
         if (end := ended(world, instance)) is not None:
             raise _early_end(world, instance, end)
-        if answer is not None and _fault(contender, answer) is None:
+        if answer.first is not None and _fault(contender, answer.first) is None:
             return
-        if answer is None and host.now_s() - asked_s >= silence_s:
+        if answer.first is None and host.now_s() - asked_s >= silence_s:
             silence_s = min(2 * silence_s, PATIENCE_S)  # it listens, and takes its time
-        last = answer or last
+        if last is None or _says_more(answer, last):
+            last = answer
         host.sleep(ASK_INTERVAL_S)
-    fault = _fault(contender, last) if last is not None else "it never answered"
-    hint = (
-        "choose a page that answers with status 200: --path /PAGE" if contender.any_body else None
-    )
+    raise _never_ready(world, instance, last)
+
+
+def _says_more(answer: Answer, last: Answer) -> bool:
+    """Whether an answer explains more than the last one: a response, then bytes, then silence."""
+
+    def weight(each: Answer) -> tuple[bool, bool]:
+        return each.first is not None, each.received_bytes > 0
+
+    return weight(answer) >= weight(last)
+
+
+def _never_ready(world: World, instance: Instance, last: Answer | None) -> StartFailed:
+    contender, hint = instance.contender, None
+    fault = "it never answered"
+    if last is not None and last.first is not None:
+        fault = _fault(contender, last.first) or fault
+        if contender.any_body:
+            hint = "choose a page that answers with status 200: --path /PAGE"
+    elif last is not None and last.unreadable is not None:
+        fault = last.unreadable
+        hint = "deadheat measures servers of HTTP/1.1 without TLS"
+    elif last is not None and last.error is not None:
+        listeners = world.server_host.listeners(instance.process, instance.port)
+        if (missed := missed_port(listeners, instance.port)) is not None:
+            fault, hint = missed.reason, missed.hint
+        elif is_known(listeners, instance.port):
+            fault = last.error
     symptom = f"{contender.name} was not ready within {contender.ready_s:g} s: {fault}"
-    raise StartFailed(symptom, log_tail(world, instance), hint if last is not None else None)
+    return StartFailed(symptom, log_tail(world, instance), hint)
+
+
+def _require_own_listener(host: Host, instance: Instance) -> bool | None:
+    """Raises `StartFailed` if another server answers; None if this cannot be seen."""
+    listeners = host.listeners(instance.process, instance.port)
+    wrong = wrong_listener(listeners, instance.port)
+    if wrong is not None:
+        words = host.read_tail(instance.log_path, LOG_TAIL_BYTES)
+        name = instance.contender.name
+        raise StartFailed(f"{name} is not measured: {wrong.reason}", words, wrong.hint)
+    return True if is_known(listeners, instance.port) else None
 
 
 def _fault(contender: Contender, answer: Response) -> str | None:

@@ -64,6 +64,9 @@ def measure_slice(
         else:
             lifecycle.freeze(world, instance)
         return Slice(at_s, round_number, None, fault)
+    ended = None if result.requests_ok else lifecycle.ended(world, instance)
+    if ended is not None:  # the load process reports refused connections, which are a result
+        return Slice(at_s, round_number, None, death(world, instance, ended))
     lifecycle.freeze(world, instance)
     return Slice(at_s, round_number, result)
 
@@ -77,12 +80,14 @@ def trial_of(
     usage: tuple[Usage | None, Usage | None],
     block_gates: Sequence[Gate],
     block_network: Mapping[str, int],
+    workers_gone: int | None = None,
 ) -> TrialRecord:
     """The slices of one contender in one block as one trial.
 
-    `usage` is the instance's before and after the block, in which it ran during its slices only.
-    `block_network` is the increase of each network counter over the block: it is stored without a
-    gate, as it includes the other contenders' traffic and that of other programs.
+    `usage` is the instance's before and after the block, in which it ran during its slices only;
+    `workers_gone` counts its worker processes that ended in it. `block_network` is the increase of
+    each network counter over the block: it is stored without a gate, as it includes the other
+    contenders' traffic and that of other programs.
     One slice without a result makes the trial a failed one; its other slices are kept with it.
     """
     results = [part.result for part in slices if part.result is not None]
@@ -93,7 +98,14 @@ def trial_of(
     if result is not None and fault is None:
         generator = Completed(0, "", "", result.elapsed_s, result.client_cpu_s or 0.0)
         judged = replace(result, run_wait_share=_run_wait_share(results))
-        evidence = Evidence(load.spec, judged, generator, samples=(), cpus=world.server_cpus)
+        evidence = Evidence(
+            load.spec,
+            judged,
+            generator,
+            samples=(),
+            cpus=world.server_cpus,
+            workers_gone=workers_gone,
+        )
         gates = [*judge_slices(evidence), *block_gates]
         if (steady := steady_gate(context.steady)) is not None:
             gates.append(steady)

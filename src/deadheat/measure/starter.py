@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener, Progress
@@ -9,11 +10,12 @@ from deadheat.load import LoadResult
 from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
-from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.lifecycle import UNKNOWN_LISTENER, Instance, StartFailed
 from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
 from deadheat.measure.trial import load_spec
 from deadheat.measure.verify import first_answer, verify
 from deadheat.measure.warm_up import Load, Warmed, warm
+from deadheat.measure.workers import Workers
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.steady import Earlier, Reading
@@ -43,6 +45,7 @@ class WarmInstance:
     invocation: int = 1
     loads: Mapping[int, LoadProcess] = field(default_factory=dict)
     took_s: float = 0.0
+    workers: Workers | None = None  # None: it is not ours
 
     @property
     def name(self) -> str:
@@ -88,11 +91,16 @@ class Starter:
         command = list(contender.command_at(instance.port))
         instance_id = self._store.add_instance(**values, command=command, ready_s=instance.ready_s)
         loads: dict[int, LoadProcess] = {}
+        workers = Workers(self._world.server_host, instance.process) if instance.process else None
         try:
             if contender.name not in self._verified:
                 self._verify(entered, instance, instance_id)
+            if workers is not None:
+                workers.begin()
             self._open_loads(entered, instance, instance_id, loads)
             warmed = self._warm(instance, instance_id, invocation, loads)
+            if workers is not None:
+                workers.end(opened_connections=warmed.requests > 0)
             self._require_alive(entered, instance, instance_id)
         except BaseException:
             self._stop(instance, instance_id, loads)
@@ -106,6 +114,7 @@ class Starter:
             invocation=invocation,
             loads=loads,
             took_s=self._world.server_host.now_s() - begun_s,
+            workers=workers,
         )
 
     def stop(self, warm_instance: WarmInstance) -> None:
@@ -115,12 +124,18 @@ class Starter:
     def _verify(self, entered: EnteredContender, instance: Instance, instance_id: int) -> None:
         contender = entered.contender
         behavior = verify(
-            self._world.server_host, instance.address, contender.media_type, path=instance.path
+            self._world.server_host,
+            instance.address,
+            contender.media_type,
+            path=instance.path,
+            deadline_s=contender.ready_s,
         )
         fault = _answers_vary(self._world, instance) if contender.any_body else behavior.fault
         self._store.update_instance(instance_id, behavior=behavior.to_json(), fault=fault)
         if fault is not None:
             raise self._unfit(entered, fault, f"{contender.name} is not measured: {fault}")
+        if instance.process and instance.listens_itself is None:
+            self._listen(Event(f"{contender.name}: {UNKNOWN_LISTENER}", trouble=True))
         self._verified.add(contender.name)
 
     def _open_loads(
@@ -198,14 +213,20 @@ class Starter:
         for load in loads.values():
             close_load(self._world, load)
         ended = lifecycle.stop(self._world, instance)
-        self._store.update_instance(instance_id, log_tail=tail, ended={"how": ended.how})
+        how: dict[str, Any] = {"how": ended.how}
+        if ended.log_cut_bytes:
+            how["log_cut_bytes"] = ended.log_cut_bytes
+        self._store.update_instance(instance_id, log_tail=tail, ended=how)
 
 
 def _answers_vary(world: World, instance: Instance) -> str | None:
     """What is wrong with a user's own server whose answers differ; None if they do not."""
     if instance.contender.body_varies:
         return None
-    answers = [first_answer(world.server_host, instance.address, instance.path) for _ in range(2)]
+    ready_s = instance.contender.ready_s
+    answers = [
+        first_answer(world.server_host, instance.address, instance.path, ready_s) for _ in range(2)
+    ]
     if len({answer.body for answer in answers if answer is not None}) < 2:
         return None
     return "its answers differ from one another; if they are meant to: --any-body"

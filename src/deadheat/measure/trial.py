@@ -13,6 +13,7 @@ from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge, steady_gate
 from deadheat.measure.lifecycle import Instance, log_tail
 from deadheat.measure.verify import BODY
+from deadheat.measure.workers import Workers
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Gate, TrialPlace, TrialRecord
@@ -70,11 +71,14 @@ def measure(
     context: TrialContext,
     ceiling_per_s: float | None = None,
     clock_khz_max: float | None = None,
+    workers: Workers | None = None,
 ) -> TrialRecord:
     """Run one load against a thawed instance. A failed trial is a record too."""
     host = world.server_host
     command = world.generator.command(spec)
     before = lifecycle.usage(world, instance)
+    if workers is not None:
+        workers.begin()
     watched = [instance.process] if instance.process else []
     watch = host.watch(watched, SAMPLE_INTERVAL_S)
     done: Completed | None = None
@@ -86,16 +90,27 @@ def measure(
     except DeadheatError as error:
         fault = f"{error} ({error.hint})" if error.hint else str(error)
     samples = host.unwatch(watch)
+    workers_gone = workers.end() if workers is not None else None
     after = lifecycle.usage(world, instance)
     if (ended := lifecycle.ended(world, instance)) is not None:
         fault = death(world, instance, ended)
     if done is not None and done.exit_code is None:
         fault = f"{world.generator.name} did not end within {spec.limit_s:.0f} s"
+    if done is not None and done.limit is not None:
+        fault = f"{world.generator.name} was stopped: {done.limit}"
     gates: list[Gate] = []
     clock_khz: Sequence[int] = ()
     if done and result and not fault:
         evidence = Evidence.of(
-            world, instance.contender, spec, result, done, samples, ceiling_per_s, clock_khz_max
+            world,
+            instance.contender,
+            spec,
+            result,
+            done,
+            samples,
+            ceiling_per_s,
+            clock_khz_max,
+            workers_gone,
         )
         clock_khz = evidence.clock_khz
         gates = judge(evidence)

@@ -1,15 +1,18 @@
 """Verification of a started server: three checks that decide, and its other behavior."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from deadheat.host import Host, HostError
-from deadheat.measure.response import Response, read_responses
+from deadheat.measure.response import Received, Response, read_responses
 
 BODY = b"Hello, World!"
 CLOSE = "Connection: close\r\n"
 SILENCE_S = 0.3
 PATIENCE_S = 5.0  # silence after which a server counts as not answering
+DEADLINE_S = 30.0  # of one exchange, silent or not
+SHOWN_BYTES = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +44,23 @@ def verify(
     media_type: str = "text/plain",
     body: bytes = BODY,
     path: str = "/",
+    deadline_s: float = DEADLINE_S,
 ) -> Behavior:
-    """Send the server several requests, each on a new connection.
+    """Send the server several requests, each on a new connection that lasts `deadline_s` at most.
 
     Only the status, the media type and the body decide (`Behavior.fault`).
     """
-    plain = _ask_with_retry(host, address, _request(path=path))
+
+    def send(payload: bytes, method: str = "GET") -> Answer:
+        return _ask_with_retry(host, address, payload, method, deadline_s)
+
+    plain = send(_request(path=path))
     last = _request(CLOSE, path=path)  # the connection closes after it, so no silence to wait for
-    closing = _ask_with_retry(host, address, last)
-    http_1_0 = _ask_with_retry(host, address, _request(path=path, version="HTTP/1.0"))
-    head = _ask_with_retry(host, address, _request(CLOSE, method="HEAD", path=path), "HEAD")
-    pair = _ask_with_retry(host, address, _request(path=path) + last)
-    unknown = _ask_with_retry(host, address, _request(CLOSE, path="/deadheat-no-such-path"))
+    closing = send(last)
+    http_1_0 = send(_request(path=path, version="HTTP/1.0"))
+    head = send(_request(CLOSE, method="HEAD", path=path), "HEAD")
+    pair = send(_request(path=path) + last)
+    unknown = send(_request(CLOSE, path="/deadheat-no-such-path"))
     first = plain.first
     return Behavior(
         status=first.status if first else None,
@@ -87,48 +95,80 @@ def fault_of(response: Response | None, media_type: str, body: bytes) -> str | N
     return None
 
 
-def first_answer(
-    host: Host, address: tuple[str, int], path: str = "/", silence_s: float = SILENCE_S
-) -> Response | None:
-    """The response to one `GET`; None if there is no readable answer."""
-    request = _request(CLOSE, path=path)
-    return _ask(host, address, request, silence_s=silence_s).first
-
-
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    responses: list[Response]
+class Answer:
+    """What a server sent in one exchange; `error` says why there was none."""
+
+    received: Received
     received_bytes: int
+    start: bytes  # the first of them
     closed: bool
+    in_time: bool = True
+    error: str | None = None
+
+    @property
+    def responses(self) -> Sequence[Response]:
+        return self.received.responses
 
     @property
     def first(self) -> Response | None:
         return self.responses[0] if self.responses else None
+
+    @property
+    def unreadable(self) -> str | None:
+        """Why the bytes are no response; None if they are one, or if there are none."""
+        if self.first is not None or not self.received_bytes:
+            return None
+        if self.received.is_malformed:
+            shown = self.start.decode(errors="replace")
+            return f"its answer is not HTTP ({self.received.rest}): {shown!r}"
+        what = f"no complete response: {self.received_bytes} bytes and an unfinished"
+        return f"{what} {self.received.rest}"
+
+
+def ask_once(
+    host: Host,
+    address: tuple[str, int],
+    path: str = "/",
+    silence_s: float = SILENCE_S,
+    deadline_s: float = DEADLINE_S,
+) -> Answer:
+    """The answer to one `GET`, readable or not."""
+    return _ask(host, address, _request(CLOSE, path=path), "GET", silence_s, deadline_s)
+
+
+def first_answer(
+    host: Host, address: tuple[str, int], path: str = "/", deadline_s: float = DEADLINE_S
+) -> Response | None:
+    """The response to one `GET`; None if there is no readable answer."""
+    return ask_once(host, address, path, deadline_s=deadline_s).first
 
 
 def _ask(
     host: Host,
     address: tuple[str, int],
     payload: bytes,
-    method: str = "GET",
-    silence_s: float = SILENCE_S,
-) -> _Answer:
+    method: str,
+    silence_s: float,
+    deadline_s: float,
+) -> Answer:
     try:
-        answer = host.exchange(address, payload, silence_s)
-    except HostError:
-        return _Answer([], 0, closed=True)
-    responses = read_responses(answer.received, method)
-    return _Answer(responses, len(answer.received), answer.closed)
+        exchange = host.exchange(address, payload, silence_s, deadline_s)
+    except HostError as error:
+        return Answer(Received((), "nothing"), 0, b"", closed=True, error=str(error))
+    received = read_responses(exchange.received, method, exchange.closed)
+    size_bytes, start = len(exchange.received), exchange.received[:SHOWN_BYTES]
+    return Answer(received, size_bytes, start, exchange.closed, exchange.in_time)
 
 
 def _ask_with_retry(
-    host: Host, address: tuple[str, int], payload: bytes, method: str = "GET"
-) -> _Answer:
-    """Ask; without a readable answer, ask again and wait longer, in case the machine is busy."""
-    answer = _ask(host, address, payload, method)
-    if answer.first is not None:
+    host: Host, address: tuple[str, int], payload: bytes, method: str, deadline_s: float
+) -> Answer:
+    """Ask; after silence, ask again and wait longer, in case the machine is busy."""
+    answer = _ask(host, address, payload, method, SILENCE_S, deadline_s)
+    if answer.first is not None or not answer.in_time:
         return answer
-    return _ask(host, address, payload, method, silence_s=PATIENCE_S)
+    return _ask(host, address, payload, method, PATIENCE_S, deadline_s)
 
 
 def _request(
@@ -137,7 +177,7 @@ def _request(
     return f"{method} {path} {version}\r\nHost: localhost\r\n{headers}\r\n".encode()
 
 
-def _http_1_0_behavior(answer: _Answer) -> str | None:
+def _http_1_0_behavior(answer: Answer) -> str | None:
     if answer.first is None:
         return None
     if answer.first.status != 200:
@@ -145,7 +185,7 @@ def _http_1_0_behavior(answer: _Answer) -> str | None:
     return "closes" if answer.closed else "keeps"
 
 
-def _head_behavior(answer: _Answer) -> str | None:
+def _head_behavior(answer: Answer) -> str | None:
     if answer.first is None:
         return None
     if answer.first.status != 200:

@@ -24,8 +24,8 @@ Load = Callable[[float], LoadResult]
 class Warmed:
     """How an instance came to its steady state, window by window.
 
-    `kind` is `flat`, `warm-up` or `slowdown`; `none` where it never became steady, `unsought`
-    where the protocol does not look. `start` is the first steady window.
+    `kind` is `flat`, `warm-up` or `slowdown`; `none` where it never became steady or the
+    load failed, `unsought` where the protocol does not look. `start` is the first steady window.
     """
 
     kind: str
@@ -65,7 +65,10 @@ def warm(
         return Warmed("unsought", (), rule.window_s, None, 0.0, None)
     load = load or (lambda duration_s: _engine_load(world, instance, protocol, duration_s))
     if rule.kind == "fixed":
-        counts, seconds = windows_of(load(rule.duration_s), rule.window_s)
+        try:
+            counts, seconds = windows_of(load(rule.duration_s), rule.window_s)
+        except DeadheatError as error:
+            return Warmed("none", (), rule.window_s, None, 0.0, str(error))
         rates = _rates(counts, seconds)
         return Warmed("unsought", rates, rule.window_s, None, _last(rates), None, sum(counts))
     return _until_steady(world, instance, rule, earlier, load)

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from deadheat.catalog import file_fault, read_toml
+from pydantic import ValidationError
+
+from deadheat.catalog import file_fault, model_faults, read_toml
 from deadheat.errors import DeadheatError
 from deadheat.protocol.amend import amend
 from deadheat.protocol.model import Entry, Protocol, Restart, Stopping, Warmup, label_of
@@ -56,7 +58,12 @@ def stored_protocol(run_id: str, values: Mapping[str, Any]) -> Protocol:
     """The stored protocol of a run. Raises `DeadheatError` if this version cannot read it."""
     try:
         return Protocol.model_validate(values)
-    except ValueError as error:
+    except ValidationError as error:
+        faults = [
+            f"{'.'.join(map(str, location))}: {text}" if location else text
+            for location, text in model_faults(error, values)
+        ]
         raise DeadheatError(
-            f"run {run_id}: another version of deadheat wrote its protocol: {error}"
+            f"run {run_id}: its protocol cannot be read: {'; '.join(faults)}",
+            f"use the version of deadheat that wrote it: `deadheat report {run_id}` names it",
         ) from error

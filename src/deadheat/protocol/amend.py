@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from deadheat.catalog import model_faults
 from deadheat.errors import DeadheatError
-from deadheat.protocol.model import Protocol
+from deadheat.protocol.model import SCALE_MAX, Protocol
 
 WHOLE_SECONDS = ("wrk", "ab")  # generators whose duration is a whole number of seconds
 UNSLICED = {"duration_s": 0.2, "discard_s": 0.3}  # of a trial on new connections
@@ -26,6 +26,11 @@ def amend(
     None leaves a value of the protocol unchanged. `scale` multiplies every duration.
     `lift_cap` removes the request cap. Raises `DeadheatError`.
     """
+    if not 0 < scale <= SCALE_MAX:  # also not for NaN
+        raise DeadheatError(
+            f"--duration-scale {scale:g}: expected a number above 0, at most {SCALE_MAX:g}",
+            "0.1 makes every duration a tenth",
+        )
     given = {key: value for key, value in changes.items() if value is not None}
     stop = {key: value for key, value in stopping.items() if value is not None}
     values = protocol.model_dump() | given

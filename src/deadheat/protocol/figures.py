@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat.errors import DeadheatError
+from deadheat.foreign_file import read_bytes
 
+BYTES_MAX = 4 << 20
 REQUIRED = ("row", "connections", "rate_per_s", "precision", "source")
 OPTIONAL = (
     "repetition",
@@ -100,7 +102,7 @@ def shipped_figures(root: Path, name: str) -> Figures:
 def read_figures(path: Path) -> Figures:
     """Read a table of published figures. Raises `DeadheatError` with file, line and column."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_bytes(path, BYTES_MAX).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "expected UTF-8"
         raise DeadheatError(f"{path}: cannot be read: {reason}", "check the path") from error

@@ -5,34 +5,36 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from deadheat.catalog.manifest import Name, Strict, Text, Texts
+from deadheat.catalog.manifest import COUNT_MAX, WEEK_S, Count, Name, Seconds, Strict, Text, Texts
 from deadheat.protocol.origin import Origin
 from deadheat.protocol.recovery import Recovery
 
+SCALE_MAX = 1000.0
+
 Restart = Literal["never", "repetition", "level"]
-Level = Annotated[int, Field(ge=1)]
+Level = Count
 
 
 class Warmup(Strict):
     """What precedes the first counted trial of a started server."""
 
     kind: Literal["none", "fixed", "steady"]  # steady: until the windowed rate is flat
-    duration_s: float = Field(default=0, ge=0)  # fixed: how long
-    window_s: float = Field(default=0.1, gt=0)  # steady: one rate per window
-    least_s: float = Field(default=1.0, gt=0)  # steady: a flat stretch at least this long
-    limit_s: float = Field(default=10, gt=0)  # steady: give up, and say so, after this long
+    duration_s: float = Field(default=0, ge=0, le=WEEK_S)  # fixed: how long
+    window_s: Seconds = 0.1  # steady: one rate per window
+    least_s: Seconds = 1.0  # steady: a flat stretch at least this long
+    limit_s: Seconds = 10  # steady: give up, and say so, after this long
 
 
 class Stopping(Strict):
     """When a campaign ends."""
 
     kind: Literal["fixed", "settle"]  # settle: when every neighbouring pair is decided
-    repetitions: int = Field(default=3, ge=1)  # fixed: blocks in all
-    invocations: int = Field(default=1, ge=1)  # fresh starts over which the blocks are spread
-    blocks_min: int = Field(default=4, ge=2)  # settle: per invocation, before the first look
+    repetitions: Count = 3  # fixed: blocks in all
+    invocations: Count = 1  # fresh starts over which the blocks are spread
+    blocks_min: int = Field(default=4, ge=2, le=COUNT_MAX)  # settle: per invocation, before a look
     margin: float = Field(default=0.03, gt=0, lt=0.5)  # settle: closer than this is equivalent
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
-    budget_s: float = Field(default=300, gt=0)  # settle: start to end, builds apart
+    budget_s: Seconds = 300  # settle: start to end, builds apart
 
 
 class Slices(Strict):
@@ -58,7 +60,7 @@ class Entry(Strict):
 
     server: Name
     setting: Name = "default"
-    workers: int | None = Field(default=None, ge=1)
+    workers: Count | None = None
     label: Text | None = None  # as published
 
 
@@ -69,16 +71,16 @@ class Protocol(Strict):
     about: Text
     generator: Literal["engine", "wrk", "ab"] = "engine"
     arguments: Texts = ()  # passed on to the generator as they are
-    threads: int = Field(default=1, ge=1)  # of the generator
-    connections: Annotated[tuple[Level, ...], Field(min_length=1, strict=False)]
+    threads: Count = 1  # of the generator
+    connections: Annotated[tuple[Level, ...], Field(min_length=1, max_length=100, strict=False)]
     keep_alive: bool = True
-    duration_s: float = Field(gt=0)  # of one trial, or of one slice, as counted
-    discard_s: float = Field(default=0, ge=0)  # of each trial's beginning, not counted
-    timeout_s: float = Field(default=5, gt=0)  # of one request
-    request_cap: int | None = Field(default=None, ge=1)  # of ab alone
+    duration_s: Seconds  # of one trial, or of one slice, as counted
+    discard_s: float = Field(default=0, ge=0, le=WEEK_S)  # of each trial's beginning, not counted
+    timeout_s: Seconds = 5  # of one request
+    request_cap: int | None = Field(default=None, ge=1, le=2**31 - 1)  # of ab alone
     order: Literal["random", "listed"] = "random"
     residency: Literal["frozen", "alone"] = "frozen"  # frozen: all started, one running at a time
-    at_once: int | None = Field(default=None, ge=1)  # frozen; None: as many as memory holds
+    at_once: Count | None = None  # frozen; None: as many as memory holds
     restart: Restart = "never"  # alone only: which trials of a server share a process
     restarts: dict[Text, Restart] = Field(default={})  # published row -> its own policy
     aggregate: Literal["median", "mean", "best"] = "median"
@@ -90,7 +92,7 @@ class Protocol(Strict):
     notes: Texts = ()
     origin: Origin | None = None  # of a replay
     recovery: Recovery | None = None  # alone only: after each trial
-    duration_scale: float = Field(default=1, gt=0)  # by which every duration has been multiplied
+    duration_scale: float = Field(default=1, gt=0, le=SCALE_MAX)  # the factor of each duration
     deviations: Texts = ()  # from the file, as asked for on the command line
 
     @property

@@ -18,5 +18,5 @@ class Origin(Strict):
     client: Text | None = None  # the published load host, if it was another machine
     aggregate_stated: bool = True  # the page says which repetition it shows
     sysctl: dict[str, str] = Field(default={})  # settings of the published machines
-    open_files: int | None = Field(default=None, ge=1)
+    open_files: int | None = Field(default=None, ge=1, le=2**31 - 1)
     sources: Texts  # of these facts

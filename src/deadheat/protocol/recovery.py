@@ -2,14 +2,14 @@
 
 from pydantic import Field
 
-from deadheat.catalog.manifest import Strict
+from deadheat.catalog.manifest import Seconds, Strict
 
 
 class Recovery(Strict):
     """`[recovery]`: watch the server until it is idle, then probe until it is fast again."""
 
     idle_cpus: float = Field(default=0.05, gt=0)  # CPUs in use; a server that uses no more is idle
-    watch_s: float = Field(default=60, gt=0)  # longest watch after one trial
-    probe_s: float = Field(default=1, gt=0)  # duration of one probe
+    watch_s: Seconds = 60  # longest watch after one trial
+    probe_s: Seconds = 1  # duration of one probe
     rate_share: float = Field(default=0.9, gt=0, le=1)  # of the first trial's rate
-    limit_s: float = Field(default=120, gt=0)  # longest recovery; the series ends after it
+    limit_s: Seconds = 120  # longest recovery; the series ends after it

@@ -1,38 +1,40 @@
-"""Reports of a stored run, in several formats."""
+"""Reports of a stored run, in several formats.
 
-from collections.abc import Callable, Mapping
+The formats and the analysis are imported when they are used: `deadheat list` needs neither.
+"""
 
-from rich.console import Console
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from deadheat.report.findings.analysis import Analysis, analyze
-from deadheat.report.formats import csv_table, json_document, markdown, page, terminal
-from deadheat.report.formats.encoding import fit
-from deadheat.report.model.load import load_view
-from deadheat.report.model.view import RunView
+if TYPE_CHECKING:
+    from deadheat.report.findings.analysis import Analysis
+    from deadheat.report.model.load import load_view
+    from deadheat.report.model.view import RunView
 
 __all__ = ["FORMATS", "WHOLE", "RunView", "load_view", "write"]
 
-
-def _terminal(view: RunView, analysis: Analysis) -> str:
-    """The report at standard output's width and encoding, with colors only on a terminal."""
-    console = Console()
-    with console.capture() as capture:
-        terminal.show(console, view, analysis)
-    text = "\n".join(line.rstrip() for line in capture.get().split("\n"))
-    return fit(text, console.encoding)
-
-
-_WRITERS: Mapping[str, Callable[[RunView, Analysis], str]] = {
-    "terminal": _terminal,
-    "md": markdown.write,
-    "json": json_document.write,
-    "csv": csv_table.write,
-    "html": page.write,
+_WRITERS = {
+    "terminal": "terminal",
+    "md": "markdown",
+    "json": "json_document",
+    "csv": "csv_table",
+    "html": "page",
 }
 FORMATS = tuple(_WRITERS)
 WHOLE = ("json", "html")  # these need a view that `load_view` read as a whole
+_PARTS = {"load_view": "deadheat.report.model.load", "RunView": "deadheat.report.model.view"}
 
 
-def write(view: RunView, format: str) -> str:
+def write(view: "RunView", format: str) -> str:
     """The report of a run in one of `FORMATS`, ending with a newline."""
-    return _WRITERS[format](view, analyze(view))
+    analyze = importlib.import_module("deadheat.report.findings.analysis").analyze
+    writer = importlib.import_module(f"deadheat.report.formats.{_WRITERS[format]}")
+    written: Callable[[RunView, Analysis], str] = writer.write
+    return written(view, analyze(view))
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return getattr(importlib.import_module(_PARTS[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

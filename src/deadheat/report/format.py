@@ -1,25 +1,24 @@
 """Numbers, durations and foreign text as short texts, the same in every format."""
 
 import datetime
-import unicodedata
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from deadheat.foreign_text import escaped
 from deadheat.store import Unit
 
 NONE = "–"
 MIB = 1024 * 1024
 TEXT_MAX = 300
-UNKNOWN_FACTOR = 30.0  # high / low of an interval above which it is not shown
+UNKNOWN_FACTOR = 30.0  # high / low of an interval above which it counts as unknown
+UNKNOWN = "[unknown]"
 
 
 def plain(text: str, longest: int = TEXT_MAX) -> str:
     """Foreign text on one line, with control and direction characters escaped, cut if long."""
     words = " ".join(text.split())
-    shown = "".join(
-        repr(char)[1:-1] if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co") else char
-        for char in words[:longest]
-    )
+    shown = escaped(words[:longest])
     return f"{shown}…" if len(words) > longest else shown
 
 
@@ -56,6 +55,17 @@ def mebibytes(size_bytes: float | None) -> str:
 
 def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
+
+
+def signless(value: float, digits: int = 1) -> str:
+    """A number without a minus in front of zero."""
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def is_known(low: float, high: float) -> bool:
+    """Whether the interval of a ratio is narrow enough to say something."""
+    return math.isfinite(high) and high <= UNKNOWN_FACTOR * low
 
 
 def reading(value: float, unit: Unit | None, more: int = 0) -> str:

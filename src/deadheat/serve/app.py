@@ -19,20 +19,21 @@ from starlette.routing import Route
 from deadheat.errors import DeadheatError
 from deadheat.report.model.runs import find_run
 from deadheat.serve import listing, live, timeline
-from deadheat.serve.markup import message
+from deadheat.serve.access import LOOPBACK, HeadersMiddleware, TokenMiddleware
+from deadheat.serve.markup import message, policy
 from deadheat.store import Store
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 ASSETS = {"live.js": "text/javascript", "site.css": "text/css"}
 
 Made = TypeVar("Made")
 
 
-def make_app(store_path: Path, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
+def make_app(
+    store_path: Path, hosts: tuple[str, ...] = LOOPBACK, token: str | None = None
+) -> Starlette:
     """The application over one store. It responds only to requests for the names in `hosts`.
 
-    `*` allows any name. The check rejects DNS rebinding: a foreign page whose name resolves to this
-    machine still sends that name.
+    `*` allows any name. If there is a token, requests need it.
     """
     site = _Site(store_path)
     return Starlette(
@@ -45,7 +46,9 @@ def make_app(store_path: Path, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
             Route("/assets/{name}", _asset),
         ],
         middleware=[
+            Middleware(HeadersMiddleware),
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
+            Middleware(TokenMiddleware, token=token),
             Middleware(GZipMiddleware, minimum_size=2000, compresslevel=live.PACKING),
         ],
         exception_handlers={DeadheatError: _error_page},
@@ -61,10 +64,10 @@ class _Site:
 
     async def index(self, request: Request) -> Response:
         query = request.query_params.get("q", "")
-        return HTMLResponse(await self._read(partial(listing.page, wanted=query)))
+        return _page(await self._read(partial(listing.page, wanted=query)))
 
     async def run(self, request: Request) -> Response:
-        return HTMLResponse(await self._of_run(request, live.page))
+        return _page(await self._of_run(request, live.page))
 
     async def document(self, request: Request) -> Response:
         compressed = await self._of_run(request, self._documents.of)
@@ -80,7 +83,7 @@ class _Site:
 
     async def server(self, request: Request) -> Response:
         name = request.path_params["name"]
-        return HTMLResponse(await self._read(partial(timeline.page, name=name)))
+        return _page(await self._read(partial(timeline.page, name=name)))
 
     async def _of_run(self, request: Request, make: Callable[[Store, str], Made]) -> Made:
         prefix = request.path_params["run"]
@@ -104,4 +107,8 @@ async def _asset(request: Request) -> Response:
 
 def _error_page(_: Request, error: Exception) -> Response:
     hint = error.hint if isinstance(error, DeadheatError) else None
-    return HTMLResponse(message(str(error), hint), 404)
+    return _page(message(str(error), hint), 404)
+
+
+def _page(html: str, status: int = 200) -> Response:
+    return HTMLResponse(html, status, {"Content-Security-Policy": policy(html)})

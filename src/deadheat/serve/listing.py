@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from deadheat.report import format
-from deadheat.report.model.runs import LISTED, list_runs
+from deadheat.report.model.runs import list_runs, state_text
 from deadheat.serve.markup import Html, Number, link, table, text
 from deadheat.serve.markup import page as html_page
 from deadheat.store import Store
@@ -22,7 +22,7 @@ def page(store: Store, wanted: str) -> str:
         (
             link(f"/runs/{run.run_id}", run.run_id),
             format.moment(run.started_at),
-            LISTED.get(run.state, run.state),
+            state_text(run),
             format.plain(run.protocol, 40),
             _links(names.get(run.run_id, [])),
             Number(f"{run.trials:,}"),

@@ -3,9 +3,11 @@
 import asyncio
 import gzip
 import json
+import threading
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
@@ -18,7 +20,8 @@ from deadheat.store import Store
 from deadheat.store.listing import RunSummary, run_summary
 
 INTERVAL_S = 2.0
-CACHED_MAX = 8  # documents of ended runs
+CACHED_MAX = 8  # documents
+REST = 9  # at most a tenth of one CPU goes into the documents of a running run
 GROWING = ("running", "unended")  # the process of an unended run cannot be seen: it may go on
 PACKING = 4  # gzip level; the document is packed once for all readers
 BAR = """<body>
@@ -43,29 +46,57 @@ def page(_: Store, run_id: str) -> str:
 
 
 class Documents:
-    """The JSON documents of runs, packed with gzip. Those of ended runs are cached.
+    """The JSON documents of runs, packed with gzip, and cached.
 
-    `cpu_ms` is the CPU time of the last one: this machine may be measuring at the same time.
+    A document of a run that goes on is made again only if the run has a new trial, and only if
+    `REST` times the time that the last one took has passed: this machine may be measuring at the
+    same time. `cpu_ms` is the CPU time of the last one. Readers may ask from several threads; they
+    wait for one document.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.cpu_ms = 0.0
-        self._ended: OrderedDict[str, bytes] = OrderedDict()
+        self._clock = clock
+        self._made: OrderedDict[str, _Made] = OrderedDict()
+        self._lock = threading.Lock()
 
     def of(self, store: Store, run_id: str) -> bytes:
-        """The run's document as it is now."""
-        if run_id in self._ended:
-            return self._ended[run_id]
-        begun_s = time.thread_time()
+        """The run's document, which lacks the newest trials for a short while."""
+        with self._lock:
+            made = self._made.get(run_id)
+            if made is not None and made.summary.state not in GROWING:
+                return made.packed
+            summary = run_summary(store, run_id)
+            if made is None or self._is_due(made, summary):
+                made = self._make(store, run_id, summary)
+                self._made[run_id] = made
+                self._made.move_to_end(run_id)
+                if len(self._made) > CACHED_MAX:
+                    self._made.popitem(last=False)
+            return made.packed
+
+    def _is_due(self, made: "_Made", summary: RunSummary) -> bool:
+        """Whether to make it again; one that has ended is due without a rest."""
+        rested = summary.state not in GROWING or self._clock() >= made.rests_until_s
+        return rested and summary != made.summary
+
+    def _make(self, store: Store, run_id: str, summary: RunSummary) -> "_Made":
+        begun_s, begun_cpu_s = self._clock(), time.thread_time()
         view = load_view(store, run_id, whole=True)
         text = json_document.write(view, analyze(view), indent=None)
         packed = gzip.compress(text.encode(), PACKING, mtime=0)
-        self.cpu_ms = round(1000 * (time.thread_time() - begun_s), 1)
-        if view.state not in GROWING:
-            self._ended[run_id] = packed
-            if len(self._ended) > CACHED_MAX:
-                self._ended.popitem(last=False)
-        return packed
+        self.cpu_ms = round(1000 * (time.thread_time() - begun_cpu_s), 1)
+        now_s = self._clock()
+        return _Made(packed, summary, rests_until_s=now_s + REST * (now_s - begun_s))
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A document, and the state of the run just before it was made."""
+
+    packed: bytes
+    summary: RunSummary
+    rests_until_s: float
 
 
 async def events(store_path: Path, run_id: str, documents: Documents) -> AsyncIterator[str]:

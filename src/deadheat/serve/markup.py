@@ -1,9 +1,11 @@
 """HTML of the served pages. Only this module escapes foreign text."""
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+NO_SOURCES = "default-src 'none'"
 SHELL = """<!doctype html>
 <html lang="en">
 <head>
@@ -25,6 +27,12 @@ img-src data:; base-uri 'none'; form-action 'self'">
 </body>
 </html>
 """
+
+
+def policy(html_page: str) -> str:
+    """The Content-Security-Policy of a page, with what only a header can say."""
+    match = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html_page)
+    return f"{match[1] if match else NO_SOURCES}; frame-ancestors 'none'"
 
 
 class Html(str):
@@ -80,7 +88,7 @@ def page(title: str, *parts: Html) -> str:
     return SHELL.format(title=text(title), body="\n".join(parts))
 
 
-def message(error: str, hint: str | None) -> str:
+def message(error: str, hint: str | None, title: str = "Not found") -> str:
     """An error as a page."""
     hint_html = Html(f"<p>hint: {text(hint)}</p>") if hint else Html("")
-    return page("Not found", Html(f"<p>{text(error)}</p>"), hint_html)
+    return page(title, Html(f"<p>{text(error)}</p>"), hint_html)

@@ -19,6 +19,7 @@ from deadheat.stats.slice_weights import WeightedFit
 
 _FIRST_INSTANCE_SD = 0.02
 _LEAST_INSTANCE_SD = 1e-4
+_LEAST_INFORMATION = 1e-9  # of the best-known instance: one that nothing was measured beside
 _UPDATES = 5  # of the common instance variance
 
 
@@ -64,8 +65,9 @@ def estimate(
 ) -> tuple[Estimate, Floats]:
     """Contender effects, variances and degrees of freedom under one weighting; and the loads."""
     count, who = layout.contenders, layout.contender_of
-    information = np.diag(fit.equations.information)
-    noise = 1 / np.maximum(information, 1e-300)
+    known = np.diag(fit.equations.information)
+    information = np.maximum(known, _LEAST_INFORMATION * max(known.max(initial=0.0), 1e-300))
+    noise = 1 / information
     common = _common_variance(layout, fit)
     first = _combine(layout, fit.equations, np.full(layout.instance_count, common))
     own = [np.flatnonzero(who == c) for c in range(count)]

@@ -12,6 +12,7 @@ from deadheat.stats.effect import minimum_detectable_effect
 from deadheat.stats.pairs import PairFits
 from deadheat.stats.ranking import Ranking, _pairs, _rows, _verdicts
 from deadheat.stats.ratio import Ratios
+from deadheat.stats.rounding import falling, without_rounding
 from deadheat.stats.slice_model import ModelFit
 
 TO_THE_END = 0.75  # of the most blocks of any contender
@@ -63,7 +64,7 @@ def rank_from_model(
     field = np.flatnonzero(competing & np.isfinite(effects.log_rate))
     linked = np.isfinite(effects.variance[np.ix_(field, field)]).sum(axis=1) > 1
     field = field[linked | (len(field) == 1)]
-    order = field[np.argsort(-effects.log_rate[field], kind="stable")]
+    order = field[falling(effects.log_rate[field])]
     fits = pair_fits(fit, effects).of(order)
     names_in_order = [names[k] for k in order]
     level = Level(confidence, max(len(order) * (len(order) - 1) // 2, 1), share)
@@ -105,7 +106,7 @@ def pair_fits(fit: ModelFit, effects: Estimate) -> PairFits:
     with np.errstate(divide="ignore", invalid="ignore"):
         block_variance = effects.slice_variance * fit.blocks / fit.slices
         standard_error = np.sqrt(effects.variance)
-    log_ratio = effects.log_rate[:, None] - effects.log_rate[None, :]
+    log_ratio = without_rounding(effects.log_rate[:, None] - effects.log_rate[None, :])
     return PairFits(
         log_ratio=np.where(known, log_ratio, np.nan),
         standard_error=np.where(usable, standard_error, np.nan),

@@ -21,6 +21,7 @@ from deadheat.stats.effect import minimum_detectable_effect
 from deadheat.stats.indirect import fill_indirect
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ratio import RatioInterval, Ratios
+from deadheat.stats.rounding import falling
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ def _order(fits: PairFits, rates: Floats, competing: npt.NDArray[np.bool_]) -> n
     field, log_ratio = field[comparable], log_ratio[np.ix_(comparable, comparable)]
     np.fill_diagonal(log_ratio, 0.0)
     score = np.array([np.nanmean(against) for against in log_ratio])
-    return field[np.argsort(-score, kind="stable")]
+    return field[falling(score)]
 
 
 def _verdicts(ratios: Ratios, margin: float) -> npt.NDArray[np.object_]:

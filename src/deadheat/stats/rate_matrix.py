@@ -11,7 +11,7 @@ VALID_SHARE_MIN = 0.5
 Place = tuple[int, int, int]  # invocation, heat, block
 
 
-def tableau(rates: Mapping[str, Mapping[Place, float]], places: Iterable[Place]) -> Floats:
+def rate_matrix(rates: Mapping[str, Mapping[Place, float]], places: Iterable[Place]) -> Floats:
     """rates[start, block, name], in the order of `rates`; NaN where there is no valid rate.
 
     A start is one invocation of one heat. `places` are all blocks of the run: a block without

@@ -11,9 +11,6 @@ import numpy as np
 
 from deadheat.stats.distributions import Floats, t_critical
 
-# The campaign calls `classify` until it calls `read`.
-from deadheat.stats.levels import classify as classify
-
 BATCHES_MIN, BATCHES_MAX = 8, 16
 _COMPILER_LOOK_S = 0.5
 _KIND_TOLERANCE = 0.05

@@ -7,6 +7,7 @@ store must not have its runs already.
 
 import datetime
 import lzma
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -15,12 +16,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from deadheat.store.error import StoreError
 from deadheat.store.listing import run_ids
 from deadheat.store.migrations import MIGRATIONS, migrate, schema_at, schema_version
-from deadheat.store.store import Store, StoreError
+from deadheat.store.store import Store
 
 SIZE_BYTES_MAX = 4 * 1024**3
 CHUNK_BYTES = 1 << 20
+RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 
 SCHEMA = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
 
@@ -103,6 +106,10 @@ def _check_and_migrate(plain: Path) -> None:
             raise ValueError(fault)
         if broken := connection.execute("PRAGMA foreign_key_check").fetchone():
             raise ValueError(f"a row of table {broken[0]} refers to a missing row")
-        if connection.execute("SELECT 1 FROM run").fetchone() is None:
+        ids = [run_id for (run_id,) in connection.execute("SELECT id FROM run")]
+        if not ids:
             raise ValueError("it has no run")
+        for run_id in ids:  # an id becomes the name of a file, and is printed
+            if not RUN_ID.fullmatch(run_id):
+                raise ValueError(f"the run id {run_id[:40]!r} is not one of deadheat's")
         migrate(connection)

@@ -2,13 +2,14 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 OF_TRIALS = "trial_id IN (SELECT id FROM trial WHERE run_id = :run)"
 
-# Which rows of each table belong to a run. A table stands after those that it refers to. Every
-# calibration is copied, because reports of a run quote that of its machine.
+# Which rows of each table belong to a run. A table stands after those that it refers to. Reports
+# quote the newest calibration of a kind of machine, so no earlier one is copied. `imported_with`
+# is the run itself if it was imported into the source, else null.
 BELONGS = {
     "run": "id = :run",
     "host": "run_id = :run",
@@ -20,10 +21,11 @@ BELONGS = {
     "series": OF_TRIALS,
     "error": OF_TRIALS,
     "gate": OF_TRIALS,
-    "calibration": "TRUE",
+    "calibration": "id IN (SELECT max(id) FROM calibration WHERE imported_with IS :imported_with"
+    " GROUP BY host_key)",
 }
 REFERS_TO = {f"{table}_id": table for table in ("build", "contender", "instance", "trial")}
-SHARED_BY = {"build": ("server", "key"), "calibration": ("at", "host_key", "result")}
+OWNED = ("build", "calibration")  # these have `imported_with`
 
 
 def copy_run(
@@ -31,50 +33,84 @@ def copy_run(
 ) -> None:
     """Insert the run into `target`, with `mark` added to its conclusion.
 
-    A build or calibration that is there already is not copied. Commits nothing. Raises
-    `sqlite3.Error`.
+    With a mark, the run is an imported one, and its builds and calibrations are stored as its own.
+    Each table is read in its order and written by one statement. Commits nothing. Raises
+    `sqlite3.Error`, also if a row of the run refers to one of another run.
     """
+    target.execute("BEGIN IMMEDIATE")  # the ids below are free until it ends
+    owner = {"imported_with": run_id} if mark else {}
+    parameters = {"run": run_id, "imported_with": _owner_in(source, run_id)}
     ids: dict[str, dict[int, int]] = {table: {} for table in REFERS_TO.values()}
     for table, belongs in BELONGS.items():
-        rows = source.execute(
-            f"SELECT * FROM {table} WHERE {belongs} ORDER BY rowid", {"run": run_id}
-        )
-        for row in rows:
-            values = _with_new_ids(dict(row), ids)
-            if table == "run" and mark:
-                conclusion = json.loads(values["conclusion"] or "{}")
-                values["conclusion"] = json.dumps(conclusion | mark)
-            old_id = values.pop("id") if isinstance(values.get("id"), int) else None
-            new_id = _stored_id(target, table, values) or _insert(target, table, values)
-            if old_id is not None and table in ids:
-                ids[table][old_id] = new_id
+        rows = source.execute(f"SELECT * FROM {table} WHERE {belongs} ORDER BY rowid", parameters)
+        changed = _changed(table, map(dict, rows), ids, mark, owner if table in OWNED else {})
+        _insert(target, table, _numbered(target, table, changed, ids.get(table, {})))
 
 
-def _with_new_ids(values: dict[str, Any], ids: Mapping[str, Mapping[int, int]]) -> dict[str, Any]:
-    """The row, which refers to the copies of other rows."""
-    changed = {
-        column: ids[table][values[column]]
-        for column, table in REFERS_TO.items()
-        if values.get(column) is not None
-    }
-    return values | changed
+def _owner_in(source: sqlite3.Connection, run_id: str) -> str | None:
+    query = "SELECT 1 FROM run WHERE id = ? AND json_extract(conclusion, '$.imported') IS NOT NULL"
+    return run_id if source.execute(query, (run_id,)).fetchone() else None
 
 
-def _stored_id(target: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> int | None:
-    """The id of the same row in `target`, for tables whose rows several runs share."""
-    if table not in SHARED_BY:
-        return None
-    columns = SHARED_BY[table]
+def _changed(
+    table: str,
+    rows: Iterator[dict[str, Any]],
+    ids: Mapping[str, Mapping[int, int]],
+    mark: Mapping[str, Any],
+    owner: Mapping[str, Any],
+) -> Iterator[dict[str, Any]]:
+    """The rows, which refer to the copies of other rows, and carry the mark and the owner."""
+    for row in rows:
+        for column, referred in REFERS_TO.items():
+            if row.get(column) is not None:
+                if row[column] not in ids[referred]:
+                    raise sqlite3.IntegrityError(f"{table}.{column} refers to another run")
+                row[column] = ids[referred][row[column]]
+        if table == "run" and mark:
+            row["conclusion"] = json.dumps(json.loads(row["conclusion"] or "{}") | mark)
+        yield {**row, **owner}
+
+
+def _numbered(
+    target: sqlite3.Connection,
+    table: str,
+    rows: Iterator[dict[str, Any]],
+    ids: dict[int, int],
+) -> Iterator[dict[str, Any]]:
+    """The rows with ids that are free in `target`; notes the new ones by the old ones in `ids`.
+
+    A build that is there already, with the same owner, keeps its id and is not given back.
+    """
+    next_id: int | None = None
+    for row in rows:
+        if not isinstance(row.get("id"), int):
+            yield row
+            continue
+        old_id = row["id"]
+        if table == "build" and (stored_id := _stored_build(target, row)) is not None:
+            ids[old_id] = stored_id
+            continue
+        if next_id is None:
+            (next_id,) = target.execute(f"SELECT ifnull(max(id), 0) + 1 FROM {table}").fetchone()
+        ids[old_id] = next_id
+        yield row | {"id": next_id}
+        next_id += 1
+
+
+def _stored_build(target: sqlite3.Connection, build: Mapping[str, Any]) -> int | None:
     row = target.execute(
-        f"SELECT id FROM {table} WHERE {' AND '.join(f'{column} = ?' for column in columns)}",
-        [values[column] for column in columns],
+        "SELECT id FROM build WHERE server = :server AND key = :key"
+        " AND imported_with IS :imported_with",
+        build,
     ).fetchone()
     return int(row[0]) if row else None
 
 
-def _insert(target: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> int:
-    names, marks = ", ".join(values), ", ".join("?" * len(values))
-    cursor = target.execute(
-        f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values())
-    )
-    return cursor.lastrowid or 0
+def _insert(target: sqlite3.Connection, table: str, rows: Iterator[dict[str, Any]]) -> None:
+    first = next(rows, None)
+    if first is None:
+        return
+    names, marks = ", ".join(first), ", ".join("?" * len(first))
+    statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"
+    target.execute(statement, tuple(first.values()))
+    target.executemany(statement, (tuple(row.values()) for row in rows))

@@ -1,17 +1,19 @@
 """What a list of runs shows: queries over many runs that read none of them whole."""
 
 import datetime
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.store.store import Store, StoreError
+from deadheat.inflate import parse
+from deadheat.store.error import StoreError
+from deadheat.store.store import Store
 from deadheat.store.writer import run_state
 
 SUMMARIES = """
     SELECT id, started_at, ended_at, state, writer, protocol,
+           json_extract(conclusion, '$.imported') IS NOT NULL AS imported,
            (SELECT count(*) FROM contender
             WHERE run_id = run.id AND role = 'contender') AS contenders,
            (SELECT count(*) FROM trial WHERE run_id = run.id) AS trials
@@ -45,6 +47,7 @@ class RunSummary:
     protocol: str
     contenders: int
     trials: int
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ def runs_under_way(store: Store) -> list[str]:
 def latest_run_of(store: Store, protocol: str) -> str | None:
     """The newest run of a protocol that has a trial; None if there is none."""
     for row in store.rows(WITH_TRIALS + NEWEST_FIRST):
-        if json.loads(row["protocol"]).get("name") == protocol:
+        if _name(row) == protocol:
             return str(row["id"])
     return None
 
@@ -111,7 +114,15 @@ def _summary(row: Mapping[str, Any]) -> RunSummary:
         started_at=datetime.datetime.fromisoformat(row["started_at"]),
         ended_at=datetime.datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
         state=run_state(row["state"], row["writer"]),
-        protocol=str(json.loads(row["protocol"]).get("name", "?")),
+        protocol=_name(row),
         contenders=row["contenders"],
         trials=row["trials"],
+        imported=bool(row["imported"]),
     )
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    try:
+        return str(parse(row["protocol"]).get("name", "?"))
+    except (ValueError, AttributeError) as error:
+        raise StoreError(f"run {row['id']}: protocol cannot be read: {error}") from error

@@ -151,14 +151,47 @@ MIGRATIONS: tuple[str, ...] = (
     """
     UPDATE gate SET code = 'client_resources' WHERE code = 'client_limits';
     """,
+    # 5: builds and calibrations of an imported run are its own, never those of this machine
+    """
+    CREATE TABLE build_5 (
+        id INTEGER PRIMARY KEY,
+        server TEXT NOT NULL,
+        key TEXT NOT NULL,                -- content hash of folder, recipe and toolchains
+        built_at TEXT NOT NULL,
+        elapsed_s REAL NOT NULL,
+        toolchains TEXT NOT NULL,         -- JSON: tool -> version
+        files TEXT NOT NULL,              -- JSON: file -> SHA-256, the lock files among them
+        log TEXT NOT NULL,
+        imported_with TEXT                -- the imported run that it came with
+    ) STRICT;
+    INSERT INTO build_5 SELECT *, NULL FROM build;
+    DROP TABLE build;
+    ALTER TABLE build_5 RENAME TO build;
+    CREATE UNIQUE INDEX build_once ON build (server, key, ifnull(imported_with, ''));
+    CREATE INDEX contender_by_build ON contender (build_id);
+    ALTER TABLE calibration ADD COLUMN imported_with TEXT;
+    CREATE INDEX calibration_by_host ON calibration (host_key, imported_with, id);
+    CREATE TEMP VIEW foreign_run AS
+        SELECT id FROM main.run WHERE json_extract(conclusion, '$.imported') IS NOT NULL;
+    INSERT INTO calibration (at, host_key, fingerprint, result, imported_with)
+        SELECT at, host_key, fingerprint, result, foreign_run.id FROM foreign_run, calibration
+        WHERE calibration.id IN (SELECT max(id) FROM calibration GROUP BY host_key);
+    UPDATE build SET imported_with = (
+        SELECT min(run_id) FROM contender WHERE build_id = build.id
+    ) WHERE id IN (SELECT build_id FROM contender WHERE run_id IN foreign_run) AND id NOT IN (
+        SELECT build_id FROM contender WHERE run_id NOT IN foreign_run AND build_id IS NOT NULL
+    );
+    DROP VIEW foreign_run;
+    """,
 )
 
 
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring a store up to date. Each missing step runs in a transaction that also sets its number.
 
-    Raises `sqlite3.DatabaseError` if the file is not a database, and `ValueError` if it is that of
-    another program or of a newer deadheat.
+    Foreign keys must not be enforced on the connection: a step may replace a table that others
+    refer to. Raises `sqlite3.DatabaseError` if the file is not a database, and `ValueError` if it
+    is that of another program or of a newer deadheat.
     """
     version = schema_version(connection)
     if version > len(MIGRATIONS):

@@ -3,14 +3,15 @@
 import datetime
 import json
 import sqlite3
-import zlib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeVar
 
+from deadheat.inflate import inflate, parse
+from deadheat.store.error import StoreError
 from deadheat.store.records import Gate
 from deadheat.store.rows import (
     StoredBuild,
@@ -21,10 +22,12 @@ from deadheat.store.rows import (
     StoredTrial,
     TrialOutput,
 )
-from deadheat.store.store import Store, StoreError
+from deadheat.store.store import Store
 from deadheat.store.writer import run_state
 
 Shape = TypeVar("Shape", StoredContender, StoredInstance, StoredBuild)
+Raw = TypeVar("Raw")
+Value = TypeVar("Value")
 
 OF_RUN = "trial_id IN (SELECT id FROM trial WHERE run_id = ?)"
 CONTENDERS = """
@@ -51,7 +54,10 @@ OUTPUTS = """
     WHERE run_id = ? AND id IN (SELECT value FROM json_each(?))
 """
 BUILDS = "SELECT * FROM build WHERE id IN (SELECT build_id FROM contender WHERE run_id = ?)"
-CALIBRATION = "SELECT at, result FROM calibration WHERE host_key = ? ORDER BY id DESC LIMIT 1"
+CALIBRATION = """
+    SELECT at, result FROM calibration
+    WHERE host_key = ? AND imported_with IS ? ORDER BY id DESC LIMIT 1
+"""
 OF_TRIAL = "SELECT rows FROM series WHERE trial_id = ? AND name = ?"
 
 
@@ -104,7 +110,7 @@ class StoredRun:
     @cached_property
     def builds(self) -> Mapping[int, StoredBuild]:
         """The builds of its contenders by `build_id`."""
-        return {row["id"]: _build(row) for row in self._store.select(BUILDS, self.id)}
+        return {row["id"]: _build(row, self.id) for row in self._store.select(BUILDS, self.id)}
 
     def histograms(self, *names: str) -> dict[tuple[int, str], str]:
         """HdrHistograms (V2, base64) by trial and name."""
@@ -119,17 +125,38 @@ class StoredRun:
         query = f"SELECT * FROM series WHERE {OF_RUN} AND name IN ({marks}) ORDER BY trial_id"
         rows = self._store.select(query, self.id, *names)
         for trial_id, group in groupby(rows, key=lambda row: int(row["trial_id"])):
-            yield trial_id, {row["name"]: _unpacked(row["rows"]) for row in group}
+            yield (
+                trial_id,
+                {
+                    row["name"]: _read(
+                        _unpacked, row["rows"], self.id, f"series {row['name']} of trial {trial_id}"
+                    )
+                    for row in group
+                },
+            )
 
     def outputs(self, trial_ids: Collection[int]) -> dict[int, TrialOutput]:
         """What the generator printed in these trials."""
         rows = self._store.select(OUTPUTS, self.id, json.dumps(list(trial_ids)))
-        return {row["id"]: TrialOutput(_text(row["stdout"]), _text(row["stderr"])) for row in rows}
+        return {
+            row["id"]: TrialOutput(
+                *(
+                    _read(_text, row[name], self.id, f"{name} of trial {row['id']}")
+                    for name in ("stdout", "stderr")
+                )
+            )
+            for row in rows
+        }
 
     def calibration(self, host_key: str) -> StoredCalibration | None:
-        """The newest calibration of a machine of that key."""
-        for row in self._store.select(CALIBRATION, host_key):
-            return StoredCalibration(row["at"], json.loads(row["result"]))
+        """The newest calibration of a machine of that key.
+
+        A run that was measured here has those of this store; an imported run has what came with it.
+        """
+        owner = self.id if "imported" in self.conclusion else None
+        for row in self._store.select(CALIBRATION, host_key, owner):
+            result = _read(parse, row["result"], self.id, "its calibration")
+            return StoredCalibration(row["at"], result)
         return None
 
 
@@ -145,19 +172,23 @@ def read_run(store: Store, run_id: str) -> StoredRun:
         started_at=datetime.datetime.fromisoformat(run["started_at"]),
         ended_at=datetime.datetime.fromisoformat(run["ended_at"]) if run["ended_at"] else None,
         state=run_state(run["state"], run["writer"]),
-        protocol=json.loads(run["protocol"]),
-        command=tuple(json.loads(run["command"])),
+        protocol=_read(parse, run["protocol"], run_id, "protocol"),
+        command=tuple(_read(parse, run["command"], run_id, "command")),
         seed=run["seed"],
         deadheat_version=run["deadheat_version"],
         generator_version=run["generator_version"],
         writer=run["writer"],
-        conclusion=_json(run["conclusion"]) or {},
+        conclusion=_read(_json, run["conclusion"], run_id, "conclusion") or {},
         hosts=tuple(
-            StoredHost(row["role"], tuple(json.loads(row["cpus"])), json.loads(row["fingerprint"]))
+            StoredHost(
+                row["role"],
+                tuple(_read(parse, row["cpus"], run_id, "the CPUs of a host")),
+                _read(parse, row["fingerprint"], run_id, "the fingerprint of a host"),
+            )
             for row in hosts
         ),
-        contenders=tuple(_contender(row) for row in store.select(CONTENDERS, run_id)),
-        instances=tuple(_instance(row) for row in store.select(INSTANCES, run_id)),
+        contenders=tuple(_contender(row, run_id) for row in store.select(CONTENDERS, run_id)),
+        instances=tuple(_instance(row, run_id) for row in store.select(INSTANCES, run_id)),
         trials=tuple(map(StoredTrial._make, store.select(TRIALS, run_id))),
         _store=store,
     )
@@ -166,20 +197,39 @@ def read_run(store: Store, run_id: str) -> StoredRun:
 def trial_series(store: Store, trial_id: int, name: str) -> list[Any]:
     """One series of one trial; empty if it has none."""
     rows = store.select(OF_TRIAL, trial_id, name)
-    return _unpacked(rows[0]["rows"]) if rows else []
+    return _read(_unpacked, rows[0]["rows"], f"of trial {trial_id}", name) if rows else []
 
 
-def _contender(row: sqlite3.Row) -> StoredContender:
-    return _as(StoredContender, row, manifest=json.loads(row["manifest"]))
+def _read(decode: Callable[[Raw], Value], raw: Raw, run_id: str, field_name: str) -> Value:
+    """The decoded column. Raises `StoreError` that names the run and the field."""
+    try:
+        return decode(raw)
+    except ValueError as error:
+        raise StoreError(
+            f"run {run_id}: {field_name} cannot be read: {error}",
+            "the store or bundle is damaged, or was not written by deadheat",
+        ) from error
 
 
-def _instance(row: sqlite3.Row) -> StoredInstance:
-    decoded = {name: _json(row[name]) for name in ("behavior", "steady", "ended")}
-    return _as(StoredInstance, row, command=tuple(json.loads(row["command"])), **decoded)
+def _contender(row: sqlite3.Row, run_id: str) -> StoredContender:
+    manifest = _read(parse, row["manifest"], run_id, f"the manifest of contender {row['id']}")
+    return _as(StoredContender, row, manifest=manifest)
 
 
-def _build(row: sqlite3.Row) -> StoredBuild:
-    decoded = {name: json.loads(row[name]) for name in ("toolchains", "files")}
+def _instance(row: sqlite3.Row, run_id: str) -> StoredInstance:
+    decoded = {
+        name: _read(_json, row[name], run_id, f"{name} of instance {row['id']}")
+        for name in ("behavior", "steady", "ended")
+    }
+    command = _read(parse, row["command"], run_id, f"command of instance {row['id']}")
+    return _as(StoredInstance, row, command=tuple(command), **decoded)
+
+
+def _build(row: sqlite3.Row, run_id: str) -> StoredBuild:
+    decoded = {
+        name: _read(parse, row[name], run_id, f"{name} of build {row['id']}")
+        for name in ("toolchains", "files")
+    }
     return _as(StoredBuild, row, **decoded)
 
 
@@ -189,13 +239,13 @@ def _as(shape: type[Shape], row: sqlite3.Row, **decoded: Any) -> Shape:
 
 
 def _json(text: str | None) -> Any:
-    return json.loads(text) if text else None
+    return parse(text) if text else None
 
 
 def _unpacked(packed: bytes) -> list[Any]:
-    rows: list[Any] = json.loads(zlib.decompress(packed))
+    rows: list[Any] = parse(inflate(packed))
     return rows
 
 
 def _text(packed: bytes | None) -> str:
-    return zlib.decompress(packed).decode(errors="replace") if packed else ""
+    return inflate(packed).decode(errors="replace") if packed else ""

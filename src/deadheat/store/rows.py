@@ -1,10 +1,12 @@
 """The frozen values that the store gives back: one for each row, with its JSON decoded."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from deadheat.inflate import parse
+from deadheat.store.error import StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,22 @@ class StoredTrial(NamedTuple):
 
     @property
     def command(self) -> tuple[str, ...]:
-        return _command(self.command_json)
+        try:
+            return _command(self.command_json)
+        except ValueError as error:
+            raise self._unreadable("command", error) from error
 
     @property
     def result(self) -> Mapping[str, Any]:
         """Every other figure that the generator reported."""
-        result: Mapping[str, Any] = json.loads(self.result_json or "{}")
+        try:
+            result: Mapping[str, Any] = parse(self.result_json or "{}")
+        except ValueError as error:
+            raise self._unreadable("result", error) from error
         return result
+
+    def _unreadable(self, column: str, error: ValueError) -> StoreError:
+        return StoreError(f"run {self.run_id}: {column} of trial {self.id} cannot be read: {error}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +130,4 @@ class StoredCalibration:
 @lru_cache(maxsize=1024)
 def _command(text: str) -> tuple[str, ...]:
     """Few commands of a run differ."""
-    return tuple(json.loads(text))
+    return tuple(parse(text))

@@ -12,17 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from deadheat.errors import DeadheatError
 from deadheat.store.copying import copy_run
+from deadheat.store.error import StoreError
 from deadheat.store.migrations import MIGRATIONS, migrate, schema_version
 from deadheat.store.records import TrialRecord
 from deadheat.store.writer import Writer
 
-BUSY_TIMEOUT_S = 30.0
-
-
-class StoreError(DeadheatError):
-    """The store cannot be opened, read or written."""
+BUSY_TIMEOUT_S = 300.0  # an import of a large bundle is one transaction
 
 
 def home() -> Path:
@@ -130,9 +126,10 @@ class Store:
         )
 
     def add_build(self, **values: Any) -> int:
-        """Add a build, or find it if it is stored already; returns its id."""
+        """Add a build of this machine, or find it if it is stored already; returns its id."""
         row = self._connection.execute(
-            "SELECT id FROM build WHERE server = ? AND key = ?", (values["server"], values["key"])
+            "SELECT id FROM build WHERE server = ? AND key = ? AND imported_with IS NULL",
+            (values["server"], values["key"]),
         ).fetchone()
         return row["id"] if row else self._insert("build", **_texts(values))
 
@@ -182,7 +179,11 @@ class Store:
         )
 
     def take(self, other: "Store", run_id: str, mark: Mapping[str, Any] | None = None) -> None:
-        """Copy a whole run of another store; `mark` is added to its conclusion."""
+        """Copy a whole run of another store in one transaction.
+
+        `mark` marks it as imported: it is added to the conclusion, and the run's builds and
+        calibrations stay apart from those of this machine.
+        """
         with self._commit() as connection:
             copy_run(other._connection, connection, run_id, mark or {})
 
@@ -233,8 +234,8 @@ def _write(path: Path) -> sqlite3.Connection:
             schema_version(connection)  # leaves the database of another program as it is
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
             migrate(connection)
+            connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
         connection.close()
         raise
@@ -245,18 +246,45 @@ def _read(path: Path) -> sqlite3.Connection:
     """Open read-only. A store of an earlier version is brought up to date first."""
     if not path.is_file():
         raise ValueError("there is no such file")
-    uri = path.resolve().as_uri() + "?mode=ro"
-    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
+    connection = _connect_read_only(path)
     try:
         version = schema_version(connection)
-        if version < len(MIGRATIONS):
-            _write(path).close()
-        elif version > len(MIGRATIONS):
+        if version > len(MIGRATIONS):
             raise ValueError(f"its schema is {version}, expected {len(MIGRATIONS)}")
+        if version < len(MIGRATIONS):
+            if _is_read_only(path):
+                raise ValueError(
+                    f"its schema is {version}, expected {len(MIGRATIONS)}, and it cannot be "
+                    "brought up to date where nothing can be written; copy it elsewhere"
+                )
+            _write(path).close()
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _connect_read_only(path: Path) -> sqlite3.Connection:
+    """A connection that never writes, also where no file can be created beside the store.
+
+    A store in WAL mode needs two such files, unless it is opened as immutable. That leaves out
+    the write-ahead log, so the log must be empty. Raises `ValueError` if it is not.
+    """
+    uri = path.resolve().as_uri() + "?mode=ro"
+    if _is_read_only(path):
+        log = path.with_name(path.name + "-wal")
+        if not log.exists() or log.stat().st_size == 0:
+            uri += "&immutable=1"
+        elif not path.with_name(path.name + "-shm").exists():
+            raise ValueError(
+                f"nothing can be written beside it, and {log.name} has rows that are not in it "
+                f"yet; copy {path.name} and {log.name} to a folder that can be written"
+            )
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_S)
+
+
+def _is_read_only(path: Path) -> bool:
+    return not os.access(path.resolve().parent, os.W_OK)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ class Evidence:
     (`beside`). `probes_client` marks the null server, which is loaded to find the client's limit,
     so reaching the limit is no fault. `clock_khz` are the clocks of the server's busy CPUs;
     `clock_khz_max` is the highest median of these in its earlier trials at this level.
+    `workers_gone` counts the server's worker processes that ended; see `Workers`.
     """
 
     spec: LoadSpec
@@ -33,6 +34,7 @@ class Evidence:
     probes_client: bool = False
     clock_khz: Sequence[int] = ()
     clock_khz_max: float | None = None
+    workers_gone: int | None = None
 
     @classmethod
     def of(
@@ -45,6 +47,7 @@ class Evidence:
         samples: Sequence[Sample],
         ceiling_per_s: float | None,
         clock_khz_max: float | None,
+        workers_gone: int | None = None,
     ) -> Self:
         beside = world.load_host is world.server_host
         cpus = world.server_cpus + (world.load_cpus if beside else ())
@@ -59,6 +62,7 @@ class Evidence:
             probes_client=contender.name == NULL_SERVER,
             clock_khz=busy_khz(samples, world.server_cpus),
             clock_khz_max=clock_khz_max,
+            workers_gone=workers_gone,
         )
 
     @property

@@ -27,6 +27,7 @@ from deadheat.store import Gate
 GATES: tuple[Callable[[Evidence], Gate | None], ...] = (
     server.errors,
     server.served,
+    server.workers,
     server.little_law,
     server.achieved,
     client.client_resources,
@@ -46,6 +47,7 @@ BLOCK_GATES = (machine.steal, machine.neighbor, machine.listen_drops)
 SLICED_GATES = (
     server.errors,
     server.served,
+    server.workers,
     server.little_law,
     client.client_resources,
     client.client_wait,
@@ -83,5 +85,7 @@ def steady_gate(kind: str) -> Gate | None:
     """
     if kind == "unsought":
         return None
-    advice = "its rate never became steady: raise warmup.limit_s in the protocol"
+    advice = (
+        "its rate never became steady, or its warm-up failed: raise warmup.limit_s in the protocol"
+    )
     return gate("steady", kind != "none", None, None, None, advice)

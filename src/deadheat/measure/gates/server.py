@@ -39,6 +39,17 @@ def served(evidence: Evidence) -> Gate | None:
     return gate("served", served_count >= wanted, served_count, wanted, "count", advice)
 
 
+def workers(evidence: Evidence) -> Gate | None:
+    """No worker process of the server ended; a new one in its place starts cold."""
+    if evidence.workers_gone is None:
+        return None
+    advice = (
+        "worker processes of the server ended during the trial: its log may say why; an option "
+        "that replaces workers after some requests has to be off"
+    )
+    return at_most("workers", evidence.workers_gone, 0, "count", advice)
+
+
 def little_law(evidence: Evidence) -> Gate | None:
     """Closed loop: requests in flight fill the connections (Little, 1961: N = X R).
 

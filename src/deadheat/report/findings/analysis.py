@@ -13,10 +13,11 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.model_ranking import pair_fits, rank_from_model
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ranking import Ranking, Row, rank
-from deadheat.stats.rate_matrix import Place, rankable, tableau
+from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
 
 MARGIN = 0.03
 CONFIDENCE = 0.95
+ALONE = "no other contender has a rate to compare with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,12 @@ class Level:
     @property
     def ranked(self) -> tuple[Standing, ...]:
         return tuple(standing for standing in self.standings if standing.ranked)
+
+    @property
+    def lone(self) -> Standing | None:
+        """The only contender with a rate that counts: it has no rank."""
+        comparable = [standing for standing in self.standings if standing.row is not None]
+        return comparable[0] if len(comparable) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,8 @@ def _level(view: RunView, connections: int) -> Level:
             row=rows.get(contender.name),
             reason=None
             if contender.name in rows and _has_intervals(ranking)
+            else ALONE
+            if [*rows] == [contender.name]
             else _why_unranked(cells[contender.name], places, contender.name in rankable_names),
         )
         for contender in view.contenders
@@ -163,6 +172,8 @@ def _sliced_level(view: RunView, connections: int, sliced: SlicedLevel) -> Level
         if contender.name in sliced.client_gates:
             codes = ", ".join(gate.code for gate in sliced.client_gates[contender.name])
             reason = f"the client was its limit ({codes})"
+        elif [*rows] == [contender.name]:
+            reason = ALONE
         elif contender.name not in rows or not comparable:
             reason = _why_unranked(cell, set(), rankable=True)
         standings.append(Standing(contender, cell, rows.get(contender.name), reason))
@@ -215,7 +226,7 @@ def ranking_of(
     columns = {**contenders, **controls}
     stopping = view.stopping
     return rank(
-        tableau(columns, places),
+        rate_matrix(columns, places),
         list(columns),
         margin=stopping.get("margin", MARGIN),
         confidence=stopping.get("confidence", CONFIDENCE),
@@ -225,10 +236,8 @@ def ranking_of(
 
 
 def _has_intervals(ranking: Ranking | None) -> bool:
-    """Whether any two contenders can be compared; a single contender needs no comparison."""
-    if ranking is None:
-        return False
-    return len(ranking.rows) == 1 or any(math.isfinite(pair.ratio.high) for pair in ranking.pairs)
+    """Whether any two contenders can be compared. A rank needs another contender."""
+    return ranking is not None and any(math.isfinite(pair.ratio.high) for pair in ranking.pairs)
 
 
 def rates_of(view: RunView, names: Sequence[str], connections: int) -> Floats:
@@ -239,7 +248,7 @@ def rates_of(view: RunView, names: Sequence[str], connections: int) -> Floats:
     contenders = {contender.name: contender for contender in (*view.contenders, *view.controls)}
     cells = {name: contenders[name].cells.get(connections, Cell(connections)) for name in names}
     places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
-    return tableau({name: valid_rates(cell) for name, cell in cells.items()}, places)
+    return rate_matrix({name: valid_rates(cell) for name, cell in cells.items()}, places)
 
 
 def valid_rates(cell: Cell) -> dict[Place, float]:

@@ -15,12 +15,11 @@ from deadheat.report.findings.analysis import (
     ranking_of,
     sliced_ranking,
 )
+from deadheat.report.findings.client_limit import CLIENT_LIMITS, client_was_limit
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Ranking
 from deadheat.stats.rate_matrix import Place, rankable
-
-CLIENT_LIMITS = frozenset({"client_cpu", "ceiling"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +36,10 @@ class AtLeast:
 
 def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
     """The contenders that only the client's limits keep unranked, in the order of their rates."""
-    if level.ranking is None:
+    comparable = [level.lone] if level.lone is not None else level.ranked
+    ranked = {standing.contender.name: standing.cell for standing in comparable}
+    if not ranked:
         return ()
-    ranked = {standing.contender.name: standing.cell for standing in level.ranked}
     limited = {
         standing.contender.name: standing
         for standing in level.standings
@@ -82,14 +82,11 @@ def _bounds(
 
 
 def _outran_client(view: RunView, level: Level, standing: Standing) -> bool:
-    if level.connections in view.sliced:
-        return standing.contender.name in view.sliced[level.connections].client_gates
-    return _client_limited(standing.cell)
-
-
-def _client_limited(cell: Cell) -> bool:
-    """Whether some trial failed no gate but the client's limits."""
-    return any(_is_lower_bound(trial) for trial in cell.trials)
+    """Whether the client was its limit, and some trial failed no other gate."""
+    return client_was_limit(view, standing.contender, standing.cell) and (
+        level.connections in view.sliced
+        or any(_is_lower_bound(trial) for trial in standing.cell.trials)
+    )
 
 
 def _is_lower_bound(trial: TrialView) -> bool:

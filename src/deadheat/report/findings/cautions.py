@@ -30,8 +30,10 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *(_absent(contender) for contender in contenders if contender.fault),
         *(caution for contender in contenders for caution in _failed_trials(contender)),
         *_gates(view, contenders),
+        *_workers(view),
         *(caution for contender in contenders for caution in _errors(contender)),
         *(caution for contender in contenders for caution in _unsteady(contender)),
+        *(caution for contender in contenders for caution in _cut_logs(contender)),
         *_client_limits(view),
         *_disturbed(view),
         *_excluded(view),
@@ -115,6 +117,22 @@ def _excess(gate: Gate) -> float:
     return abs(gate.reading - gate.threshold)
 
 
+def _workers(view: RunView) -> Iterator[Caution]:
+    """More workers than CPUs: they take turns."""
+    cpus = view.server_cpus
+    crowded = [c for c in view.contenders if c.workers > cpus and not c.fault] if cpus else []
+    if not crowded:
+        return
+    named = [f"{count(c.workers, 'worker')} of {c.name}" for c in crowded[:NAMED]]
+    if others := crowded[NAMED:]:
+        named.append(f"those of {count(len(others), 'other')}")
+    text = f"{listing(named)} on {count(cpus, 'CPU')}: workers without a CPU take turns"
+    names = tuple(contender.name for contender in crowded)
+    as_published = bool(view.protocol.get("origin"))
+    advice = None if as_published else f"use --workers {cpus}, or give the server more CPUs"
+    yield Caution("workers", names, text, advice)
+
+
 def _errors(contender: ContenderView) -> Iterator[Caution]:
     total: Counter[str] = Counter()
     for trial in contender.trials:
@@ -152,15 +170,15 @@ def _excluded(view: RunView) -> Iterator[Caution]:
     """Early slices that do not count, because their instance was still climbing or sinking."""
     for level in view.sliced.values():
         for name, slices in level.counted.excluded.items():
-            findings = [
-                found
-                for instance, found in level.counted.settlings.items()
+            settlings = [
+                settling
+                for instance, settling in level.counted.settlings.items()
                 if level.counted.owners[instance] == name
             ]
-            changes = listing([f"{100 * found.change:+.0f} %" for found in findings])
-            unsettled = sum(not found.settled for found in findings)
+            changes = listing([f"{100 * settling.change:+.0f} %" for settling in settlings])
+            unsettled = sum(not settling.settled for settling in settlings)
             text = (
-                f"{name}: {count(slices, 'early slice')} of {count(len(findings), 'instance')} "
+                f"{name}: {count(slices, 'early slice')} of {count(len(settlings), 'instance')} "
                 f"do not count: the rate then changed by {changes} beside the others"
             )
             if unsettled:
@@ -189,3 +207,16 @@ def _unsteady(contender: ContenderView) -> Iterator[Caution]:
         reasons = listing(list(dict.fromkeys(str(steady["trouble"]) for steady in troubled)))
         text = f"{contender.name}: {reasons}, in {len(troubled)} of {count(len(checks), 'start')}"
         yield Caution("unsteady", (contender.name,), text)
+
+
+def _cut_logs(contender: ContenderView) -> Iterator[Caution]:
+    """Logs of which the middle was dropped, because the server wrote more than the limit."""
+    cuts = [int((start.ended or {}).get("log_cut_bytes") or 0) for start in contender.starts]
+    if any(cuts):
+        dropped = f"{sum(cuts) / format.MIB:,.0f} MiB"
+        text = (
+            f"{contender.name}: {dropped} were dropped from the middle of its log in "
+            f"{sum(map(bool, cuts))} of {count(len(cuts), 'start')}"
+        )
+        advice = "turn off its request log, or raise --log-limit"
+        yield Caution("log-cut", (contender.name,), text, advice)

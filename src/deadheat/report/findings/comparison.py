@@ -11,13 +11,14 @@ from deadheat.report import format
 from deadheat.report.findings.agreement import agreements
 from deadheat.report.findings.analysis import Analysis, Level, valid_rates
 from deadheat.report.findings.environment import differences
+from deadheat.report.findings.paired import mean_rate, paired_rates
 from deadheat.report.model.view import ContenderView, RunView
 from deadheat.stats.agreement import Agreement
 from deadheat.stats.alpha_spending import Level as ErrorLevel
 from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking import Pair
-from deadheat.stats.rate_matrix import tableau
+from deadheat.stats.rate_matrix import rate_matrix
 from deadheat.stats.unpaired import Change, change
 
 INDENT = "  "
@@ -107,7 +108,7 @@ def _changes(
     ]
     lines = [f"{'requests/s':28} {'first':>10} {'second':>10}  second / first [95 %]"]
     for name, ratio in changes_by_name.items():
-        rates = [by_name[name].rate_per_s("median") for by_name in cells]
+        rates = [mean_rate(by_name[name]) for by_name in cells]
         first_rate, second_rate = map(format.rate, rates)
         lines.append(f"{name:28} {first_rate:>10} {second_rate:>10}  {_ratio_text(ratio)}")
     if REFERENCE in changes_by_name:
@@ -134,12 +135,18 @@ def _pair_of(level: Level, a: str, b: str) -> Pair | None:
 
 
 def _pair_lines(level: Level, pair: Pair | None, a: ContenderView, b: ContenderView) -> list[str]:
+    cells = [contender.cells.get(level.connections) for contender in (a, b)]
+    rates = (
+        paired_rates(cells[0], cells[1])
+        if cells[0] is not None and cells[1] is not None
+        else [cell.rate_per_s("median") if cell else None for cell in cells]
+    )
     lines = [
-        f"{contender.name:28} {format.rate(cell.rate_per_s('median'))} req/s, "
+        f"{contender.name:28} {format.rate(rate_per_s)} req/s, "
         f"{format.microseconds(cell.server_cpu_us_per_request)} µs CPU per request, "
         f"{format.mebibytes(contender.memory_peak_bytes)} MiB peak"
-        for contender in (a, b)
-        if (cell := contender.cells.get(level.connections)) is not None
+        for contender, cell, rate_per_s in zip((a, b), cells, rates, strict=True)
+        if cell is not None
     ]
     if pair is None:
         reasons = [
@@ -163,7 +170,7 @@ def _pair_lines(level: Level, pair: Pair | None, a: ContenderView, b: ContenderV
 
 
 def _ratio_text(ratio: Change) -> str:
-    if math.isinf(ratio.high) or ratio.high > format.UNKNOWN_FACTOR * ratio.low:
+    if not format.is_known(ratio.low, ratio.high):
         return f"{ratio.ratio:.3f}, no useful interval: too few fresh starts"
     return f"{ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
 
@@ -185,5 +192,5 @@ def _rates(view: RunView, connections: int) -> dict[str, Floats]:
         if connections in contender.cells
     }
     by_name = {name: by_place for name, by_place in rates_by_place.items() if by_place}
-    rates = tableau(by_name, {place for by_place in by_name.values() for place in by_place})
+    rates = rate_matrix(by_name, {place for by_place in by_name.values() for place in by_place})
     return {name: rates[:, :, index] for index, name in enumerate(by_name)}

@@ -30,7 +30,8 @@ def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
 def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[Statement]:
     ranking = level.ranking
     if ranking is None:
-        yield Statement("no order", _why_no_order(view, analysis))
+        yield Statement("no order", _why_no_order(view, analysis, level))
+        yield from _lower_bounds(view, level)
         return
     neighbors = ranking.neighbors
     for names in ranking.dead_heats:
@@ -59,9 +60,12 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
         if not standing.ranked:
             yield Statement("not ranked", f"{standing.name}: {standing.reason}")
     yield from _by_cpu_time(view, level)
-    yield from (
-        Statement("lower bound", _bound_text(view, bound)) for bound in at_least(view, level)
-    )
+    yield from _lower_bounds(view, level)
+
+
+def _lower_bounds(view: RunView, level: Level) -> Iterator[Statement]:
+    for bound in at_least(view, level):
+        yield Statement("lower bound", _bound_text(view, bound))
 
 
 def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
@@ -84,14 +88,19 @@ def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
 def _bound_text(view: RunView, bound: AtLeast) -> str:
     name, first = bound.contender.label or bound.contender.name, _shown(view, bound.beaten[0])
     below = f" and the {len(bound.beaten) - 1} below it" if len(bound.beaten) > 1 else ""
-    return (
-        f"{name} is at least {100 * (bound.ratio_low - 1):.1f} % faster than {first}{below}: "
-        "the client limited its rate"
-    )
+    least = f"{100 * (bound.ratio_low - 1):.1f}"
+    how_much = "faster than" if float(least) == 0 else f"at least {least} % faster than"
+    return f"{name} is {how_much} {first}{below}: the client limited its rate"
 
 
-def _why_no_order(view: RunView, analysis: Analysis) -> str:
+def _why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
     """Why nothing is ranked, and what would change it."""
+    if level.lone is not None:
+        if len(level.standings) == 1:
+            return f"{level.lone.name} ran alone, so there is nothing to rank"
+        return (
+            f"only {level.lone.name} has a rate that counts, so nothing is ranked: see the cautions"
+        )
     if not any(standing.cell.trials for standing in analysis.main.standings):
         return "nothing was measured"
     if not any(standing.cell.valid for standing in analysis.main.standings):
@@ -123,11 +132,12 @@ def _apart_text(view: RunView, pair: Pair) -> str:
 
 
 def difference(ratio: RatioInterval) -> str:
-    """`1.2 % [-0.3, 2.7]`: how much faster the first is, with its interval if it has one."""
+    """`1.2 % [-0.3, 2.7]`: how much faster the first is; `1.2 % [unknown]` without an interval."""
     percent = f"{100 * (ratio.ratio - 1):.1f} %"
-    if ratio.high > format.UNKNOWN_FACTOR * ratio.low:
-        return percent
-    return f"{percent} [{100 * (ratio.low - 1):.1f}, {100 * (ratio.high - 1):.1f}]"
+    if not format.is_known(ratio.low, ratio.high):
+        return f"{percent} {format.UNKNOWN}"
+    low, high = (format.signless(100 * (end - 1)) for end in (ratio.low, ratio.high))
+    return f"{percent} [{low}, {high}]"
 
 
 def _needs(effort: Effort | None, analysis: Analysis, what: str) -> str:

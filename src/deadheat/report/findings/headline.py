@@ -17,13 +17,13 @@ def answer(view: RunView, level: Level) -> str:
     if not view.races:
         return "This run searched for the highest rate that holds an objective"
     ranking, ranked = level.ranking, level.ranked
+    if level.lone is not None:
+        return f"No ranks at this level: only {level.lone.name} has a rate that counts"
     if ranking is None or not ranked:
         valid = any(standing.cell.valid for standing in level.standings)
         why = "no comparison has an interval" if valid else "no trial is valid"
         return f"No ranks at this level: {why}"
     leaders = [standing for standing in ranked if standing.row and standing.row.rank_low == 1]
-    if len(ranked) == 1:
-        return f"Only {ranked[0].name} is ranked"
     if len(leaders) == 1:
         return f"{ranked[0].name} is the fastest of {len(ranked)}, {_lead(ranking, ranked)}"
     if len(leaders) == len(ranked):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Level
-from deadheat.report.findings.bounds import CLIENT_LIMITS
+from deadheat.report.findings.client_limit import client_was_limit
 from deadheat.report.model.statement import Statement
 from deadheat.report.model.view import Cell, ContenderView, RunView
 
@@ -26,7 +26,7 @@ class Limit(enum.StrEnum):
 
 def limit_of(view: RunView, contender: ContenderView, cell: Cell) -> Limit | None:
     """What limited the trials behind the figures; None if the server's CPU time is unknown."""
-    if _client_limited(view, contender, cell):
+    if client_was_limit(view, contender, cell):
         return Limit.CLIENT
     used = cell.server_cpus_used
     if used is None or not view.server_cpus:
@@ -36,14 +36,6 @@ def limit_of(view: RunView, contender: ContenderView, cell: Cell) -> Limit | Non
     if contender.workers < view.server_cpus and used >= FULL_SHARE * contender.workers:
         return Limit.WORKERS
     return Limit.WAITING
-
-
-def _client_limited(view: RunView, contender: ContenderView, cell: Cell) -> bool:
-    """The decision that the ranking uses: over all slices, or over most of the trials."""
-    if cell.connections in view.sliced:
-        return contender.name in view.sliced[cell.connections].client_gates
-    limited = sum(any(g.code in CLIENT_LIMITS for g in t.gates_failed) for t in cell.counted)
-    return 2 * limited > len(cell.counted)
 
 
 def limits(view: RunView, level: Level) -> Iterator[Statement]:

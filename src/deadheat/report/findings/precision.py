@@ -125,6 +125,14 @@ def _method(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     if view.sliced:
         yield Statement("method", f"{hold}; {_sliced_method(analysis)}")
         return
+    if view.protocol.get("residency") == "alone":
+        repetitions = format.count(analysis.blocks, "repetition")
+        yield Statement(
+            "method",
+            f"{hold}; ratios of geometric means over {repetitions}; the contenders ran one after "
+            "the other, so a change of the machine is not canceled",
+        )
+        return
     starts = format.count(analysis.invocations, "fresh start")
     text = (
         f"{hold}; ratios of geometric means, paired by block over "

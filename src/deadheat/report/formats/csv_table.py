@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from deadheat.foreign_text import printable
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.limits import limit_of
 from deadheat.report.findings.scaling import Gain, curves
@@ -31,15 +32,20 @@ def write(view: RunView, analysis: Analysis) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, FIELDS, restval="", lineterminator="\n")
     writer.writeheader()
-    if view.races:
-        for level in analysis.levels:
-            writer.writerows(_level(view, level))
     writer.writerows(
-        _offered(view, contender, cell)
-        for contender in view.contenders
-        for cell in contender.offered
+        {key: printable(value) if isinstance(value, str) else value for key, value in row.items()}
+        for row in _rows(view, analysis)
     )
     return text.getvalue()
+
+
+def _rows(view: RunView, analysis: Analysis) -> Iterator[Mapping[str, Any]]:
+    if view.races:
+        for level in analysis.levels:
+            yield from _level(view, level)
+    for contender in view.contenders:
+        for cell in contender.offered:
+            yield _offered(view, contender, cell)
 
 
 def _level(view: RunView, level: Level) -> Iterator[Mapping[str, Any]]:

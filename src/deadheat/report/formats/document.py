@@ -1,9 +1,10 @@
-"""The shape of `--format json`, version 4: `docs/schema-report.json` is made from it.
+"""The shape of `--format json`, version 5: `docs/schema-report.json` is made from it.
 
 History: 1, the first. 2: scaling and capacities; a trial's heat, a reading's unit, lost runs.
 3: all that the page shows: the answer in a sentence, time to first byte, curves, series, builds,
 commands, the generator's output, published rows. The page uses nothing but this document.
 4: what limited a rate.
+5: how the run was measured, in sentences that follow its protocol.
 """
 
 import datetime
@@ -18,7 +19,7 @@ from deadheat.report.model.evidence import Build, RawOutput
 from deadheat.report.model.published import PublishedRow
 from deadheat.report.model.series import Series
 
-SCHEMA: Literal["deadheat-report/4"] = "deadheat-report/4"
+SCHEMA: Literal["deadheat-report/5"] = "deadheat-report/5"
 
 
 class Run(Part):
@@ -363,7 +364,7 @@ class Calibration(Part):
 class Document(Part):
     """A report of one run, as `deadheat report --format json` writes it."""
 
-    schema_: Annotated[Literal["deadheat-report/4"], Field(alias="schema")] = SCHEMA
+    schema_: Annotated[Literal["deadheat-report/5"], Field(alias="schema")] = SCHEMA
     run: Run
     hosts: tuple[Host, ...]
     contenders: tuple[Contender, ...]
@@ -373,6 +374,8 @@ class Document(Part):
     conclusions: tuple[Statement, ...]
     heading: tuple[str, ...]
     """What was run, where and how, in lines."""
+    method: tuple[str, ...]
+    """How it was measured and what its ranks mean, in sentences."""
     calibration: Calibration | None
 
 

@@ -44,7 +44,9 @@ BEHAVIOR = """## Behavior
 
 Each server that answered, in its default setting. *Ready* is the time from the start to the first
 right answer, *idle* the memory at that point, *closes when asked* whether it honors
-`Connection: close`, *pipelined* how many of two requests sent together it answers."""
+`Connection: close`, *pipelined* how many of two requests sent together it answers. *Freeze* is
+`unchanged` if, after 90 s frozen as in a race, the server gave the right answer and had the same
+processes as before."""
 
 
 def line(inspection: Inspection) -> str:
@@ -67,6 +69,7 @@ def line(inspection: Inspection) -> str:
         f"{behavior['pipelined'] or 0} of 2 pipelined",
         f"unknown path {behavior['unknown_path'] or 'unanswered'}",
         *([f"served {_served(inspection)}"] if inspection.served else []),
+        *([f"unchanged after {inspection.frozen_s:g} s frozen"] if inspection.frozen_s else []),
         inspection.stop or "",
         *inspection.cautions,
     ]
@@ -115,6 +118,7 @@ def servers_page(inspections: Sequence[Inspection], catalog: Catalog) -> str:
                 *(h.replace("\n", " ") for h in QUESTIONS.values()),
                 "unknown path",
                 "Date",
+                "freeze",
                 "stop",
             ),
             _behavior(shown),
@@ -222,8 +226,15 @@ def _behavior(inspections: Sequence[Inspection]) -> Iterator[Sequence[str]]:
             *(answer(inspection.behavior.get(key)) for key in QUESTIONS),
             answer(inspection.behavior.get("unknown_path")),
             answer(inspection.behavior.get("date")),
+            _freeze(inspection),
             inspection.stop or format.NONE,
         )
+
+
+def _freeze(inspection: Inspection) -> str:
+    if inspection.frozen_s is None:
+        return format.NONE
+    return "changed" if inspection.fault is not None else "unchanged"
 
 
 def _state(inspection: Inspection, catalog: Catalog) -> str:

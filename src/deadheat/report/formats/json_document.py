@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from typing import Literal
 
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.capacity import CapacityResult, capacities, objective
@@ -11,8 +12,10 @@ from deadheat.report.findings.conclusion import conclusions
 from deadheat.report.findings.heading import heading
 from deadheat.report.findings.headline import answer, trust
 from deadheat.report.findings.limits import limit_of
+from deadheat.report.findings.method import method
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats import document as to
+from deadheat.report.formats.indented import indented
 from deadheat.report.formats.json_scaling import scaling
 from deadheat.report.model.distribution import QUANTILES, Distribution
 from deadheat.report.model.view import (
@@ -27,10 +30,11 @@ from deadheat.stats.ratio import RatioInterval
 from deadheat.store.rows import StoredInstance
 
 
-def write(view: RunView, analysis: Analysis, indent: int | None = 2) -> str:
+def write(view: RunView, analysis: Analysis, indent: Literal[2] | None = 2) -> str:
     """The document, as `docs/schema-report.json` describes it; ASCII, for any output."""
     document = build(view, analysis).model_dump(mode="json", by_alias=True)
-    return json.dumps(document, indent=indent, allow_nan=False) + "\n"
+    text = indented(document) if indent else json.dumps(document, allow_nan=False)
+    return text + "\n"
 
 
 def build(view: RunView, analysis: Analysis) -> to.Document:
@@ -47,6 +51,7 @@ def build(view: RunView, analysis: Analysis) -> to.Document:
             "cautions": [dataclasses.asdict(caution) for caution in cautions(view)],
             "conclusions": [dataclasses.asdict(text) for text in conclusions(view, analysis)],
             "heading": heading(view, analysis),
+            "method": method(view, analysis),
             "calibration": dataclasses.asdict(calibration) if calibration else None,
         }
     )
@@ -93,8 +98,7 @@ def _contender(view: RunView, contender: ContenderView) -> to.Contender:
 
 
 def _start(start: StoredInstance) -> to.Start:
-    values = dataclasses.asdict(start)
-    return to.Start.model_validate({name: values[name] for name in to.Start.model_fields})
+    return to.Start.model_validate({name: getattr(start, name) for name in to.Start.model_fields})
 
 
 def _cell(view: RunView, contender: ContenderView, cell: Cell) -> to.Cell:
@@ -133,7 +137,6 @@ def _offered(cell: OfferedCell) -> to.Offered:
 
 def _trial(trial: TrialView) -> to.Trial:
     values = {name: getattr(trial, name) for name in to.Trial.model_fields}
-    values["series"] = dataclasses.asdict(trial.series) if trial.series else None
     values["gates_failed"] = [
         {name: getattr(gate, name) for name in to.FailedGate.model_fields}
         for gate in trial.gates_failed

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from deadheat.foreign_text import escaped
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.findings.behavior import behavior_columns
@@ -10,6 +11,7 @@ from deadheat.report.findings.capacity import capacity_columns, objective
 from deadheat.report.findings.cautions import Caution, cautions, none_found
 from deadheat.report.findings.conclusion import conclusions, difference
 from deadheat.report.findings.heading import command_line, heading
+from deadheat.report.findings.method import method
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
 from deadheat.report.formats.shapes import shape
@@ -28,13 +30,14 @@ def write(view: RunView, analysis: Analysis) -> str:
 
 
 def escape(text: str) -> str:
-    """Text with all signs escaped that Markdown or HTML interpret."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    """Text with all signs escaped that a terminal, Markdown or HTML interpret."""
+    text = escaped(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return SPECIAL.sub(r"\\\1", text)
 
 
 def code(text: str) -> str:
     """A code span, in a fence longer than any run of backticks in it."""
+    text = escaped(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     pad = " " if "`" in text else ""
     return f"{fence}{pad}{text}{pad}{fence}"
@@ -59,6 +62,8 @@ def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
     all_cautions = [_caution(caution) for caution in cautions(view)]
     yield from _listed("Cautions", all_cautions or [_text(none_found(view))])
     yield from _titled("Behavior", behavior_columns(view))
+    if view.trials:
+        yield from _listed("How it was measured", [escape(line) for line in method(view, analysis)])
 
 
 def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:

@@ -11,8 +11,7 @@ import html
 import re
 from pathlib import Path
 
-from rich.console import Console
-
+from deadheat.console import console as make_console
 from deadheat.errors import DeadheatError
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
@@ -48,7 +47,7 @@ def fill(title: str, plain: str = "", document: str = "") -> str:
 
 
 def _plain(view: RunView, analysis: Analysis) -> str:
-    console = Console(width=PLAIN_WIDTH, color_system=None, force_terminal=False)
+    console = make_console(width=PLAIN_WIDTH, styled=False)
     with console.capture() as capture:
         terminal.show(console, view, analysis)
     return "\n".join(line.rstrip() for line in capture.get().split("\n"))

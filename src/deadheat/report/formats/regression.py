@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level
+from deadheat.report.findings.paired import paired_rates
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
 
@@ -31,7 +32,6 @@ HEADER = (
     "head CPU µs/req",
     "detectable",
 )
-EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 3, Outcome.INCONCLUSIVE: 4}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +142,7 @@ def _regression(level: Level, base: str, head: str, margin: float) -> Regression
         outcome = judge(low, high, margin)
         why = _why(outcome, ratio, low, high, margin, detectable)
     ours, theirs = standings[head].cell, standings[base].cell
+    head_rate_per_s, base_rate_per_s = paired_rates(ours, theirs)
     return Regression(
         outcome=outcome,
         connections=level.connections,
@@ -150,8 +151,8 @@ def _regression(level: Level, base: str, head: str, margin: float) -> Regression
         high=high,
         margin=margin,
         minimum_detectable_effect=detectable,
-        base_rate_per_s=theirs.rate_per_s("median"),
-        head_rate_per_s=ours.rate_per_s("median"),
+        base_rate_per_s=base_rate_per_s,
+        head_rate_per_s=head_rate_per_s,
         base_cpu_us_per_request=theirs.server_cpu_us_per_request,
         head_cpu_us_per_request=ours.server_cpu_us_per_request,
         why=why,
@@ -202,10 +203,14 @@ def _change(regression: Regression) -> str:
 
 
 def _interval(ratio: float, low: float, high: float) -> str:
-    """`1.2 % slower [-2.0, -0.4]`: the change of the rate."""
-    change = 100 * (ratio - 1)
-    direction = "slower" if change < 0 else "faster"
-    return f"{abs(change):.1f} % {direction} [{100 * (low - 1):+.1f}, {100 * (high - 1):+.1f}]"
+    """`1.2 % slower [0.4, 2.0]`: the interval counts in the direction of the word before it."""
+    change, ends = 100 * (ratio - 1), [100 * (low - 1), 100 * (high - 1)]
+    direction = "faster"
+    if change < 0:
+        change, ends, direction = -change, [-end for end in reversed(ends)], "slower"
+    if not format.is_known(low, high):
+        return f"{change:.1f} % {direction} {format.UNKNOWN}"
+    return f"{change:.1f} % {direction} [{format.signless(ends[0])}, {format.signless(ends[1])}]"
 
 
 def _margin(view: RunView) -> float:

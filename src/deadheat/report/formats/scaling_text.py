@@ -65,6 +65,8 @@ def _gain(point: Point) -> str:
         return f"({gain.ratio:.2f})"
     if gain.low is None or gain.high is None:
         return f"{gain.ratio:.2f}"
+    if not format.is_known(gain.low, gain.high):
+        return f"{gain.ratio:.2f} {format.UNKNOWN}"
     return f"{gain.ratio:.2f} [{gain.low:.2f}–{gain.high:.2f}]"
 
 

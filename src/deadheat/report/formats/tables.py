@@ -78,15 +78,18 @@ def rank(standing: Standing) -> str:
 
 
 def of_leader(standing: Standing) -> str:
-    """`61.2 [60.1–62.4]`, in percent of the leader's rate; without an interval, only `61.2`."""
+    """`61.2 [60.1–62.4]`, in percent of the leader's rate.
+
+    `61.2 [unknown]` if the interval is too wide to say anything; only `61.2` without a rank.
+    """
     if standing.row is None or math.isnan(standing.row.ratio_to_leader.ratio):
         return format.NONE
     ratio = standing.row.ratio_to_leader
     if ratio.low == ratio.high == 1:
         return "100"
     percent = f"{100 * ratio.ratio:.1f}"
-    if ratio.high > format.UNKNOWN_FACTOR * ratio.low:
-        return percent  # the interval is too wide to be useful
+    if not format.is_known(ratio.low, ratio.high):
+        return f"{percent} {format.UNKNOWN}" if standing.ranked else percent
     return f"{percent} [{100 * ratio.low:.1f}–{100 * ratio.high:.1f}]"
 
 

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from deadheat.console import console as make_console
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.capacity import capacity_columns, objective
@@ -16,6 +17,7 @@ from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import conclusions
 from deadheat.report.findings.heading import command_line, heading
 from deadheat.report.findings.scaling import curves
+from deadheat.report.formats.encoding import fit
 from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
 from deadheat.report.formats.tables import notes, offered_columns, ranking_columns
 from deadheat.report.model.column import Column
@@ -26,6 +28,15 @@ SERVER = 2  # the column that heads every table
 ADVICE_INDENT = 4
 TOPIC_WIDTH = 12
 SPARE = ("version", "language", "trials")  # left out rather than put into another table
+
+
+def write(view: RunView, analysis: Analysis) -> str:
+    """The report at standard output's width and encoding, with colors only on a terminal."""
+    console = make_console()
+    with console.capture() as capture:
+        show(console, view, analysis)
+    text = "\n".join(line.rstrip() for line in capture.get().split("\n"))
+    return fit(text, console.encoding)
 
 
 def show(console: Console, view: RunView, analysis: Analysis) -> None:

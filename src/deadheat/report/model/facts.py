@@ -5,9 +5,9 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from deadheat.report.model.distribution import Distribution, of_histograms, of_summaries
-from deadheat.report.model.series import Series, series
-from deadheat.report.model.view import TrialView
-from deadheat.store import StoredRun
+from deadheat.report.model.series import Overall, Series, series
+from deadheat.report.model.view import TrialView, cpus_used_of
+from deadheat.store import StoredRun, StoreError
 from deadheat.store.rows import StoredTrial
 
 Item = TypeVar("Item")
@@ -22,10 +22,13 @@ class Facts:
         names = ("service_us", "response_us", *(["first_byte_us"] if whole else []))
         self._histograms = run.histograms(*names)
         self._slices = {trial_id: tuple(rows["slices"]) for trial_id, rows in run.series("slices")}
+        overall = {trial.id: _overall(trial) for trial in run.trials} if whole else {}
         self._series: dict[int, Series] = {}
         if whole:
             for trial_id, rows in run.series("load", "machine"):
-                self._series[trial_id] = series(rows.get("load", ()), rows.get("machine", ()))
+                self._series[trial_id] = series(
+                    rows.get("load", ()), rows.get("machine", ()), overall.get(trial_id)
+                )
 
     def trial(self, trial: StoredTrial) -> TrialView:
         return TrialView(
@@ -58,10 +61,23 @@ class Facts:
         keys = [(trial.id, name) for trial in trials]
         texts = [self._histograms[key] for key in keys if key in self._histograms]
         if texts or name != "service_us":
-            return of_histograms(texts)
+            try:
+                return of_histograms(texts)
+            except StoreError as error:
+                ids = f"trials {trials[0].id} to {trials[-1].id}"
+                raise StoreError(f"run {self._run.id}: {name} of {ids}: {error}") from error
         printed = [trial.result.get("service_us") for trial in trials]
         requests = sum(trial.requests_ok or 0 for trial in trials)
         return of_summaries([summary for summary in printed if summary], requests)
+
+
+def _overall(trial: StoredTrial) -> Overall | None:
+    """None without a rate, or if the host did not report CPU time or memory."""
+    known = (trial.elapsed_s, trial.rate_per_s, trial.server_cpu_us_per_request)
+    if None in known or trial.memory_peak_bytes is None:
+        return None
+    cpus_used = cpus_used_of(trial.rate_per_s, trial.server_cpu_us_per_request)
+    return Overall(trial.elapsed_s or 0.0, cpus_used or 0.0, trial.memory_peak_bytes)
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> defaultdict[Key, list[Item]]:

@@ -1,7 +1,7 @@
 """The stored runs: one line for each, and the run that the user means."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from deadheat.report import format
@@ -9,6 +9,7 @@ from deadheat.store import Store, StoreError
 from deadheat.store.listing import RunSummary, run_ids, run_summaries
 
 NEAREST = 3
+NAMED = 4  # contenders of a run
 LISTED = {"lost": "process gone", "unended": "no end"}
 
 
@@ -42,16 +43,17 @@ def find_run(store: Store, wanted: str | None) -> str:
     )
 
 
-def lines(runs: Sequence[RunSummary]) -> str:
-    """The runs as text, one line each. Nothing is cut off."""
+def lines(runs: Sequence[RunSummary], names: Mapping[str, Sequence[str]]) -> str:
+    """The runs as text, one line each. `names` has the contenders of each run by its id."""
     rows = [
         (
-            run.run_id,
+            format.plain(run.run_id),
             format.moment(run.started_at),
-            LISTED.get(run.state, run.state),
+            state_text(run),
             format.plain(run.protocol, 20),
             format.count(run.contenders, "contender"),
             format.count(run.trials, "trial"),
+            _some_names(names.get(run.run_id, ())),
         )
         for run in runs
     ]
@@ -61,6 +63,18 @@ def lines(runs: Sequence[RunSummary]) -> str:
         + "\n"
         for row in rows
     )
+
+
+def state_text(run: RunSummary) -> str:
+    """The state of a run, and whether it was measured elsewhere."""
+    state = LISTED.get(run.state, run.state)
+    return f"{state}, imported" if run.imported else state
+
+
+def _some_names(names: Sequence[str]) -> str:
+    shown = [format.plain(name, 40) for name in names[:NAMED]]
+    more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+    return ", ".join([*shown, *more])
 
 
 def _refuse_empty(store: Store) -> NoReturn:

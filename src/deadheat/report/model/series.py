@@ -9,6 +9,7 @@ from typing import Any
 from deadheat.report.model.shape import SHAPE, Finite
 
 WINDOWS_MAX = 60
+LOADED_FEWEST = 4  # samples of CPU use: the first and the last also cover time without load
 
 Row = Mapping[str, Any]
 
@@ -18,7 +19,8 @@ class Series:
     """Within one trial: the generator's windows, and the server's CPU and memory, as columns.
 
     Times are from the trial's beginning. A rate is the mean of the window that ends there; CPU
-    use is the mean since the value before, and 1 is one CPU.
+    use is the mean since the value before, and 1 is one CPU. A trial that is too short for such
+    values, or made of slices, has one value: its CPU use under load, and its peak memory.
     """
 
     __pydantic_config__ = SHAPE
@@ -30,10 +32,28 @@ class Series:
     memory_bytes: tuple[int, ...]
 
 
-def series(load: Sequence[Row], machine: Sequence[Row]) -> Series:
-    """From the stored rows `load` and `machine` of one trial; either may be empty."""
+@dataclass(frozen=True, slots=True)
+class Overall:
+    """A whole trial: its time under load, the CPUs that the server used in it, its peak memory."""
+
+    elapsed_s: float
+    cpus_used: float
+    memory_peak_bytes: int
+
+
+def series(load: Sequence[Row], machine: Sequence[Row], overall: Overall | None = None) -> Series:
+    """From the stored rows `load` and `machine` of one trial; either may be empty.
+
+    The server's CPU use is shown for time under load only, so it agrees with the trial's figure.
+    """
     rates = _rates(load)
     usage = _usage(machine)
+    if len(usage) >= LOADED_FEWEST:
+        usage = usage[1:-1]
+    elif overall is not None:
+        usage = [(overall.elapsed_s, round(overall.cpus_used, 3), overall.memory_peak_bytes)]
+    else:
+        usage = []
     return Series(
         rate_at_s=tuple(at_s for at_s, _ in rates),
         rate_per_s=tuple(rate for _, rate in rates),

@@ -49,9 +49,7 @@ class TrialView:
     @property
     def server_cpus_used(self) -> float | None:
         """CPUs that the server kept busy; None if its CPU time is unknown."""
-        if self.rate_per_s is None or self.server_cpu_us_per_request is None:
-            return None
-        return self.rate_per_s * self.server_cpu_us_per_request / 1e6
+        return cpus_used_of(self.rate_per_s, self.server_cpu_us_per_request)
 
     @property
     def measured(self) -> bool:
@@ -254,6 +252,13 @@ class RunView:
         """Whether it compares contenders in closed loop; a search for capacity does not."""
         offered = any(contender.offered for contender in self.contenders)
         return not offered or any(contender.cells for contender in self.contenders)
+
+
+def cpus_used_of(rate_per_s: float | None, cpu_us_per_request: float | None) -> float | None:
+    """CPUs that a server kept busy under load; None if its CPU time is unknown."""
+    if rate_per_s is None or cpu_us_per_request is None:
+        return None
+    return rate_per_s * cpu_us_per_request / 1e6
 
 
 def _median(values: Sequence[float | None]) -> float | None:

@@ -18,6 +18,7 @@ RIGHT = 140
 ROW, BAR, HEAD = 24, 12, 26
 NAME_MAX = 42
 LETTER = 7.4  # an upper bound of the mean width of a name's letters, in pixels
+FADE_OUT = 40  # pixels to the right of a bar with an unknown interval
 SOLID = 0.6  # opacity: a whisker must be visible in front of it
 
 
@@ -99,17 +100,27 @@ def _row(chart: Chart, standing: Standing, y: float, color: str) -> list[str]:
     shape = (chart.left, middle - BAR / 2, length, BAR)
     bar = svg.outline(*shape) if standing.cell.doubtful else svg.rect(*shape, color, SOLID)
     low, high = map(chart.x, _ends(view, level, standing))
-    whisker = [
-        svg.line(low, middle, high, middle, svg.INK, 1.5),
-        *(svg.line(end, middle - 5, end, middle + 5, svg.INK, 1.5) for end in (low, high)),
-    ]
+    unknown = _is_unknown(standing)
+    if unknown:
+        ends = (chart.left, chart.left + length + FADE_OUT)
+        whisker = [
+            part
+            for end in ends
+            for part in svg.fade(chart.left + length, end, middle, svg.INK, 1.5)
+        ]
+        high = ends[1]
+    else:
+        whisker = [
+            svg.line(low, middle, high, middle, svg.INK, 1.5),
+            *(svg.line(end, middle - 5, end, middle + 5, svg.INK, 1.5) for end in (low, high)),
+        ]
     right = max(high, chart.left + length) + 8
     return [
         svg.text(
             chart.left - 10, middle + 4.5, chart.named(standing), anchor="end", longest=NAME_MAX
         ),
         bar,
-        *(whisker if high > low else ()),
+        *(whisker if unknown or high > low else ()),
         svg.text(right, middle + 4.5, rate(view, standing, level.connections), size=12),
         svg.text(svg.WIDTH - 16, middle + 4.5, place, anchor="end", fill=svg.MUTED, size=12),
     ]
@@ -129,9 +140,17 @@ def _ends(view: RunView, level: Level, standing: Standing) -> tuple[float, float
     if standing.row is None or not standing.ranked:
         return (length, length)
     ratio = standing.row.ratio_to_leader
-    if not math.isfinite(ratio.high) or ratio.high > format.UNKNOWN_FACTOR * ratio.low:
+    if _is_unknown(standing):
         return (length, length)
     return (length * ratio.low / ratio.ratio, length * ratio.high / ratio.ratio)
+
+
+def _is_unknown(standing: Standing) -> bool:
+    """Whether it has a rank, and its interval is too wide to be drawn."""
+    if standing.row is None or not standing.ranked:
+        return False
+    ratio = standing.row.ratio_to_leader
+    return not format.is_known(ratio.low, ratio.high)
 
 
 def _axis(chart: Chart, most: float, y: float) -> list[str]:

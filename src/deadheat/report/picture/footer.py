@@ -46,5 +46,5 @@ def _whiskers(analysis: Analysis) -> str:
     confidence = format.percent(ranking.level.confidence, 0)
     return (
         f"whiskers: interval of the ratio to the fastest, jointly at {confidence}; "
-        "left out where it is too wide"
+        "a fading line: unknown"
     )

@@ -8,6 +8,7 @@ from deadheat.report import format
 
 WIDTH = 860
 STEP = 16  # line height of small text
+FADE = 8  # parts of a line that fades out
 TITLE_CHARS = 80
 INK, MUTED, LINE, GROUND = "#1b1e21", "#59626b", "#d9dde0", "#ffffff"
 BLUE = "#0b62ad"
@@ -82,6 +83,17 @@ def line(x1: float, y1: float, x2: float, y2: float, stroke: str, width: float =
         f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{stroke}" '
         f'stroke-width="{width:g}"/>'
     )
+
+
+def fade(x1: float, x2: float, y: float, stroke: str, width: float = 1) -> list[str]:
+    """A horizontal line that fades out from `x1` to `x2`: an end that is unknown."""
+    step = (x2 - x1) / FADE
+    return [
+        f'<line x1="{x1 + step * i:.1f}" y1="{y:.1f}" x2="{x1 + step * (i + 1):.1f}" '
+        f'y2="{y:.1f}" stroke="{stroke}" stroke-width="{width:g}" '
+        f'stroke-opacity="{1 - i / FADE:.2f}"/>'
+        for i in range(FADE)
+    ]
 
 
 def path(points: Sequence[tuple[float, float]], stroke: str) -> str:

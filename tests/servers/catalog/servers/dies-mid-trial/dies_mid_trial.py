@@ -6,13 +6,14 @@ import sys
 import threading
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
+MISSING = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 left = int(sys.argv[3])
 
 
 def serve(connection: socket.socket) -> None:
     global left
-    while connection.recv(4096):
-        connection.sendall(ANSWER)
+    while request := connection.recv(4096):
+        connection.sendall(ANSWER if request.split()[1] == b"/" else MISSING)
         left -= 1
         if left <= 0:
             print("out of memory", flush=True)

@@ -1,4 +1,4 @@
-"""Fast until its clients leave; then it uses CPU time, or stays slow."""
+"""Fast until its clients leave for the first time; then it uses CPU time once, or stays slow."""
 
 import socket
 import sys
@@ -10,33 +10,32 @@ burn_s, delay_s = float(sys.argv[3]), float(sys.argv[4])
 CROWD = 8  # more connections than a verification opens
 lock = threading.Lock()
 present = most = 0
-tired = False
+slow = tired = False
 
 
 def serve(connection: socket.socket) -> None:
-    global present, most
+    global present, most, tired
     with lock:
         present += 1
         most = max(most, present)
     try:
         while connection.recv(4096):
-            if tired:
+            if slow:
                 time.sleep(delay_s)
             connection.sendall(ANSWER)
     except OSError:
         pass
     with lock:
         present -= 1
-        crowd_left = present == 0 and most >= CROWD
-        if crowd_left:
-            most = 0
-    if crowd_left:
+        tires = present == 0 and most >= CROWD and not tired
+        tired |= tires
+    if tires:
         tire()
 
 
 def tire() -> None:
-    global tired
-    tired = delay_s > 0
+    global slow
+    slow = delay_s > 0
     until = time.thread_time() + burn_s
     while time.thread_time() < until:
         pass

@@ -1,4 +1,4 @@
-"""Where the level of a windowed rate last changed."""
+"""Where the level of a windowed rate last changed: the rule for warm-up until 2026-11."""
 
 import math
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Steady:
     reason: str
 
     @property
-    def found(self) -> bool:
+    def is_steady(self) -> bool:
         return self.kind is not Kind.NONE
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from deadheat.stats.levels import Kind, classify
+from bench.levels import Kind, classify
 from tests.stats.test_changepoint import series
 
 
@@ -22,7 +22,7 @@ def test_series_are_classed(levels: list[tuple[int, float]], kind: Kind, start: 
     assert abs(steady.start - start) <= 1
     assert steady.windows == sum(windows for windows, _ in levels) - steady.start
     assert steady.rate == pytest.approx(levels[-1][1], rel=0.02)
-    assert steady.found == (kind is not Kind.NONE)
+    assert steady.is_steady == (kind is not Kind.NONE)
 
 
 def test_a_level_within_the_tolerance_is_the_same_level() -> None:
@@ -45,7 +45,7 @@ def test_a_drift_across_levels_within_the_tolerance_is_not_flat() -> None:
 def test_steadiness_is_found_while_it_comes() -> None:
     """Asked after each window: no while warming up, then yes and for good."""
     rates = series((12, 500), (12, 800), (40, 1000))
-    answers = [classify(rates[:seen], asked=30).found for seen in range(1, 65)]
+    answers = [classify(rates[:seen], asked=30).is_steady for seen in range(1, 65)]
     first = answers.index(True)
     assert 38 <= first + 1 <= 42
     assert all(answers[first:])

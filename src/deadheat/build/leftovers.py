@@ -1,0 +1,95 @@
+"""The files that can be made again: logs of servers, and builds."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from deadheat.errors import DeadheatError
+
+KINDS = {".log", ".json", ".lock", ".part", ".done", ".tar"}  # beside the folder of a build
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What to delete of one kind, with the space that it takes on the disk."""
+
+    what: str  # logs, builds
+    number: int
+    paths: tuple[Path, ...]
+    size_bytes: int
+
+    def delete(self) -> None:
+        """Delete them. Follows no link; raises `OSError` for what cannot be deleted."""
+        for path in self.paths:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def logs_in(folder: Path) -> Leftovers:
+    """The log files of servers and load processes."""
+    paths = sorted(folder.glob("*.log"))
+    return Leftovers("logs", len(paths), tuple(paths), sum(map(disk_bytes, paths)))
+
+
+def builds_in(builds: Path, revisions: Path) -> Leftovers:
+    """The builds of servers, and the builds of revisions that `regress` made.
+
+    The record of a build comes before its folder, so what is left of a build that is half deleted
+    does not pass for a finished one.
+    """
+    parents = [*sorted(builds.glob("*")), revisions]
+    paths = [
+        path
+        for parent in parents
+        if parent.is_dir() and not parent.is_symlink()
+        for path in sorted(parent.iterdir(), key=lambda path: (path.suffix not in KINDS, path))
+    ]
+    number = sum(path.is_dir() for path in paths)
+    return Leftovers("builds", number, tuple(paths), sum(map(disk_bytes, paths)))
+
+
+def disk_bytes(path: Path) -> int:
+    """The space that a file or a folder takes, without what links in it point to."""
+    try:
+        whole = 512 * path.lstat().st_blocks
+        if path.is_dir() and not path.is_symlink():
+            whole += sum(disk_bytes(entry) for entry in path.iterdir())
+    except FileNotFoundError:
+        return 0
+    return whole
+
+
+@contextmanager
+def in_use(folder: Path) -> Iterator[None]:
+    """Mark the logs and builds as in use, so that `alone_with` fails until the block ends."""
+    with _flocked(folder, fcntl.LOCK_SH):
+        yield
+
+
+@contextmanager
+def alone_with(folder: Path) -> Iterator[None]:
+    """Raises `DeadheatError` if another process is within `in_use`."""
+    try:
+        with _flocked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            yield
+    except BlockingIOError as error:
+        raise DeadheatError(
+            f"another deadheat process uses the logs and builds beside {folder}",
+            "try again when it has ended",
+        ) from error
+
+
+@contextmanager
+def _flocked(folder: Path, operation: int) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, operation)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,50 @@
+"""Signals that end a command: SIGTERM and SIGHUP end it as Ctrl-C does."""
+
+import errno
+import os
+import signal
+import sys
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def ending_as_interrupts() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` in the block at the first SIGTERM or SIGHUP; ignore later ones.
+
+    A terminal that closes sends SIGHUP more than once, and the second must not end the cleanup. A
+    signal that was ignored, as by nohup, stays ignored.
+    """
+    former = {number: signal.getsignal(number) for number in ENDING}
+    installed = [number for number in ENDING if former[number] is not signal.SIG_IGN]
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        for each in installed:
+            signal.signal(each, signal.SIG_IGN)
+        if number == signal.SIGHUP:
+            _leave_lost_terminal()
+        raise KeyboardInterrupt
+
+    for number in installed:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in installed:
+            signal.signal(number, former[number])
+
+
+def _leave_lost_terminal() -> None:
+    """Write to nowhere if the terminal is gone; an error would hide why the command ended."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is None:
+            continue
+        try:
+            termios.tcgetattr(stream.fileno())
+        except termios.error as error:
+            if error.args[0] == errno.EIO:  # a file or a pipe gives ENOTTY
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

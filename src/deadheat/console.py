@@ -1,0 +1,36 @@
+"""The console of all commands: it prints foreign text without escape sequences."""
+
+import os
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from deadheat.foreign_text import printable
+
+
+class _PlainTextConsole(Console):
+    """A console that escapes hidden characters in all that it renders. Its own styles remain."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control is None and not segment.text.isprintable():
+                yield Segment(printable(segment.text), segment.style)
+            else:
+                yield segment
+
+
+def console(*, stderr: bool = False, width: int | None = None, styled: bool = True) -> Console:
+    """A console for the terminal, or for `width` columns, without automatic highlighting.
+
+    It prints no style if NO_COLOR is set or not `styled`; rich alone keeps bold with NO_COLOR.
+    """
+    return _PlainTextConsole(
+        stderr=stderr,
+        width=width,
+        highlight=False,
+        color_system="auto" if styled and not os.environ.get("NO_COLOR") else None,
+        force_terminal=None if styled else False,
+    )

@@ -1,0 +1,27 @@
+"""Text from others, made safe to show: no escape sequence, no hidden or reordering character.
+
+Servers, manifests and bundles supply text. All of it goes through this module before it reaches a
+terminal, a CSV file or a Markdown file.
+"""
+
+import unicodedata
+
+# Unicode categories: control, format (direction, zero width), surrogate, private use, line and
+# paragraph separator.
+HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Zl", "Zp"))
+KEPT = "\n\t"
+
+
+def escaped(text: str, kept: str = "") -> str:
+    """The text with each hidden character as Python's escape for it, except those in `kept`."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char in kept or unicodedata.category(char) not in HIDDEN else repr(char)[1:-1]
+        for char in text
+    )
+
+
+def printable(text: str) -> str:
+    """The text with its line breaks and tabs, and every other hidden character escaped."""
+    return escaped(text, KEPT)

@@ -1,0 +1,67 @@
+"""Bounded decompression and JSON: what a store holds may come from anyone.
+
+A few kilobytes can unpack to gigabytes, and a short text can nest deeper than any stack.
+"""
+
+import json
+import zlib
+from typing import Any
+
+TEXT_BYTES_MAX = 32 << 20  # a trial of hours has a few MiB
+VALUES_MAX = 2_000_000  # of a JSON text; each takes up to 100 bytes of memory
+DEPTH_MAX = 40
+
+
+def inflate(packed: bytes, bytes_max: int = TEXT_BYTES_MAX) -> bytes:
+    """What zlib packed. Raises `ValueError` if it is damaged, cut short or larger than allowed."""
+    unpacker = zlib.decompressobj()
+    try:
+        unpacked = unpacker.decompress(packed, bytes_max + 1)
+    except zlib.error as error:
+        raise ValueError(f"it is damaged: {error}") from error
+    if len(unpacked) > bytes_max:
+        raise ValueError(f"it unpacks to more than {bytes_max:,} bytes")
+    if not unpacker.eof:
+        raise ValueError("it is cut short")
+    return unpacked
+
+
+def parse(text: str | bytes) -> Any:
+    """The JSON value. Raises `ValueError` if it is none, or too large or too deep."""
+    if len(text) > TEXT_BYTES_MAX:
+        raise ValueError(f"it has more than {TEXT_BYTES_MAX:,} characters")
+    openers, commas = _counts(text)
+    if openers + commas > VALUES_MAX:
+        raise ValueError(f"it has more than {VALUES_MAX:,} values")
+    try:
+        value = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    _require_flat(value, openers)
+    return value
+
+
+def _counts(text: str | bytes) -> tuple[int, int]:
+    """Brackets that open, and commas. Each value but the first follows one of them."""
+    if isinstance(text, bytes):
+        return text.count(b"[") + text.count(b"{"), text.count(b",")
+    return text.count("[") + text.count("{"), text.count(",")
+
+
+def _require_flat(value: Any, openers: int) -> None:
+    """Raises `ValueError` for a value that later readers could not walk through.
+
+    It goes down level by level, and stops when too few opening brackets are left.
+    """
+    level = [value] if isinstance(value, dict | list) else []
+    for depth in range(1, DEPTH_MAX + 1):
+        openers -= len(level)
+        if depth + openers <= DEPTH_MAX:
+            return
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+    raise ValueError(f"it is nested more than {DEPTH_MAX} deep")

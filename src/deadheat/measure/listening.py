@@ -1,0 +1,85 @@
+"""Who listens on the port of an instance: its own processes, or a server that is not ours."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from deadheat.host import Listener, Listeners
+
+LOOPBACK = "127.0.0.1"
+REACHABLE_BY_LOOPBACK = (LOOPBACK, "0.0.0.0", "::", f"::ffff:{LOOPBACK}", "::ffff:0.0.0.0")
+START_ITSELF = "start the server yourself and give its address: --url http://127.0.0.1:PORT/"
+
+
+@dataclass(frozen=True, slots=True)
+class WrongListener:
+    """Why the answers on a port are not those of an instance, and the hint.
+
+    `verdict` is `another-process`, `shared-port`, `no-listener`, `another-port`,
+    `another-address` or `ipv6-only`.
+    """
+
+    verdict: str
+    reason: str
+    hint: str
+
+
+def wrong_listener(listeners: Listeners, port: int) -> WrongListener | None:
+    """What is wrong with an instance that seems to answer; None if nothing, or if unknown."""
+    own = [each for each in listeners.own if _reaches(each, port)]
+    others = [each for each in listeners.others if _reaches(each, port)]
+    named = _names(each.process for each in others if each.process is not None)
+    if own and named:
+        return WrongListener(
+            "shared-port",
+            f"shared port: {named} listens on port {port} too and would get some of the requests",
+            f"end {named}, or run the server without SO_REUSEPORT",
+        )
+    if own or not listeners.complete:
+        return None
+    if named:
+        return WrongListener(
+            "another-process",
+            f"another process answers: {named} listens on port {port}, and no process that this "
+            "command started does (`docker run -p` listens like this)",
+            f"give a command that runs the server itself in the foreground, or {START_ITSELF}",
+        )
+    if not others:
+        return WrongListener(
+            "no-listener",
+            f"another server answers: no process of this machine listens on port {port} (a "
+            "container or a firewall rule redirects it)",
+            f"give a command that runs the server itself in the foreground, or {START_ITSELF}",
+        )
+    return None
+
+
+def is_known(listeners: Listeners, port: int) -> bool:
+    """Whether this machine shows that the instance itself listens on its port."""
+    return any(_reaches(each, port) for each in listeners.own)
+
+
+def missed_port(listeners: Listeners, port: int) -> WrongListener | None:
+    """Why an instance refuses connections on its port; None if its sockets do not show it."""
+    here = [each for each in listeners.own if each.port == port]
+    places = ", ".join(sorted({str(each) for each in here or listeners.own}))
+    if not places or any(each.address in (LOOPBACK, "0.0.0.0") for each in here):
+        return None
+    if here:
+        return WrongListener(
+            "ipv6-only" if all(":" in each.address for each in here) else "another-address",
+            f"it listens on {places} only, and deadheat connects to {LOOPBACK}",
+            f"let it listen on {LOOPBACK} or 0.0.0.0",
+        )
+    return WrongListener(
+        "another-port",
+        f"it listens on {places}, not on port {port}",
+        "pass it the port: {port} in the command or in env stands for it",
+    )
+
+
+def _reaches(listener: Listener, port: int) -> bool:
+    return listener.port == port and listener.address in REACHABLE_BY_LOOPBACK
+
+
+def _names(processes: Iterable[str]) -> str:
+    return ", ".join(sorted(set(processes)))

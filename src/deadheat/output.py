@@ -1,0 +1,32 @@
+"""Prints the lines of all commands, without escape sequences of others.
+
+`tests/test_foreign_text.py` rejects other ways to print.
+"""
+
+import json
+import os
+from typing import Any
+
+import click
+
+from deadheat.foreign_text import printable
+
+
+def echo(text: object = "", *, err: bool = False, newline: bool = True, **style: Any) -> None:
+    """Print a text; `style` are the options of `click.style` for all of it."""
+    click.secho(printable(str(text)), err=err, nl=newline, color=color(), **style)
+
+
+def echo_json(document: object) -> None:
+    """Print a document as JSON, in ASCII without control characters."""
+    click.echo(json.dumps(document, indent=2).replace("\x7f", "\\u007f"))
+
+
+def echo_rendered(content: str | bytes) -> None:
+    """Print a whole report, picture or page. Its writer has escaped the text in it."""
+    click.echo(content, nl=False)
+
+
+def color() -> bool | None:
+    """False if NO_COLOR is set: no color and no bold. Else None: the terminal decides."""
+    return False if os.environ.get("NO_COLOR") else None

@@ -1,0 +1,75 @@
+"""What probes printed is kept for a while, so that `deadheat list` answers quickly."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from deadheat.catalog import probe_cache
+from deadheat.catalog.probe_cache import ProbeCache
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "bin" / "tool"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\necho 1\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(path.parent))
+    return path
+
+
+COMMAND = ("tool", "--version")
+
+
+def kept(folder: Path) -> ProbeCache:
+    cache = ProbeCache(folder / "home" / "probes.json")
+    cache.put(COMMAND, "tool 1")
+    cache.save()
+    return ProbeCache(folder / "home" / "probes.json")
+
+
+def test_a_second_call_has_the_output_of_the_first(tmp_path: Path, program: Path) -> None:
+    assert program.is_file()
+    assert kept(tmp_path).get(COMMAND) == "tool 1"
+
+
+def test_a_changed_program_is_probed_again(tmp_path: Path, program: Path) -> None:
+    cache = kept(tmp_path)
+    program.write_text("#!/bin/sh\necho a newer one\n")
+    assert cache.get(COMMAND) is None
+
+
+def test_another_search_path_is_probed_again(
+    tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = kept(tmp_path)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}/nowhere")
+    assert cache.get(COMMAND) is None
+
+
+def test_an_old_output_is_probed_again(
+    tmp_path: Path, program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert program.is_file()
+    kept(tmp_path)
+    monkeypatch.setattr(probe_cache, "KEPT_S", 0.0)
+    assert ProbeCache(tmp_path / "home" / "probes.json").get(COMMAND) is None
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"a": 1}', "not JSON"])
+def test_a_broken_file_is_as_none(tmp_path: Path, program: Path, text: str) -> None:
+    (tmp_path / "probes.json").write_text(text)
+    cache = ProbeCache(tmp_path / "probes.json")
+    assert cache.get(COMMAND) is None
+    cache.put(COMMAND, "tool 1")
+    cache.save()
+    assert json.loads((tmp_path / "probes.json").read_text())
+
+
+def test_a_missing_program_is_not_kept(tmp_path: Path, program: Path) -> None:
+    cache = ProbeCache(program.parent / "probes.json")
+    cache.put(("no-such-tool",), "1")
+    cache.save()
+    assert not (program.parent / "probes.json").exists()

@@ -1,0 +1,88 @@
+"""What SIGTERM and SIGHUP leave behind."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deadheat.cli.exit_codes import ExitCode
+from tests.host.support import eventually
+
+COMMAND = [sys.executable, "-c", "from deadheat.cli import main; main()"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_import_that_is_ended_leaves_no_folder(tmp_path: Path, number: signal.Signals) -> None:
+    bundle, temporary = tmp_path / "run.deadheat", tmp_path / "temporary"
+    os.mkfifo(bundle)  # the import waits for its first byte
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary), "DEADHEAT_HOME": str(tmp_path / "home")}
+    with subprocess.Popen([*COMMAND, "import", str(bundle)], env=environment) as process:
+        eventually(lambda: any(temporary.iterdir()))
+        process.send_signal(number)
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_second_signal_does_not_end_the_cleanup(tmp_path: Path) -> None:
+    """A terminal that closes sends SIGHUP twice."""
+    code = (
+        "import os, signal, sys\n"
+        "from deadheat.cli.endings import ending_as_interrupts\n"
+        "try:\n"
+        "    with ending_as_interrupts():\n"
+        "        try:\n"
+        "            os.kill(os.getpid(), signal.SIGHUP)\n"
+        "        finally:\n"
+        "            os.kill(os.getpid(), signal.SIGHUP)\n"
+        "            os.kill(os.getpid(), signal.SIGTERM)\n"
+        "            print('cleaned up')\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "cleaned up\ninterrupted\n"
+
+
+def test_a_signal_that_nohup_ignores_stays_ignored(tmp_path: Path) -> None:
+    code = (
+        "import os, signal\n"
+        "from deadheat.cli.endings import ending_as_interrupts\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "with ending_as_interrupts():\n"
+        "    os.kill(os.getpid(), signal.SIGHUP)\n"
+        "    print('goes on')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "goes on\n"
+
+
+def test_a_lost_terminal_does_not_hide_the_interrupt(tmp_path: Path) -> None:
+    leader, follower = os.openpty()
+    code = (
+        "import pathlib, sys, time\n"
+        "from deadheat.cli.endings import ending_as_interrupts\n"
+        "try:\n"
+        "    with ending_as_interrupts():\n"
+        "        print('started', flush=True)\n"
+        "        time.sleep(600)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('to nowhere', flush=True)\n"
+        "    pathlib.Path(sys.argv[1]).touch()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "interrupted")],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        start_new_session=True,
+    )
+    os.close(follower)
+    assert os.read(leader, 100).startswith(b"started")
+    os.close(leader)
+    process.send_signal(signal.SIGHUP)
+    process.wait()
+    assert (tmp_path / "interrupted").exists()

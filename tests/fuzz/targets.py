@@ -1,0 +1,291 @@
+"""What reads files and bytes of strangers, and what must hold for each input.
+
+Each input is read without any exception except a `DeadheatError`, without opening a file elsewhere.
+"""
+
+import json
+import lzma
+import re
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from deadheat import report
+from deadheat.audit.case import Case
+from deadheat.audit.defects.all import find_defects
+from deadheat.campaign.estimate import estimate
+from deadheat.campaign.outline import outline
+from deadheat.catalog import Server, load_catalog, selection
+from deadheat.errors import DeadheatError
+from deadheat.foreign_text import printable
+from deadheat.measure.response import read_responses
+from deadheat.protocol import load_protocol
+from deadheat.protocol.figures import read_figures
+from deadheat.report.foreign import reading
+from deadheat.report.model.runs import find_run, list_runs
+from deadheat.store import Store
+from deadheat.store.bundle import export_run, open_bundle
+from tests.audit.made import contender, replay
+from tests.fuzz.inputs import HOSTILE, HOSTILE_TEXTS, Edit, edited, edits, files
+from tests.report.made import made_run
+
+HERE = Path(__file__).resolve().parents[2]
+CATALOG = HERE / "tests" / "servers" / "catalog"
+FAULT_CHARS_MAX = 50_000
+REPORTS = ("terminal", "md", "csv", "json")
+CSV = b"""row,connections,rate_per_s,precision,source,requests,repetition
+alpha,100,9100,1,a blog,91000,1
+beta,100,8000.5,0.1,a blog,,1
+"""
+RESPONSES = (
+    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\n\r\nhello" * 2,
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.0 200 OK\r\n\r\nhello",
+)
+OF_RESPONSES = (
+    *(b"\r\n", b": ", b"\0", b"chunked", b"-1", b";", b"5\r\nhello\r\n0\r\n\r\n", b"hello"),
+    *(b"HTTP/1.1 200 OK\r\n", b"HTTP/9.9 ", b"HTTP/1.1 204 x\r\n", b"HTTP/1.1 103 x\r\n\r\n"),
+    *(b"Content-Length: 18446744073709551615\r\n", b"Content-Length: 5\r\n", b"Content-Length: -1"),
+    *(b"Transfer-Encoding: chunked\r\n", b"FFFFFFFFFFFFFFFF\r\n", b"a: b\r\n" * 101),
+    *(b" " * 70_000, b"9" * 5000),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`check` reads one input in an empty folder. It raises if the input gets the better of it."""
+
+    inputs: st.SearchStrategy[Any]
+    check: Callable[[Any, Path], None]
+    short: int  # examples in the tests
+
+
+def check_manifest(content: bytes, folder: Path) -> None:
+    _catalog(folder, content, (CATALOG / "recipes" / "python.toml").read_bytes())
+
+
+def check_recipe(content: bytes, folder: Path) -> None:
+    _catalog(folder, (CATALOG / "servers" / "hello" / "server.toml").read_bytes(), content)
+
+
+def _catalog(folder: Path, manifest: bytes, recipe: bytes) -> None:
+    for path, content in (("servers/hello/server.toml", manifest), ("recipes/python.toml", recipe)):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    catalog = load_catalog(folder)
+    assert len(catalog.servers) + len(catalog.faults) == 1
+    for fault in catalog.faults.values():
+        assert len(str(fault)) < FAULT_CHARS_MAX
+    for server in catalog.servers.values():
+        _require_sound(server, folder)
+
+
+def _require_sound(server: Server, root: Path) -> None:
+    assert server.folder.parent == root / "servers"
+    json.dumps(server.manifest.model_dump(mode="json"), allow_nan=False)
+    for setting in ("default", *server.manifest.settings):
+        start = selection(server, setting).start
+        for text in (*start.command, *start.env, *start.env.values()):
+            assert "\0" not in text
+        assert all(name and "=" not in name for name in start.env)
+        assert start.command[0]
+
+
+def check_protocol(content: bytes, folder: Path) -> None:
+    path = folder / "protocols" / "paper.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    with suppress(DeadheatError):
+        protocol = load_protocol(folder, "paper")
+        plan = (
+            outline(protocol, ["a", "b"], {}, {}, ())
+            if protocol.residency == "alone"
+            else estimate(protocol, ["a", "b"])
+        )
+        json.dumps(plan.to_json(), allow_nan=False)
+        assert not re.search(r"\b(inf|nan)\b", "\n".join(plan.lines()[1:]))
+
+
+def check_figures(content: bytes, folder: Path) -> None:
+    path = folder / "blog.csv"
+    path.write_bytes(content)
+    with suppress(DeadheatError):
+        figures = read_figures(path)
+        case = Case.of(replay([contender("alpha", [9000.0]), contender("beta", [1.0])]), figures)
+        for defect in find_defects(case):
+            str(defect)
+
+
+def check_response(content: bytes, _: Path) -> None:
+    for method in ("GET", "HEAD"):
+        repr(read_responses(content, method))
+
+
+def check_bundle(changes: Sequence[Edit], folder: Path) -> None:
+    path = folder / "foreign.deadheat"
+    path.write_bytes(edited(_bundle(), changes))
+    _report_bundle(path)
+
+
+def check_bundle_pages(changes: Sequence[Edit], folder: Path) -> None:
+    path = folder / "foreign.deadheat"
+    path.write_bytes(lzma.compress(edited(_database(), changes), preset=0))
+    _report_bundle(path)
+
+
+def check_bundle_values(values: Sequence[tuple[int, Any]], folder: Path) -> None:
+    """Other values in fields of a sound bundle."""
+    plain = folder / "foreign.sqlite"
+    plain.write_bytes(_database())
+    with closing(sqlite3.connect(plain)) as connection:
+        for number, value in values:
+            table, column = _columns()[number % len(_columns())]
+            with suppress(sqlite3.Error, OverflowError, UnicodeEncodeError):
+                connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
+        connection.commit()
+    path = folder / "foreign.deadheat"
+    path.write_bytes(lzma.compress(plain.read_bytes(), preset=0))
+    _report_bundle(path)
+
+
+def _report_bundle(path: Path) -> None:
+    with suppress(DeadheatError), open_bundle(path) as store, reading(path):
+        _report(store)
+
+
+def check_store(changes: Sequence[Edit], folder: Path) -> None:
+    path = folder / "runs.sqlite"
+    path.write_bytes(edited(_database(), changes))
+    with suppress(DeadheatError), closing(Store(path, read_only=True)) as store, reading(path):
+        _report(store)
+
+
+def _report(store: Store) -> None:
+    list_runs(store)
+    view = report.load_view(store, find_run(store, None), whole=True)
+    for format_ in REPORTS:
+        text = report.write(view, format_)
+        assert printable(text) == text
+        assert format_ != "json" or json.loads(text)
+
+
+@cache
+def _database() -> bytes:
+    """A small store with one run."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = made_run(Path(folder) / "runs.sqlite")
+        run.race({"alpha": 9000, "beta": 3000}, blocks=2)
+        run.end()
+        export_run(run.store, run.run_id, Path(folder) / "run.deadheat")
+        return lzma.decompress((Path(folder) / "run.deadheat").read_bytes())
+
+
+@cache
+def _bundle() -> bytes:
+    return lzma.compress(_database(), preset=0)
+
+
+@cache
+def _columns() -> list[tuple[str, str]]:
+    """Every column of every table."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(_database())
+        tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        return [
+            (table, row[1])
+            for (table,) in tables.fetchall()
+            for row in connection.execute(f"PRAGMA table_info({table})")
+        ]
+
+
+def _protocols() -> list[bytes]:
+    named = [path.read_bytes() for path in sorted((CATALOG / "protocols").glob("*.toml"))]
+    return [re.sub(rb'(?m)^name = ".*"$', b'name = "paper"', text) for text in named]
+
+
+def _manifests(folder: str) -> list[bytes]:
+    texts = [path.read_bytes() for path in sorted(CATALOG.glob(f"{folder}/server.toml"))]
+    return [re.sub(rb'(?m)^name = ".*"$', b'name = "hello"', text, count=1) for text in texts]
+
+
+def _answer(parts: Sequence[bytes]) -> bytes:
+    return b"HTTP/1.1 200 OK\r\n" + b"".join(parts) + b"\r\nhello"
+
+
+VALUES = st.one_of(
+    st.sampled_from([*HOSTILE_TEXTS, *HOSTILE, "[" * 5000, "null", "[1]", '{"a": NaN}', "\ud800"]),
+    st.none(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(),
+    st.text(max_size=20),
+)
+TARGETS = {
+    "manifests": Target(files(*_manifests("servers/*")), check_manifest, 150),
+    "recipes": Target(files((CATALOG / "recipes/python.toml").read_bytes()), check_recipe, 60),
+    "protocols": Target(files(*_protocols()), check_protocol, 150),
+    "figures": Target(files(CSV), check_figures, 150),
+    "responses": Target(
+        st.one_of(
+            st.builds(edited, st.sampled_from(RESPONSES), edits(OF_RESPONSES)),
+            st.lists(st.sampled_from(OF_RESPONSES), max_size=8).map(b"".join),
+            st.lists(st.sampled_from(OF_RESPONSES), max_size=4).map(_answer),
+        ),
+        check_response,
+        150,
+    ),
+    "bundles": Target(edits(), check_bundle, 20),
+    "bundle-pages": Target(edits(same_length=True), check_bundle_pages, 20),
+    "bundle-values": Target(
+        st.lists(st.tuples(st.integers(0, 1000), VALUES), min_size=1, max_size=3),
+        check_bundle_values,
+        30,
+    ),
+    "stores": Target(edits(same_length=True), check_store, 20),
+}
+
+
+class _Files:
+    """Watches which files the interpreter opens: an audit hook stays for good."""
+
+    folder: Path | None = None
+    allowed = tuple(
+        str(path)
+        for path in (HERE, sys.prefix, sys.base_prefix, "/proc", "/sys", "/usr", "/dev/urandom")
+    )
+    is_installed = False
+
+
+def _watch(event: str, arguments: tuple[Any, ...]) -> None:
+    if event != "open" or _Files.folder is None or not isinstance(arguments[0], str):
+        return
+    path = str(Path(arguments[0]).absolute())
+    if not path.startswith((str(_Files.folder), *_Files.allowed)):
+        raise AssertionError(f"{path} was opened")
+
+
+@contextmanager
+def _only_files_in(folder: Path) -> Iterator[None]:
+    if not _Files.is_installed:
+        sys.addaudithook(_watch)
+        _Files.is_installed = True
+    before, tempfile.tempdir = tempfile.tempdir, str(folder)
+    _Files.folder = folder
+    try:
+        yield
+    finally:
+        _Files.folder, tempfile.tempdir = None, before
+
+
+def check_input(target: Target, content: Any) -> None:
+    """Check one input in a fresh folder; no file elsewhere may be opened."""
+    _database()
+    with tempfile.TemporaryDirectory(prefix="deadheat-fuzz-") as name, _only_files_in(Path(name)):
+        target.check(content, Path(name))

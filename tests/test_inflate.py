@@ -1,0 +1,59 @@
+"""Bounds on what a store or bundle unpacks to."""
+
+import json
+import zlib
+
+import pytest
+
+from deadheat.inflate import DEPTH_MAX, TEXT_BYTES_MAX, VALUES_MAX, inflate, parse
+
+
+def nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+def test_inflates_what_zlib_packed() -> None:
+    assert inflate(zlib.compress(b"rows")) == b"rows"
+    assert inflate(zlib.compress(b"rows"), 4) == b"rows"
+
+
+@pytest.mark.parametrize(
+    ("packed", "reason"),
+    [
+        (b"no zlib", "damaged"),
+        (zlib.compress(b"rows" * 100)[:-8], "cut short"),
+        (b"", "cut short"),
+        (zlib.compress(bytes(TEXT_BYTES_MAX + 1)), "more than"),
+    ],
+)
+def test_rejects_a_decompression_bomb(packed: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        inflate(packed)
+
+
+@pytest.mark.parametrize("value", [[], {}, None, 1, "[[[[", [{"usage": {"1": [1, 2]}}]])
+@pytest.mark.parametrize("encode", [str, str.encode])
+def test_parses_json(value: object, encode: object) -> None:
+    text = json.dumps(value)
+    assert parse(text if encode is str else text.encode()) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (nested(DEPTH_MAX + 1), "nested more than"),
+        ('{"a":' * 100_000, "nested too deeply"),
+        (nested(100_000), "nested too deeply"),
+        ("[" + "0," * VALUES_MAX + "0]", "values"),
+        ("[" + "0  ," * (TEXT_BYTES_MAX // 4) + "0]", "characters"),
+        (b"\xff", "utf-8"),
+        ("[1", "delimiter"),
+    ],
+)
+def test_rejects_json_that_a_reader_cannot_hold(text: str | bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse(text)
+
+
+def test_parses_up_to_the_allowed_depth() -> None:
+    assert parse(nested(DEPTH_MAX)) is not None
