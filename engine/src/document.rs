@@ -128,6 +128,10 @@ pub(crate) struct ConnectionsPart {
     pub failed_without_request: u64,
     pub unsolicited_idle: u64,
     pub stale_reuse: u64,
+    /// Segments that the client sent again, from the connects to the end of the drain.
+    pub retransmits: Option<u64>,
+    /// Segments of the server that arrived before an earlier one.
+    pub out_of_order: Option<u64>,
     /// Sockets in TIME_WAIT in this network namespace at the end.
     pub time_wait: Option<u64>,
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::Backend;
 use crate::connection_stats::ConnectionStats;
 use crate::error::Result;
+use crate::losses::Losses;
 use crate::series::Row;
 use crate::tally::Tally;
 use crate::usage::ThreadUsage;
@@ -21,6 +22,8 @@ pub(crate) struct Outcome {
     pub backend: Backend,
     pub tallies: [Tally; 2],
     pub stats: ConnectionStats,
+    /// `None` if the kernel has no count.
+    pub losses: Option<Losses>,
     pub responses: Vec<u64>,
     pub backlog_peak: Option<u64>,
     /// At the start and the end of the measured window, and at the end of the drain.

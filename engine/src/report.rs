@@ -205,6 +205,8 @@ fn connections_part(config: &Config, run: &Run) -> ConnectionsPart {
         failed_without_request: run.stats.failed_without_request,
         unsolicited_idle: run.stats.unsolicited_idle,
         stale_reuse: run.stats.stale_reuse,
+        retransmits: run.losses.map(|losses| losses.retransmits),
+        out_of_order: run.losses.and_then(|losses| losses.out_of_order),
         time_wait: time_wait_sockets(),
     }
 }

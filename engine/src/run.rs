@@ -2,6 +2,7 @@
 
 use crate::backend::Backend;
 use crate::connection_stats::ConnectionStats;
+use crate::losses::Losses;
 use crate::message::Outcome;
 use crate::phase::Phase;
 use crate::series::Row;
@@ -16,6 +17,8 @@ pub(crate) struct Run {
     /// Before the measured window, and inside it.
     pub tallies: [Tally; 2],
     pub stats: ConnectionStats,
+    /// `None` if a thread has no count.
+    pub losses: Option<Losses>,
     /// Measured responses of each connection slot.
     pub responses: Vec<u64>,
     pub backlog_peak: Option<u64>,
@@ -43,6 +46,7 @@ impl Run {
             processes: 1,
             tallies: Default::default(),
             stats: ConnectionStats::default(),
+            losses: outcomes.iter().map(|outcome| outcome.losses).reduce(added).flatten(),
             responses: Vec::new(),
             backlog_peak: None,
             usage: Vec::new(),
@@ -73,6 +77,12 @@ impl Run {
     }
 }
 
+fn added(sum: Option<Losses>, part: Option<Losses>) -> Option<Losses> {
+    let (mut sum, part) = sum.zip(part)?;
+    sum.add(&part);
+    Some(sum)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +94,7 @@ mod tests {
             backend: Backend::Epoll,
             tallies: Default::default(),
             stats: ConnectionStats { opened: 2, ..ConnectionStats::default() },
+            losses: Some(Losses { retransmits: 3, out_of_order: Some(1) }),
             responses: vec![3, 4],
             backlog_peak: Some(peak),
             usage: [200, 1000, 1100].map(|at_ns| ThreadUsage { at_ns, ..Default::default() }),
@@ -101,6 +112,7 @@ mod tests {
         let run = Run::add_up(vec![outcome(1000, 1100, 5), outcome(1000, 1300, 7)], 50, WINDOW);
         assert_eq!((run.stats.opened, run.responses.clone()), (4, vec![3, 4, 3, 4]));
         assert_eq!((run.backlog_peak, run.elapsed_ns), (Some(12), 800));
+        assert_eq!(run.losses, Some(Losses { retransmits: 6, out_of_order: Some(2) }));
         let wanted = [
             ("connect", 50, 100),
             ("warmup", 100, 200),
@@ -109,6 +121,12 @@ mod tests {
         ];
         assert_eq!(phases(&run), wanted);
         assert_eq!(run.usage[0].map(|usage| usage.at_ns), [800, 900], "window, and with the drain");
+    }
+
+    #[test]
+    fn thread_without_a_count_of_losses_leaves_it_unknown() {
+        let without = Outcome { losses: None, ..outcome(1000, 1100, 5) };
+        assert_eq!(Run::add_up(vec![outcome(1000, 1100, 5), without], 50, WINDOW).losses, None);
     }
 
     #[test]

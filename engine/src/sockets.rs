@@ -13,9 +13,6 @@ use crate::target::Address;
 /// only cost CPU time.
 const CONGESTION_CONTROL: &CStr = c"reno";
 
-/// The state of a socket without a connection (enum in linux/tcp.h).
-const TCP_CLOSE: u8 = 7;
-
 /// A socket address in the kernel's format.
 #[derive(Clone, Copy)]
 pub(crate) struct Endpoint {
@@ -129,30 +126,18 @@ pub(crate) fn connect(fd: RawFd, to: &Endpoint, speaks_first: bool) -> Result<()
     }
 }
 
-/// Ends a TCP connection with a FIN, as close() does, and frees its socket for another. False if
-/// the server did not close first, or has not acknowledged the FIN yet.
-pub(crate) fn recycle(fd: RawFd) -> bool {
-    let unspecified: libc::sa_family_t = libc::AF_UNSPEC as libc::sa_family_t;
-    let family_bytes = size_of_val(&unspecified) as libc::socklen_t;
-    // SAFETY: no pointers are passed, and then one to a family alone, which is all that is read
-    // of an address of none.
-    unsafe {
-        libc::shutdown(fd, libc::SHUT_WR);
-        is_closed(fd)
-            && libc::connect(fd, std::ptr::from_ref(&unspecified).cast(), family_bytes) == 0
-    }
+/// Ends a TCP connection with a FIN, as close() does, but keeps its socket.
+pub(crate) fn end_sending(fd: RawFd) {
+    // SAFETY: no pointers are passed. It fails where the connection is broken, which is as well.
+    unsafe { libc::shutdown(fd, libc::SHUT_WR) };
 }
 
-/// True if this side of a TCP connection is closed, so that no reset would be sent.
-fn is_closed(fd: RawFd) -> bool {
-    let mut state = 0u8;
-    let mut length = size_of::<u8>() as libc::socklen_t;
-    let pointer = std::ptr::from_mut(&mut state).cast();
-    // SAFETY: `pointer` and `length` describe `state`, the first byte of a tcp_info.
-    let got = check(unsafe {
-        libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, pointer, &mut length)
-    });
-    got.is_ok() && state == TCP_CLOSE
+/// Frees the socket of a closed connection for another one.
+pub(crate) fn disconnect(fd: RawFd) -> bool {
+    let unspecified: libc::sa_family_t = libc::AF_UNSPEC as libc::sa_family_t;
+    let family_bytes = size_of_val(&unspecified) as libc::socklen_t;
+    // SAFETY: the pointer is to a family alone, which is all that is read of an address of none.
+    unsafe { libc::connect(fd, std::ptr::from_ref(&unspecified).cast(), family_bytes) == 0 }
 }
 
 pub(crate) fn set_option(fd: RawFd, level: i32, option: i32, value: i32) -> Result<(), i32> {

@@ -143,6 +143,7 @@ fn write_connections(out: &mut String, document: &Document) -> std::fmt::Result 
         ),
         (part.unsolicited_idle, "connections with unsolicited bytes"),
         (part.failed_without_request, "failed connects without a request"),
+        (part.retransmits.unwrap_or(0), "segments were lost and sent again"),
     ] {
         if count > 0 {
             writeln!(out, "  {count} {what}")?;

@@ -71,6 +71,8 @@ impl Worker<'_> {
             .begin()
             .and_then(|()| self.connect(clock::now_ns() + timeout_ns))
             .map(|()| self.session.take_counts());
+        // The losses of these connects belong to no slice.
+        self.driver.take_losses();
         // If the receiver is gone, there are no slices either.
         let _ = connected.send(counts);
         for slice in slices {
@@ -193,14 +195,16 @@ impl Worker<'_> {
         let ended_ns = clock::now_ns();
         self.driver.finish(&mut self.session, ended_ns)?;
         log.send(&self.session, self.thread, &self.rows, ended_ns)?;
+        let usage = meter.finish();
         let counts = self.session.take_counts();
         Ok(Outcome {
             backend: self.backend,
             tallies: counts.tallies,
             stats: counts.stats,
+            losses: self.driver.take_losses(),
             responses: counts.responses,
             backlog_peak: counts.backlog_peak,
-            usage: meter.finish(),
+            usage,
             stopped_ns: self.session.window().end_ns,
             ended_ns,
         })

@@ -195,6 +195,29 @@ fn loads_unix_sockets() {
     let scheduled = document["requests"]["scheduled"].as_u64().unwrap();
     assert_all_in(&document, "ok", scheduled);
     assert_eq!(document["connections"]["served"], 3);
+    let lost = ["retransmits", "out_of_order"].map(|key| &document["connections"][key]);
+    assert_eq!(lost, [&Value::Null; 2], "the kernel has no count");
+}
+
+/// A listen queue of one drops the other connects, which are sent again after a second.
+#[test]
+fn counts_the_segments_that_were_sent_again() {
+    let calm = good_server();
+    for args in [&[][..], &["--close"], &["--requests-per-connection", "7"], &["-t", "2"]] {
+        let (document, _) = load(&calm.url(), args);
+        assert_eq!(document["connections"]["retransmits"], 0, "{args:?}");
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // SAFETY: no pointers are passed; listening again only sets the length of the queue.
+    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 1) }, 0);
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let run = std::thread::spawn(move || load(&url, &["-c", "8", "--timeout", "1500ms"]));
+    let (mut preflight, _) = listener.accept().unwrap();
+    assert!(preflight.read(&mut [0; 1024]).unwrap() > 0);
+    preflight.write_all(GOOD.as_bytes()).unwrap();
+    let (document, _) = run.join().unwrap();
+    let retransmits = document["connections"]["retransmits"].as_u64().unwrap();
+    assert!(retransmits >= 1, "{}", document["connections"]);
 }
 
 /// The error of a preflight that a server of this URL makes wait.

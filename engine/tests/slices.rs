@@ -9,6 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -575,4 +576,43 @@ fn slices_have_the_rate_of_a_separate_run() {
         }
     }
     panic!("slices over separate runs: {ratios:?}");
+}
+
+/// A server of one connection after the preflight; the receiver gets its stream.
+fn open_server() -> (String, Receiver<TcpStream>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (sender, streams) = channel();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            sender.send(stream.try_clone().unwrap()).unwrap();
+            thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                while stream.read(&mut buffer).is_ok_and(|got| got > 0) {
+                    stream.write_all(GOOD.as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    (url, streams)
+}
+
+/// The count of a slice's own connections; that of the network namespace has all other traffic.
+#[test]
+fn slice_counts_the_segments_of_its_own_connections() {
+    let (url, streams) = open_server();
+    let mut resident = Resident::start(&url, &["-c", "1"]);
+    let retransmits = |slice: &Value| number(slice, "/connections/retransmits");
+    assert_eq!(retransmits(&resident.slice("")), 0);
+    let stream = streams.iter().nth(1).unwrap();
+    common::drop_segments(&stream, true);
+    resident.send(r#"{"id": 1, "duration_s": 0.1}"#);
+    thread::sleep(Duration::from_millis(500));
+    common::drop_segments(&stream, false);
+    let lossy = resident.answer().unwrap();
+    assert!(retransmits(&lossy) >= 1, "{}", lossy["connections"]);
+    assert_eq!(retransmits(&resident.slice("")), 0, "the loss was in an earlier slice");
+    let renewed = resident.slice(r#", "renew": true"#);
+    assert_eq!((retransmits(&renewed), number(&renewed, "/connections/opened")), (0, 1));
+    assert_eq!(resident.end(), Some(0));
 }

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,7 @@ class FakeWorld:
         self.host.on_ask(lambda command: command[0] == "deadheat-load", self._ask)
         self.before_slice: Callable[[str, dict[str, Any]], None] = lambda _, __: None
         self.slices: list[tuple[str, dict[str, Any]]] = []  # whom, and what was asked for
+        self.retransmits: Counter[str] = Counter()  # of each slice, by the server's name
         self.host.on_start(lambda _: True, lambda _, spec: self.servers[name_of(spec)])
         self._random = random.Random(7)
         self._folder = folder
@@ -125,9 +127,10 @@ class FakeWorld:
         self.before_slice(name, request)
         self.slices.append((name, request))
         host.sleep(request["duration_s"] + request["discard_s"])
-        return slice_answer(
-            request, spec, self.rates[name] * self._random.lognormvariate(0, self.noise)
-        )
+        rate_per_s = self.rates[name] * self._random.lognormvariate(0, self.noise)
+        answer: dict[str, Any] = json.loads(slice_answer(request, spec, rate_per_s))
+        answer["connections"]["retransmits"] = self.retransmits[name]
+        return json.dumps(answer)
 
     def _load(self, host: FakeHost, spec: ProcessSpec) -> Completed:
         self.before_load(len(self.loads))
@@ -190,7 +193,8 @@ def document(spec: ProcessSpec, rate_per_s: float) -> Completed:
         "requests": {"scheduled": ok, "ok": ok, "preflight": 1},
         "classes": DOCUMENT["classes"] | {"ok": ok},
         "connections": DOCUMENT["connections"]
-        | {"asked": connections, "established": connections, "served": connections},
+        | {"asked": connections, "established": connections, "served": connections}
+        | {"retransmits": 0},
         "latency": latency,
         "offered_rate_per_s": offered_per_s,
         "limits": [],

@@ -4,6 +4,8 @@ import json
 import math
 import zlib
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from deadheat.campaign.slice_block import neighbors_together
 from deadheat.errors import DeadheatError
-from deadheat.host import Exited, HostError
+from deadheat.host import Exited, HostError, Sample
 from deadheat.protocol import Protocol
 from tests.campaign.fake_world import FakeWorld
 
@@ -86,6 +88,38 @@ def test_a_trial_is_the_sum_of_its_slices(fake: FakeWorld) -> None:
     assert trial["requests_ok"] == sum(row["requests_ok"] for row in slices)
     assert trial["elapsed_s"] == pytest.approx(0.4)
     assert trial["rate_per_s"] == pytest.approx(trial["requests_ok"] / trial["elapsed_s"])
+
+
+def test_download_of_another_program_fails_no_contender(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: retransmissions of the whole network namespace failed every trial of a block."""
+    sample = fake.host.sample
+
+    def with_download(at_s: float, processes: Sequence[str]) -> Sample:
+        before = sample(at_s, processes)
+        return replace(before, network={**before.network, "RetransSegs": int(1e6 * at_s)})
+
+    monkeypatch.setattr(fake.host, "sample", with_download)
+    fake.conduct(protocol(controls=False))
+    assert {trial["state"] for trial in fake.trials()} == {"ok"}
+    gates = fake.rows("SELECT passed, reading FROM gate WHERE code = 'retransmits'")
+    assert len(gates) == len(fake.trials())
+    assert {(gate["passed"], gate["reading"]) for gate in gates} == {(1, 0)}
+    stored = json.loads(fake.trials()[0]["result"])
+    assert stored["block_network"]["RetransSegs"] > 0, "kept as a reading"
+
+
+def test_lost_segments_fail_only_the_contender_that_lost_them(fake: FakeWorld) -> None:
+    fake.retransmits["middle"] = 3
+    fake.conduct(protocol(controls=False))
+    failed = fake.rows(
+        "SELECT DISTINCT contender.name FROM gate"
+        " JOIN trial ON trial.id = gate.trial_id"
+        " JOIN contender ON contender.id = trial.contender_id"
+        " WHERE gate.code = 'retransmits' AND NOT gate.passed"
+    )
+    assert [row["name"] for row in failed] == ["middle"]
 
 
 def test_connections_are_renewed_once_per_block(fake: FakeWorld) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from deadheat.load import Engine, GeneratorFailed, GeneratorMissing, LoadResult, find_engine
+from deadheat.load.pooling import pool
 from tests.load.printed import GREETED, SPEC, completed, printed
 
 ENGINE = Engine("deadheat-load")
@@ -97,3 +98,12 @@ def test_the_environment_chooses_the_engine(
     assert "make build" in caught.value.hint
     binary.chmod(0o755)
     assert find_engine() == str(binary)
+
+
+def test_lost_segments_of_slices_add_up() -> None:
+    without = parse("engine-closed.json")
+    lossy = replace(without, retransmits=2, out_of_order=1)
+    both = pool([lossy, lossy])
+    assert (both.retransmits, both.out_of_order, both.segments_lost) == (4, 2, 6)
+    assert replace(lossy, out_of_order=None).segments_lost == 2
+    assert pool([lossy, without]).segments_lost is None, "unknown in one slice"

@@ -63,6 +63,7 @@ def test_a_trial_against_a_running_server(
     assert result.rate_per_s == pytest.approx(result.requests_ok / result.elapsed_s, rel=0.02)
     assert result.bytes_in is not None
     assert result.bytes_in > 13 * result.requests_ok
+    assert (result.segments_lost is not None) == isinstance(chosen, Engine)
 
 
 def test_the_engine_holds_a_rate(host: Host, url: str) -> None:

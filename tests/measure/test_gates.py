@@ -12,7 +12,7 @@ from deadheat.host.fake import FakeHost
 from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender
 from deadheat.measure.gates.evidence import Evidence
-from deadheat.measure.gates.judge import GATES, judge, steady_gate
+from deadheat.measure.gates.judge import GATES, judge, judge_slices, steady_gate
 from deadheat.measure.world import World
 from deadheat.store import Gate
 
@@ -295,6 +295,28 @@ def test_neighbor_ignores_a_generator_on_another_host() -> None:
 
 def test_neighbor_needs_the_server_in_both_samples() -> None:
     assert "neighbor" not in codes(evidence(last=replace(sample(1.0), usage={})))
+
+
+def test_other_traffic_of_the_machine_is_no_retransmission_of_the_load() -> None:
+    """Regression: a download of another program failed the gate for every contender."""
+    download = sample(1.0, network={"RetransSegs": 900})
+    assert gate_of("retransmits", evidence({"retransmits": 0}, last=download)).reading == 0
+    lossy = gate_of("retransmits", evidence({"retransmits": 2}, last=sample(1.0)))
+    assert (lossy.passed, lossy.reading) == (False, 2)
+
+
+def test_early_segments_count_as_losses_of_the_server() -> None:
+    assert gate_of("retransmits", evidence({"retransmits": 1, "out_of_order": 2})).reading == 3
+
+
+def test_retransmits_of_slices_are_read_without_samples() -> None:
+    def judged(result: Mapping[str, Any]) -> dict[str, bool]:
+        gates = judge_slices(evidence(result, samples=()))
+        return {gate.code: gate.passed for gate in gates if gate.code == "retransmits"}
+
+    assert judged({"retransmits": 1}) == {"retransmits": True}
+    assert judged({"retransmits": 2}) == {"retransmits": False}
+    assert judged({"retransmits": None}) == {}, "unix sockets have no count"
 
 
 def test_one_retransmitted_segment_passes() -> None:

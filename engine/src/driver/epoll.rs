@@ -9,9 +9,11 @@ use super::Driver;
 use super::route::Route;
 use crate::clock;
 use crate::error::Result;
+use crate::losses::{LossMeter, Losses};
 use crate::poll::Poll;
 use crate::session::{Action, Session};
 use crate::sockets;
+use crate::tcp_info::TcpInfo;
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const READ: u32 = (libc::EPOLLIN | libc::EPOLLRDHUP) as u32;
@@ -35,6 +37,7 @@ pub(crate) struct Epoll {
     poll: Poll,
     route: Route,
     links: Vec<Link>,
+    losses: LossMeter,
     buffer: Box<[u8]>,
 }
 
@@ -44,6 +47,7 @@ impl Epoll {
             poll: Poll::new(slots.clamp(16, 1024))?,
             route,
             links: (0..slots).map(|_| Link::default()).collect(),
+            losses: LossMeter::default(),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
         })
     }
@@ -84,13 +88,23 @@ impl Epoll {
         }
     }
 
-    /// Closes a connection; keeps its socket if the server closed first.
+    /// Closes a connection; keeps its socket if the server closed first and has acknowledged our
+    /// FIN, so that no reset is sent.
     fn close(&mut self, slot: usize, hung_up: bool) {
         let link = &mut self.links[slot];
         link.connecting = false;
         link.unsent.clear();
-        let free = |fd: &OwnedFd| hung_up && sockets::recycle(fd.as_raw_fd());
-        link.spare = link.fd.take().filter(free);
+        link.spare = None;
+        let Some(socket) = link.fd.take() else { return };
+        let fd = socket.as_raw_fd();
+        if hung_up {
+            sockets::end_sending(fd);
+        }
+        let info = TcpInfo::read(fd);
+        self.losses.close(info.as_ref().map(TcpInfo::losses));
+        if hung_up && info.is_some_and(|info| info.is_closed()) && sockets::disconnect(fd) {
+            link.spare = Some(socket);
+        }
     }
 
     #[inline]
@@ -129,7 +143,7 @@ impl Epoll {
                     return self.carry_out(session, slot, action);
                 }
                 errno => {
-                    self.links[slot].fd = None;
+                    self.close(slot, false);
                     session.open_failed(slot, errno, now_ns);
                     return Ok(());
                 }
@@ -171,6 +185,11 @@ impl Epoll {
 }
 
 impl Driver for Epoll {
+    fn take_losses(&mut self) -> Option<Losses> {
+        let open = self.links.iter().filter_map(|link| link.fd.as_ref());
+        self.losses.take(open.map(|fd| Some(TcpInfo::read(fd.as_raw_fd())?.losses())))
+    }
+
     fn carry_out(&mut self, session: &mut Session, slot: usize, action: Action) -> Result<()> {
         match action {
             Action::Wait => Ok(()),

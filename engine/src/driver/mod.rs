@@ -8,6 +8,7 @@ pub(crate) mod uring;
 
 use crate::clock;
 use crate::error::Result;
+use crate::losses::Losses;
 use crate::session::{Action, Session};
 
 /// Moves bytes for a session: reports events to it and carries out its actions.
@@ -25,6 +26,9 @@ pub(crate) trait Driver: Send {
 
     /// Waits for events until `wake_ns` (CLOCK_MONOTONIC) and handles them; true if there were any.
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool>;
+
+    /// The lost segments of all connections since the last call; `None` if the kernel has no count.
+    fn take_losses(&mut self) -> Option<Losses>;
 
     /// Starts the connects and sends that are due; true if there were any.
     #[inline]

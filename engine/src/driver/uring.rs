@@ -15,9 +15,11 @@ use super::route::Route;
 use crate::batching::Batching;
 use crate::clock;
 use crate::error::Result;
+use crate::losses::{LossMeter, Losses};
 use crate::ring::{self, Completion, GENERATIONS, Ring, Tag, What};
 use crate::session::{Action, Session};
 use crate::sockets;
+use crate::tcp_info::TcpInfo;
 
 const MAX_ENTRIES: u32 = 8192;
 const MAX_BUFFERS: usize = 1024;
@@ -43,6 +45,7 @@ pub(crate) struct Uring {
     ring: Ring,
     route: Route,
     links: Vec<Link>,
+    losses: LossMeter,
     completed: Vec<Completion>,
     /// The start of the last turn, and its number of completions.
     turned_ns: u64,
@@ -63,6 +66,7 @@ impl Uring {
             ring: Ring::new(entries.next_power_of_two(), count, bytes_each)?,
             route,
             links: (0..slots).map(|_| Link::default()).collect(),
+            losses: LossMeter::default(),
             completed: Vec::new(),
             turned_ns: 0,
             brought: 0,
@@ -162,6 +166,7 @@ impl Uring {
         self.links[slot] = Link { generation, unsent: link.unsent, ..Link::default() };
         self.links[slot].unsent.clear();
         let Some(fd) = link.fd else { return };
+        self.losses.close(TcpInfo::read(fd.as_raw_fd()).map(|info| info.losses()));
         if link.queued_turn == self.ring.turn() {
             self.closing.push(fd);
         } else if link.receiving || link.connecting || link.full {
@@ -251,6 +256,11 @@ impl Uring {
 impl Driver for Uring {
     fn begin(&mut self) -> Result<()> {
         self.ring.enable()
+    }
+
+    fn take_losses(&mut self) -> Option<Losses> {
+        let open = self.links.iter().filter_map(|link| link.fd.as_ref());
+        self.losses.take(open.map(|fd| Some(TcpInfo::read(fd.as_raw_fd())?.losses())))
     }
 
     #[inline]

@@ -31,6 +31,7 @@ fn run() -> Run {
         processes: 1,
         tallies: Default::default(),
         stats: ConnectionStats::default(),
+        losses: None,
         responses: Vec::new(),
         backlog_peak: None,
         usage: Vec::new(),

@@ -258,3 +258,17 @@ pub(crate) fn assert_all_in(document: &Value, name: &str, server_count: u64) {
     assert_eq!(classes(document), [(name.to_owned(), scheduled)]);
     assert_eq!(scheduled, server_count, "the server's own count of {name}");
 }
+
+/// Makes the kernel drop what arrives for a connection, as if the network had lost it.
+pub(crate) fn drop_segments(stream: &TcpStream, drops: bool) {
+    let mut drop_all = libc::sock_filter { code: 6, jt: 0, jf: 0, k: 0 };
+    let program = libc::sock_fprog { len: 1, filter: &raw mut drop_all };
+    let option = if drops { libc::SO_ATTACH_FILTER } else { libc::SO_DETACH_FILTER };
+    let (pointer, length) = ((&raw const program).cast(), size_of_val(&program));
+    // SAFETY: the pointer and length are those of the program, which the kernel copies.
+    let result = unsafe {
+        let length = length as libc::socklen_t;
+        libc::setsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, option, pointer, length)
+    };
+    assert_eq!(result, 0);
+}

@@ -131,6 +131,7 @@ class SliceBlock:
         gone: Mapping[int, int | None],
     ) -> list[tuple[WarmInstance, TrialRecord]]:
         gates = self._block_gates(instances, slices, samples)
+        network = _increases(samples)
         trials = []
         for instance in instances:
             usage = _usage(samples, instance.instance.process)
@@ -143,6 +144,7 @@ class SliceBlock:
                         slices[key],
                         usage,
                         gates,
+                        network,
                         at_s,
                         gone[instance.instance_id],
                     )
@@ -158,6 +160,7 @@ class SliceBlock:
         slices: Sequence[Slice],
         usage: tuple[Usage | None, Usage | None],
         gates: Sequence[Gate],
+        network: Mapping[str, int],
         at_s: float,
         workers_gone: int | None,
     ) -> TrialRecord:
@@ -174,7 +177,17 @@ class SliceBlock:
         )
         load = instance.loads[connections]
         world = self._run.world
-        return trial_of(world, instance.instance, load, context, slices, usage, gates, workers_gone)
+        return trial_of(
+            world,
+            instance.instance,
+            load,
+            context,
+            slices,
+            usage,
+            gates,
+            network,
+            workers_gone,
+        )
 
     def _block_gates(
         self,
@@ -217,3 +230,9 @@ def neighbors_together(ranked: Sequence[WarmInstance], order: random.Random) -> 
 
 def _usage(samples: Sequence[Sample], process: str) -> tuple[Usage | None, Usage | None]:
     return samples[0].usage.get(process), samples[-1].usage.get(process)
+
+
+def _increases(samples: Sequence[Sample]) -> dict[str, int]:
+    """The increase of each network counter from the first sample to the last."""
+    first, last = samples[0].network, samples[-1].network
+    return {counter: last[counter] - first[counter] for counter in first.keys() & last.keys()}

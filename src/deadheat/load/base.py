@@ -90,6 +90,13 @@ class LoadResult:
     client_lag_us_p99: float | None = None
     limits: Sequence[Mapping[str, Any]] = ()
     bytes_in: int | None = None
+    retransmits: int | None = None  # TCP segments that the client sent again
+    out_of_order: int | None = None  # segments of the server that came before an earlier one
+
+    @property
+    def segments_lost(self) -> int | None:
+        """Of this load's connections, at most: an early segment shows a loss, or was faster."""
+        return None if self.retransmits is None else self.retransmits + (self.out_of_order or 0)
 
     @property
     def errors_total(self) -> int:

@@ -135,6 +135,8 @@ def result_of(document: Mapping[str, Any], generator: str, version: str) -> Load
         client_lag_us_p99=_figures(latency.get("client_lag_us")).get("p99"),
         limits=document["limits"],
         bytes_in=document["bytes_in"],
+        retransmits=document["connections"].get("retransmits"),
+        out_of_order=document["connections"].get("out_of_order"),
     )
 
 

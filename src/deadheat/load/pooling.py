@@ -58,6 +58,8 @@ def pool(results: Sequence[LoadResult]) -> LoadResult:
         ),
         limits=_worst_limits(results),
         bytes_in=_sum([result.bytes_in for result in results]),
+        retransmits=_sum([result.retransmits for result in results]),
+        out_of_order=_sum([result.out_of_order for result in results]),
     )
 
 

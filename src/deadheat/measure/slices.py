@@ -1,6 +1,6 @@
 """Slices of one instance at one level, and the trial that they add up to in a block."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,12 +79,15 @@ def trial_of(
     slices: Sequence[Slice],
     usage: tuple[Usage | None, Usage | None],
     block_gates: Sequence[Gate],
+    block_network: Mapping[str, int],
     workers_gone: int | None = None,
 ) -> TrialRecord:
     """The slices of one contender in one block as one trial.
 
     `usage` is the instance's before and after the block, in which it ran during its slices only;
-    `workers_gone` counts its worker processes that ended in it.
+    `workers_gone` counts its worker processes that ended in it. `block_network` is the increase of
+    each network counter over the block: it is stored without a gate, as it includes the other
+    contenders' traffic and that of other programs.
     One slice without a result makes the trial a failed one; its other slices are kept with it.
     """
     results = [part.result for part in slices if part.result is not None]
@@ -123,7 +126,7 @@ def trial_of(
         memory_peak_bytes=after.memory_peak_bytes or None if after else None,
         processes=after.processes if after else None,
         threads=after.threads if after else None,
-        result=other_figures(result),
+        result=other_figures(result) | {"block_network": dict(block_network)},
         histograms=result.histograms if result else {},
         series={name: rows for name, rows in series.items() if rows},
         errors=result.errors if result else {},

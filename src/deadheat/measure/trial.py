@@ -1,6 +1,6 @@
 """One trial: load one instance at one level, and record everything that it showed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -156,7 +156,7 @@ def cpu_us_per_request(
     return (after.cpu_s - before.cpu_s) * 1e6 / answered if answered else None
 
 
-def other_figures(result: LoadResult | None) -> Mapping[str, Any]:
+def other_figures(result: LoadResult | None) -> dict[str, Any]:
     """What a result holds beside the columns and tables of a trial."""
     if result is None:
         return {}

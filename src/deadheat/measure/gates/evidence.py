@@ -83,7 +83,9 @@ class Evidence:
         return sum(last[process].cpu_s - first[process].cpu_s for process in first)
 
     def counted(self, counter: str) -> int | None:
-        """The increase of a network counter; None if the kernel does not have it."""
+        """The increase of a network counter; None without samples or if the kernel lacks it."""
+        if not self.samples:
+            return None
         first, last = self.samples[0].network, self.samples[-1].network
         return last[counter] - first[counter] if counter in first and counter in last else None
 

@@ -13,6 +13,9 @@ A trial also stores these readings, which have no gate:
 * The sum of bytes received. The engine compares each whole response, so a wrong one is an error.
   For wrk and ab only the sum is known, which does not show that single responses were right.
 * The engine's own `limits`, if a gate here judges the same reading.
+* The retransmissions of the whole network namespace, if the engine reads those of its own
+  connections. Other programs' traffic is in them too, and segments that a server's kernel repeated
+  without a loss, because the client read late (tail loss probes).
 """
 
 from collections.abc import Callable
@@ -40,7 +43,7 @@ GATES: tuple[Callable[[Evidence], Gate | None], ...] = (
 )
 
 
-BLOCK_GATES = (machine.steal, machine.neighbor, machine.listen_drops, machine.retransmits)
+BLOCK_GATES = (machine.steal, machine.neighbor, machine.listen_drops)
 SLICED_GATES = (
     server.errors,
     server.served,
@@ -48,6 +51,7 @@ SLICED_GATES = (
     server.little_law,
     client.client_resources,
     client.client_wait,
+    machine.retransmits,
 )
 
 

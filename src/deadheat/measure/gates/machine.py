@@ -68,13 +68,19 @@ def listen_drops(evidence: Evidence) -> Gate | None:
 def retransmits(evidence: Evidence) -> Gate | None:
     """Retransmitted segments per 10,000 requests; each may stall a connection for 200 ms.
 
-    The counter covers the whole network namespace, so a single segment passes.
+    The engine reads them of its own connections: what it sent again, and what arrived out of order
+    because the server's kernel had to send an earlier segment again. For wrk and ab, the counter of
+    the whole network namespace is read instead, which has other traffic too. A single segment
+    passes.
     """
     requests = evidence.result.requests_sent_in_all or evidence.result.requests_ok
-    segments = evidence.counted("RetransSegs")
+    segments = evidence.result.segments_lost
+    advice = "segments of its connections were lost: a queue on the way overflowed"
+    if segments is None:
+        segments = evidence.counted("RetransSegs")
+        advice = "segments were lost: a queue overflowed, or the network had other traffic"
     if segments is None or not requests:
         return None
     per_segment = 1e4 / requests
-    advice = "segments were lost: a queue overflowed, or the network had other traffic"
     most = max(RETRANSMITS_PER_10K_MAX, per_segment)
     return at_most("retransmits", segments * per_segment, most, "per_10k", advice)
