@@ -11,7 +11,7 @@ from deadheat.load.pooling import pool
 from deadheat.load.slices import SliceRequest
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge_block
-from deadheat.measure.slices import Slice, measure_slice, trial_of
+from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
 from deadheat.measure.starter import WarmInstance
 from deadheat.measure.trial import TrialContext
 from deadheat.store import Gate, TrialRecord
@@ -134,20 +134,16 @@ class SliceBlock:
         network = _increases(samples)
         trials = []
         for instance in instances:
-            usage = _usage(samples, instance.instance.process)
+            readings = BlockReadings(
+                usage=_usage(samples, instance.instance.process),
+                gates=gates,
+                network=network,
+                workers_gone=gone[instance.instance_id],
+            )
             for connections in self._run.protocol.connections:
                 key = (instance.instance_id, connections)
                 if key in slices:
-                    record = self._trial(
-                        instance,
-                        connections,
-                        slices[key],
-                        usage,
-                        gates,
-                        network,
-                        at_s,
-                        gone[instance.instance_id],
-                    )
+                    record = self._trial(instance, connections, slices[key], readings, at_s)
                     self._run.store.add_trial(record)
                     self._troubles.report(instance.name, record)
                     trials.append((instance, record))
@@ -158,11 +154,8 @@ class SliceBlock:
         instance: WarmInstance,
         connections: int,
         slices: Sequence[Slice],
-        usage: tuple[Usage | None, Usage | None],
-        gates: Sequence[Gate],
-        network: Mapping[str, int],
+        readings: BlockReadings,
         at_s: float,
-        workers_gone: int | None,
     ) -> TrialRecord:
         context = TrialContext(
             run_id=self._run.run_id,
@@ -177,17 +170,7 @@ class SliceBlock:
         )
         load = instance.loads[connections]
         world = self._run.world
-        return trial_of(
-            world,
-            instance.instance,
-            load,
-            context,
-            slices,
-            usage,
-            gates,
-            network,
-            workers_gone,
-        )
+        return trial_of(world, instance.instance, load, context, slices, readings)
 
     def _block_gates(
         self,

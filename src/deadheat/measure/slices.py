@@ -45,6 +45,21 @@ class Slice:
         return row
 
 
+@dataclass(frozen=True, slots=True)
+class BlockReadings:
+    """What was read of one instance over a block, in which it ran during its slices only.
+
+    `usage` is that before and after, `workers_gone` counts its worker processes that ended. `gates`
+    are the machine's. `network` is the increase of each network counter of the machine; it is
+    stored without a gate, because it includes the traffic of others.
+    """
+
+    usage: tuple[Usage | None, Usage | None]
+    gates: Sequence[Gate]
+    network: Mapping[str, int]
+    workers_gone: int | None
+
+
 def measure_slice(
     world: World,
     instance: Instance,
@@ -77,23 +92,16 @@ def trial_of(
     load: LoadProcess,
     context: TrialContext,
     slices: Sequence[Slice],
-    usage: tuple[Usage | None, Usage | None],
-    block_gates: Sequence[Gate],
-    block_network: Mapping[str, int],
-    workers_gone: int | None = None,
+    block: BlockReadings,
 ) -> TrialRecord:
     """The slices of one contender in one block as one trial.
 
-    `usage` is the instance's before and after the block, in which it ran during its slices only;
-    `workers_gone` counts its worker processes that ended in it. `block_network` is the increase of
-    each network counter over the block: it is stored without a gate, as it includes the other
-    contenders' traffic and that of other programs.
     One slice without a result makes the trial a failed one; its other slices are kept with it.
     """
     results = [part.result for part in slices if part.result is not None]
     fault = next((part.fault for part in slices if part.fault is not None), None)
     result = pool(results) if results else None
-    before, after = usage
+    before, after = block.usage
     gates: list[Gate] = []
     if result is not None and fault is None:
         generator = Completed(0, "", "", result.elapsed_s, result.client_cpu_s or 0.0)
@@ -104,9 +112,9 @@ def trial_of(
             generator,
             samples=(),
             cpus=world.server_cpus,
-            workers_gone=workers_gone,
+            workers_gone=block.workers_gone,
         )
-        gates = [*judge_slices(evidence), *block_gates]
+        gates = [*judge_slices(evidence), *block.gates]
         if (steady := steady_gate(context.steady)) is not None:
             gates.append(steady)
     series: dict[str, list[Any]] = {
@@ -126,7 +134,7 @@ def trial_of(
         memory_peak_bytes=after.memory_peak_bytes or None if after else None,
         processes=after.processes if after else None,
         threads=after.threads if after else None,
-        result=other_figures(result) | {"block_network": dict(block_network)},
+        result=other_figures(result) | {"block_network": dict(block.network)},
         histograms=result.histograms if result else {},
         series={name: rows for name, rows in series.items() if rows},
         errors=result.errors if result else {},
