@@ -65,6 +65,8 @@ class SliceBlock:
         slices: dict[Key, list[Slice]] = {}
         failed: set[int] = set()
         for round_number in range(1, self._rule.rounds + 1):
+            if round_number > 1 and self._now_s() >= self._run.protocol.stopping.budget_s:
+                break  # the budget is the end of the race, also in the middle of a block
             present = [i for i in instances if self._in_round(i, round_number)]
             for instance in neighbors_together(present, order):
                 for connections in self._levels(order):

@@ -210,7 +210,8 @@ class SliceRace:
             for name in self._by_rate(self.standings.names)
             if (rate := self.standings.rate_per_s(name, level)) is not None
         ]
-        self._run.listen(Event(f"after {self._now_s():.0f} s, requests/s: {', '.join(rates)}"))
+        if rates:
+            self._run.listen(Event(f"after {self._now_s():.0f} s, requests/s: {', '.join(rates)}"))
 
     def _progress(self) -> Progress:
         open_count = len(self.standings.open_names)
