@@ -115,7 +115,7 @@ class InstanceMatrix:
             total[np.diag_indices(len(own))] += fresh
             total[np.ix_(front.carried, front.carried)] += carried
             pivot, beside = total[: front.ended, : front.ended], total[: front.ended, front.ended :]
-            link = np.linalg.solve(pivot, beside) if beside.size else beside
+            link = np.asarray(np.linalg.solve(pivot, beside) if beside.size else beside, float)
             carried = total[front.ended :, front.ended :] - beside.T @ link
             pivots.append(pivot)
             links.append(link)
