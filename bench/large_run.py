@@ -6,8 +6,7 @@
 The large run repeats the blocks of a stored run: once of one with whole trials, once of a race in
 slices. Each figure is the median over `--times` fresh processes. `ratio` is large over small; the
 number of trials grows by the factor that is printed with it. A report of the large run that takes
-longer than 3 s ends this with exit code 1. The race in slices keeps its instances: the time of its
-model grows with the cube of their number, which this bench does not show.
+longer than 3 s ends this with exit code 1.
 """
 
 import argparse

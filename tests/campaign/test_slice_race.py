@@ -190,6 +190,7 @@ def test_several_levels_have_a_load_process_each(fake: FakeWorld) -> None:
     assert {spec.command[spec.command.index("-c") + 1] for spec in opened} == {"1", "10"}
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_large_field_is_split_into_groups(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, **{f"s{n:02}": 1000.0 + n for n in range(9)})
     fake.conduct(protocol(controls=False, slices={"rounds": 4, "group": 4}))

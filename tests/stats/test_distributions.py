@@ -42,3 +42,12 @@ def test_binomial_bounds_match_scipy(hits: int, trials: int) -> None:
 def test_binomial_bounds_reject_an_impossible_proportion() -> None:
     with pytest.raises(ValueError, match="3 of 2"):
         binomial_bounds(3, 2)
+
+
+@pytest.mark.filterwarnings("error")
+def test_bug_degenerate_degrees_of_freedom_overflowed() -> None:
+    """A pair of a race had 0.02 degrees of freedom: its t was NaN instead of beyond all bounds."""
+    few, fewer, none = t_critical(0.0005, [0.1, 0.02, np.nan])
+    assert few == pytest.approx(stats.t.isf(0.0005, 0.1), rel=1e-6)
+    assert fewer == np.inf
+    assert np.isnan(none)

@@ -155,6 +155,7 @@ def test_one_contender_alone_has_the_mean_rate_of_its_slices() -> None:
     fit = fit_slices(replace(alone, contenders=1))
     assert fit.robust.log_rate[0] == pytest.approx(alone.log_rate.mean(), abs=0.02)
     assert np.isnan(fit.robust.degrees_of_freedom).all()
+    assert np.isnan(fit.robust.variance).all(), "it was rounding over rounding"
 
 
 def test_heats_are_linked_by_a_control_that_ran_in_both() -> None:

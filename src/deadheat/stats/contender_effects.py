@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
+from deadheat.stats.instance_matrix import Factors, InstanceMatrix
 from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.machine_state import Equations
 from deadheat.stats.slice_layout import Layout
@@ -20,6 +21,8 @@ from deadheat.stats.slice_weights import WeightedFit
 _FIRST_INSTANCE_SD = 0.02
 _LEAST_INSTANCE_SD = 1e-4
 _LEAST_INFORMATION = 1e-9  # of the best-known instance: one that nothing was measured beside
+_LEAST_SHARED = 1e-10  # of a contender's information; less is rounding: nothing ran beside it
+_COLUMNS = 256  # of the instances' weights, computed together
 _UPDATES = 5  # of the common instance variance
 
 
@@ -45,18 +48,49 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class _Weights:
+    """M = A (I + T A)^-1, the instances' weights, with A their information and T their variances.
+
+    Neither A nor T needs to be regular: (I + A T)^-1 follows from the positive definite
+    I + S A S, where S is the root of T.
+    """
+
+    information: InstanceMatrix
+    root: Floats
+    factors: Factors
+
+    @classmethod
+    def of(cls, information: InstanceMatrix, spread: Floats) -> "_Weights":
+        root = np.sqrt(spread)
+        return cls(information, root, information.factors(root, 1.0))
+
+    def shrink(self, right: Floats) -> Floats:
+        """(I + A T)^-1 times `right` [instance, column]; times A @ x, it is M @ x.
+
+        Two expressions are equal. Each row takes the one in which less cancels.
+        """
+        root = self.root[:, None]
+        inner = self.factors.solve(root * right)
+        shrunk = right - self.information @ (root * inner)
+        strong = root**2 * self.information.diagonal[:, None] > 1
+        return np.divide(inner, root, out=shrunk, where=strong)
+
+
+@dataclass(frozen=True)
 class _Combined:
     """Contender effects out of instance equations, for given variances of the instances.
 
-    `loads` [contender, instance]: effects are loads @ instance effects. `pull` [instance] is
-    the scaled residual of each instance, `projection` its covariance.
+    `sums` [instance, contender] are the weights summed over each contender's instances, and
+    `loads` [contender, instance] turns instance effects into the contenders' effects. `pull`
+    [instance] is the scaled residual of each instance.
     """
 
+    weights: _Weights
     effects: Floats
     covariance: Floats
+    sums: Floats
     loads: Floats
     pull: Floats
-    projection: Floats
     linked: npt.NDArray[np.bool_]
 
 
@@ -65,19 +99,12 @@ def estimate(
 ) -> tuple[Estimate, Floats]:
     """Contender effects, variances and degrees of freedom under one weighting; and the loads."""
     count, who = layout.contenders, layout.contender_of
-    known = np.diag(fit.equations.information)
+    known = fit.equations.information.diagonal
     information = np.maximum(known, _LEAST_INFORMATION * max(known.max(initial=0.0), 1e-300))
     noise = 1 / information
     common = _common_variance(layout, fit)
     first = _combine(layout, fit.equations, np.full(layout.instance_count, common))
-    own = [np.flatnonzero(who == c) for c in range(count)]
-    ratio, degrees = np.full(count, np.nan), np.zeros(count)
-    for c, mine in enumerate(own):
-        block = first.projection[np.ix_(mine, mine)]
-        mean, square = float(np.trace(block)), float((block**2).sum())
-        if len(mine) > 1 and mean > 0:
-            ratio[c] = float((first.pull[mine] ** 2).sum()) / mean
-            degrees[c] = mean**2 / square
+    ratio, degrees = _mean_squares(layout, first)
     learned, degrees = learn_variances(ratio, degrees)
     scale = np.where(np.isfinite(learned), learned, 1.0)
     spread = np.maximum(scale[who] * (common + noise) - noise, 0.0)
@@ -107,57 +134,73 @@ def estimate(
 def _common_variance(layout: Layout, fit: WeightedFit) -> float:
     """The instance variance that explains the scatter of all contenders' instances together.
 
-    With one variance v for all, M of `_combine` has the eigenvectors of A and the eigenvalues
-    a / (1 + v a), so that one decomposition serves every step of the fixed-point iteration.
+    Each step multiplies it by the sum of the squared residuals over the sum it lets us expect.
     """
-    values, vectors = np.linalg.eigh(fit.equations.information)
-    values = np.where(values > 1e-10 * values[-1], values, 0.0)
-    score = vectors.T @ fit.equations.score
-    member = np.zeros((layout.contenders, layout.instance_count))
-    member[layout.contender_of, np.arange(layout.instance_count)] = 1.0
-    turned = member @ vectors
+    information = fit.equations.information
     common = _FIRST_INSTANCE_SD**2
     for _ in range(_UPDATES):
-        shrink = 1 / (1 + common * values)
-        sums = turned * (values * shrink)
-        covariance, _ = _pseudo_inverse(sums @ turned.T)
-        effects = covariance @ (turned @ (shrink * score))
-        pull = shrink * score - sums.T @ effects
-        expected = float((values * shrink).sum() - np.vdot(sums, covariance @ sums))
-        if expected <= 1e-9 * float(values.sum()):
+        combined = _combine(layout, fit.equations, np.full(layout.instance_count, common))
+        weight = combined.weights.factors.trace_of_product()
+        expected = weight - float(np.vdot(combined.sums, combined.loads.T))
+        if expected <= 1e-9 * float(information.diagonal.sum()):
             break
-        common *= float((pull**2).sum()) / expected
+        common *= float((combined.pull**2).sum()) / expected
         common = min(max(common, _LEAST_INSTANCE_SD**2), 1.0)
     return common
 
 
 def _combine(layout: Layout, parts: Equations, spread: Floats) -> _Combined:
-    """Generalized least squares of the contenders, with instance variances `spread`.
-
-    With A the instances' information and T = diag(spread), the effects' weight matrix is
-    M = A (I + T A)^-1, which needs neither T nor A to be regular.
-    """
-    count, who = layout.contenders, layout.contender_of
-    information = parts.information
-    size = len(information)
-    right = np.concatenate([information, parts.score[:, None]], axis=1)
-    solved = np.linalg.solve(np.eye(size) + information * spread[None, :], right)
-    weight, target = (solved[:, :-1] + solved[:, :-1].T) / 2, solved[:, -1]
-    member = np.zeros((count, size))
-    member[who, np.arange(size)] = 1.0
-    sums = member @ weight
-    normal = sums @ member.T
-    covariance, linked = _pseudo_inverse(normal)
-    effects = covariance @ (member @ target)
-    loads = covariance @ sums
+    """Generalized least squares of the contenders, with instance variances `spread`."""
+    member = np.zeros((layout.instance_count, layout.contenders))
+    member[np.arange(layout.instance_count), layout.contender_of] = 1.0
+    weights = _Weights.of(parts.information, spread)
+    right = np.concatenate([parts.information @ member, parts.score[:, None]], axis=1)
+    shrunk = weights.shrink(right)
+    sums, target = shrunk[:, :-1], shrunk[:, -1]
+    normal = member.T @ sums
+    own = parts.information.diagonal
+    alone = np.diag(normal) <= _LEAST_SHARED * (member.T @ (own / (1 + spread * own)))
+    normal[alone] = normal[:, alone] = 0.0
+    covariance, linked = _pseudo_inverse((normal + normal.T) / 2)
+    effects = covariance @ (member.T @ target)
     return _Combined(
+        weights=weights,
         effects=effects,
         covariance=covariance,
-        loads=loads,
-        pull=target - sums.T @ effects,
-        projection=weight - sums.T @ loads,
+        sums=sums,
+        loads=covariance @ sums.T,
+        pull=target - sums @ effects,
         linked=linked,
     )
+
+
+def _mean_squares(layout: Layout, combined: _Combined) -> tuple[Floats, Floats]:
+    """Each contender's squared residuals over what they are expected to be, and their degrees.
+
+    NaN and 0 for a contender whose instances say nothing of their scatter. The covariance of the
+    residuals is M less what the effects take up; a contender needs only its own block of it.
+    """
+    ratio, degrees = np.full(layout.contenders, np.nan), np.zeros(layout.contenders)
+    information = combined.weights.information
+    counts = np.bincount(layout.contender_of, minlength=layout.contenders)
+    several = np.flatnonzero(counts > 1)
+    batches = np.cumsum(counts[several]) // _COLUMNS
+    for batch in np.unique(batches):
+        own = [np.flatnonzero(layout.contender_of == c) for c in several[batches == batch]]
+        columns = np.concatenate(own)
+        unit = np.zeros((layout.instance_count, len(columns)))
+        unit[columns, np.arange(len(columns))] = 1.0
+        weight = combined.weights.shrink(information @ unit)
+        begin = 0
+        for c, mine in zip(several[batches == batch], own, strict=True):
+            block = weight[mine, begin : begin + len(mine)]
+            block = block - combined.sums[mine] @ combined.loads[:, mine]
+            begin += len(mine)
+            mean, square = float(np.trace(block)), float((block**2).sum())
+            if mean > 0:
+                ratio[c] = float((combined.pull[mine] ** 2).sum()) / mean
+                degrees[c] = mean**2 / square
+    return ratio, degrees
 
 
 def _pseudo_inverse(normal: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:

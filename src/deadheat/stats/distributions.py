@@ -13,6 +13,8 @@ NORMAL = NormalDist()
 _CONTINUED_FRACTION_TERMS = 1000
 _NEWTON_STEPS = 100
 _TINY = 1e-300
+_FARTHEST = 1e100  # the largest t that is computed; its square is still a float
+_LONGEST_STEP = 100.0  # of ln(t)
 
 
 def beta_cdf(x: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
@@ -40,6 +42,7 @@ def t_tail(t: npt.ArrayLike, degrees: npt.ArrayLike) -> Floats:
 def t_critical(tail: float, degrees: npt.ArrayLike) -> Floats:
     """The t with P(T > t) = `tail`, for 0 < tail < 0.5; NaN where `degrees` is NaN.
 
+    It is infinite where it exceeds 1e100, as with far less than one degree of freedom.
     Newton's method on ln(tail) as a function of ln(t), a concave curve. It starts from the
     first terms of the Cornish-Fisher expansion.
     """
@@ -48,6 +51,8 @@ def t_critical(tail: float, degrees: npt.ArrayLike) -> Floats:
     degrees = np.asarray(degrees, dtype=float)
     known = np.isfinite(degrees) & (degrees > 0)
     nu = np.where(known, degrees, 1.0)
+    beyond_all = t_tail(_FARTHEST, nu) > tail
+    nu = np.where(beyond_all, 1.0, nu)
     log_density_at_zero = _log_gamma((nu + 1) / 2) - _log_gamma(nu / 2) - 0.5 * np.log(nu * math.pi)
     z = NORMAL.inv_cdf(1 - tail)
     t = z + (z**3 + z) / (4 * nu) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * nu**2)
@@ -55,10 +60,10 @@ def t_critical(tail: float, degrees: npt.ArrayLike) -> Floats:
         beyond = t_tail(t, nu)
         density = np.exp(log_density_at_zero - (nu + 1) / 2 * np.log1p(t * t / nu))
         step = (np.log(beyond) - math.log(tail)) * beyond / (t * density)
-        t = t * np.exp(step)
+        t = np.minimum(t * np.exp(np.minimum(step, _LONGEST_STEP)), _FARTHEST)
         if np.all(np.abs(step) < 1e-6):  # convergence is quadratic: the next step is 1e-12
             break
-    return np.where(known, t, np.nan)
+    return np.where(known, np.where(beyond_all, np.inf, t), np.nan)
 
 
 def binomial_bounds(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:

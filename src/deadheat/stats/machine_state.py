@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat.stats.distributions import Floats
+from deadheat.stats.instance_matrix import InstanceMatrix
 from deadheat.stats.slice_layout import Layout
 
 _RELATIVE_INTENSITIES = (0.0003, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of a slice's noise variance
@@ -27,7 +28,7 @@ class Equations:
     `parts` [segment, local, local] the information by segment.
     """
 
-    information: Floats
+    information: InstanceMatrix
     score: Floats
     parts: Floats
 
@@ -50,13 +51,9 @@ def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
     parts[..., -1] += totals
     count = layout.instance_count
     index = np.where(layout.instances < 0, count, layout.instances)
-    flat = index[:, :, None] * (count + 1) + index[:, None, :]
-    size = (count + 1) ** 2
-    information = np.bincount(flat.ravel(), parts[..., :-1].ravel(), size).astype(float)
     score = np.bincount(index.ravel(), parts[..., -1].ravel(), count + 1).astype(float)
-    return Equations(
-        information.reshape(count + 1, count + 1)[:count, :count], score[:count], parts[..., :-1]
-    )
+    information = InstanceMatrix.of(layout.fronts, parts[..., :-1])
+    return Equations(information, score[:count], parts[..., :-1])
 
 
 def state(layout: Layout, residuals: Floats, weights: Floats, intensity: float) -> Floats:

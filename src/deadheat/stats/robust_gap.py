@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats, t_critical
 from deadheat.stats.slice_layout import Layout
-from deadheat.stats.slice_weights import WeightedFit
+from deadheat.stats.slice_weights import WeightedFit, solve_instances
 
 
 def robust_gap(
@@ -32,7 +32,4 @@ def _influence(layout: Layout, fit: WeightedFit, loads: Floats) -> Floats:
     scores = np.zeros((len(layout.instances), size + 1))
     index = np.where(layout.instances < 0, size, layout.instances)
     np.put_along_axis(scores, index, np.where(layout.instances < 0, 0.0, fit.scores), axis=1)
-    information = fit.equations.information
-    ridge = 1e-9 * float(np.trace(information)) / size + 1e-300
-    response = np.linalg.solve(information + ridge * np.eye(size), loads.T)
-    return scores[:, :size] @ response
+    return scores[:, :size] @ solve_instances(fit.equations, loads.T)

@@ -1,10 +1,12 @@
 """Slices placed by segment, position and instance: what the equations of the model run over."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from deadheat.stats.distributions import Floats
+from deadheat.stats.instance_matrix import Front, fronts
 from deadheat.stats.slices import Indices, Slices
 
 _LONGEST_SEGMENT = 400  # slices; a longer block is cut, and its parts compared within themselves
@@ -85,6 +87,10 @@ class Layout:
     @property
     def instance_count(self) -> int:
         return len(self.contender_of)
+
+    @cached_property
+    def fronts(self) -> tuple[Front, ...]:
+        return tuple(fronts(self.instances))
 
     def padded(self, values: Floats) -> Floats:
         """[segment, position], 0 where there is no slice."""

@@ -35,7 +35,7 @@ def first_look(layout: Layout) -> tuple[Floats, Floats, float]:
     """
     weights = np.full(len(layout), _FIRST_SD**-2)
     first = equations(layout, weights, _FIRST_INTENSITY)
-    effects = solve_instances(first)
+    effects = solve_instances(first, first.score)
     around = layout.log_rate - effects[layout.instance]
     residuals = around - state(layout, around, weights, _FIRST_INTENSITY)
     intensity = _FIRST_INTENSITY
@@ -60,12 +60,14 @@ def _robust_sd(layout: Layout, residuals: Floats) -> Floats:
     return np.asarray(np.fmax(sd, least), dtype=float)
 
 
-def solve_instances(parts: Equations) -> Floats:
-    """One solution of the equations; only contrasts of instances that are linked mean anything."""
+def solve_instances(parts: Equations, right: Floats) -> Floats:
+    """A solution for `right` [instance] or [instance, column], which is the score for the effects.
+
+    Only contrasts of instances that are linked mean anything.
+    """
     information = parts.information
-    ridge = 1e-9 * float(np.trace(information)) / len(information) + 1e-300
-    regular = information + ridge * np.eye(len(information))
-    return np.asarray(np.linalg.solve(regular, parts.score))
+    ridge = 1e-9 * float(information.diagonal.sum()) / information.size + 1e-300
+    return information.factors(np.ones(information.size), ridge).solve(right)
 
 
 def weighted_fit(layout: Layout, residuals: Floats, calm: Floats, intensity: float) -> WeightedFit:
@@ -81,7 +83,7 @@ def weighted_fit(layout: Layout, residuals: Floats, calm: Floats, intensity: flo
 
 def _fit(layout: Layout, weights: Floats, intensity: float) -> WeightedFit:
     parts = equations(layout, weights, intensity)
-    effects = solve_instances(parts)
+    effects = solve_instances(parts, parts.score)
     around = layout.log_rate - effects[layout.instance]
     residuals = around - state(layout, around, weights, intensity)
     scores = np.zeros(layout.instances.shape)
@@ -98,7 +100,7 @@ def _inflation(layout: Layout, fit: WeightedFit) -> Floats:
     seen = layout.instances >= 0
     own = np.where(seen, layout.instances, 0)
     diagonal = np.einsum("sii->si", fit.equations.parts)
-    share = diagonal / np.maximum(np.diag(fit.equations.information)[own], 1e-300)
+    share = diagonal / np.maximum(fit.equations.information.diagonal[own], 1e-300)
     expected = np.where(seen, diagonal * np.maximum(1 - share, 0), 0.0)
     who = np.where(seen, layout.contender_of[own], 0)
     count = layout.contenders
