@@ -365,3 +365,10 @@ def test_unsteady_instance_fails_and_unsought_has_no_gate() -> None:
     assert not gate.passed
     assert gate.advice
     assert steady_gate("unsought") is None
+
+
+def test_dropped_connections_count_for_the_contender_whose_slices_saw_them() -> None:
+    """Regression: one server with a short queue failed the block of every contender."""
+    busy_namespace = sample(1.0, network={"ListenDrops": 1293})
+    assert gate_of("listen_drops", evidence(last=busy_namespace, listen_drops=0)).passed
+    assert gate_of("listen_drops", evidence(last=busy_namespace, listen_drops=5)).reading == 5

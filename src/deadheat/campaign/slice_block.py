@@ -48,6 +48,7 @@ class SliceBlock:
         self._rounds = rounds
         self._used = used
         self._troubles = troubles
+        self._drops: int | None = None  # of all listen queues, after the last slice
 
     def run(
         self, instances: Sequence[WarmInstance], order: random.Random
@@ -109,7 +110,9 @@ class SliceBlock:
             discard_s=self._rule.renew_discard_s if renew else self._rule.discard_s,
             renew=renew,
         )
-        return measure_slice(
+        host = self._run.world.server_host
+        before = self._drops if self._drops is not None else host.listen_drops()
+        measured = measure_slice(
             self._run.world,
             instance.instance,
             instance.loads[connections],
@@ -117,6 +120,9 @@ class SliceBlock:
             self._now_s(),
             self._rounds + round_number,
         )
+        self._drops = after = host.listen_drops()
+        drops = None if before is None or after is None else after - before
+        return replace(measured, listen_drops=drops)
 
     def _duration_s(self, instance: WarmInstance, connections: int) -> float:
         """Longer where a connection needs it: a slow server, or many connections."""

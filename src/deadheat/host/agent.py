@@ -1193,6 +1193,13 @@ def network_counters() -> dict[str, int]:
     return counters
 
 
+def listen_drops() -> int | None:
+    """Connections that full listen queues of this network namespace have dropped so far."""
+    counters = network_counters()
+    seen = [counters[name] for name in ("ListenDrops", "ListenOverflows") if name in counters]
+    return max(seen, default=None)
+
+
 def pressure_cpu_us() -> int | None:
     for line in (read_text("/proc/pressure/cpu") or "").splitlines():
         if line.startswith("some"):
@@ -1523,6 +1530,7 @@ class Agent:
             "members": lambda process: start_times(self.tree(process).members()),
             "alive": self.alive,
             "usage": lambda process: self.tree(process).usage(),
+            "listen_drops": listen_drops,
             "freeze": self.freeze,
             "thaw": self.thaw,
             "stop": self.stop,

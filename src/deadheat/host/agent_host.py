@@ -99,6 +99,10 @@ class AgentHost:
     def usage(self, process: str) -> Usage:
         return Usage(**self._ask("usage", process=process))
 
+    def listen_drops(self) -> int | None:
+        drops: int | None = self._ask("listen_drops")
+        return drops
+
     def listeners(self, process: str, port: int) -> Listeners:
         answer = self._ask("listeners", process=process, port=port)
         own, others = (

@@ -177,6 +177,9 @@ class Host(Protocol):
     def usage(self, process: str) -> Usage:
         """CPU time, memory, processes and threads of the tree."""
 
+    def listen_drops(self) -> int | None:
+        """Connections that full listen queues have dropped so far; None where nothing counts."""
+
     def listeners(self, process: str, port: int) -> Listeners:
         """The listening TCP sockets of the tree, and those of others on `port`."""
 

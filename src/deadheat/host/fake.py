@@ -75,6 +75,7 @@ class FakeHost:
         self._starts: list[tuple[Matches, Starts]] = []
         self._asks: list[tuple[Matches, Answers]] = []
         self._watches: dict[str, tuple[float, float, tuple[str, ...]]] = {}
+        self.drops: int | None = 0  # of the listen queues; a test raises it
         self._ports = itertools.count(20_000)
         self._numbers = itertools.count(1)
 
@@ -129,6 +130,9 @@ class FakeHost:
 
     def usage(self, process: str) -> Usage:
         return self._process(process).server.usage
+
+    def listen_drops(self) -> int | None:
+        return self.drops
 
     def listeners(self, process: str, port: int) -> Listeners:
         fake = self._process(process)

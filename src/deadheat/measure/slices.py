@@ -30,6 +30,7 @@ class Slice:
     round: int
     result: LoadResult | None
     fault: str | None = None
+    listen_drops: int | None = None  # of the listen queues, while it was the only one that ran
 
     def row(self) -> dict[str, Any]:
         """As it is stored with its trial."""
@@ -113,6 +114,7 @@ def trial_of(
             samples=(),
             cpus=world.server_cpus,
             workers_gone=block.workers_gone,
+            listen_drops=_sum([part.listen_drops for part in slices]),
         )
         gates = [*judge_slices(evidence), *block.gates]
         if (steady := steady_gate(context.steady)) is not None:
@@ -140,6 +142,11 @@ def trial_of(
         errors=result.errors if result else {},
         gates=gates,
     )
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _run_wait_share(results: Sequence[LoadResult]) -> float | None:

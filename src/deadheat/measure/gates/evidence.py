@@ -21,7 +21,8 @@ class Evidence:
     (`beside`). `probes_client` marks the null server, which is loaded to find the client's limit,
     so reaching the limit is no fault. `clock_khz` are the clocks of the server's busy CPUs;
     `clock_khz_max` is the highest median of these in its earlier trials at this level.
-    `workers_gone` counts the server's worker processes that ended; see `Workers`.
+    `workers_gone` counts the server's worker processes that ended; see `Workers`. `listen_drops`
+    counts connections dropped during its own slices; None where the samples span its load alone.
     """
 
     spec: LoadSpec
@@ -35,6 +36,7 @@ class Evidence:
     clock_khz: Sequence[int] = ()
     clock_khz_max: float | None = None
     workers_gone: int | None = None
+    listen_drops: int | None = None
 
     @classmethod
     def of(

@@ -43,7 +43,7 @@ GATES: tuple[Callable[[Evidence], Gate | None], ...] = (
 )
 
 
-BLOCK_GATES = (machine.steal, machine.neighbor, machine.listen_drops)
+BLOCK_GATES = (machine.steal, machine.neighbor)
 SLICED_GATES = (
     server.errors,
     server.served,
@@ -51,6 +51,7 @@ SLICED_GATES = (
     server.little_law,
     client.client_resources,
     client.client_wait,
+    machine.listen_drops,
     machine.retransmits,
 )
 

@@ -57,12 +57,15 @@ def frequency(evidence: Evidence) -> Gate | None:
 
 
 def listen_drops(evidence: Evidence) -> Gate | None:
-    """No listen queue of this network namespace dropped a connection."""
-    drops, overflows = evidence.counted("ListenDrops"), evidence.counted("ListenOverflows")
-    if drops is None or overflows is None:
+    """No listen queue of this network namespace dropped a connection during the load."""
+    drops = evidence.listen_drops
+    if drops is None:
+        counted = [evidence.counted(name) for name in ("ListenDrops", "ListenOverflows")]
+        drops = max((number for number in counted if number is not None), default=None)
+    if drops is None:
         return None
     advice = "a listen queue overflowed: raise the server's backlog and net.core.somaxconn"
-    return at_most("listen_drops", max(drops, overflows), 0, "count", advice)
+    return at_most("listen_drops", drops, 0, "count", advice)
 
 
 def retransmits(evidence: Evidence) -> Gate | None:
