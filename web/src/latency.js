@@ -1,8 +1,9 @@
 // Latency by quantile, on an axis that gives the tail as much room as the middle.
 
-import { dot, gridX, gridY, line, text } from "@observablehq/plot";
+import { dot, gridX, gridY, line, ruleX, text } from "@observablehq/plot";
 import { figure, missing } from "./figure.js";
 import { integer, milliseconds } from "./format.js";
+import { spaced } from "./labels.js";
 import { last } from "./rows.js";
 
 /** @import { Latency } from "../build/document" */
@@ -48,6 +49,7 @@ export function latencyFigure(caption, curves) {
     caption,
     `Time in milliseconds by quantile, ${drawn.map((curve) => curve.name).join(" and ")}.`,
     {
+      marginRight: drawn.length > 1 ? 120 : 16,
       x: {
         type: "log",
         domain: [1 / (1 - FIRST), most],
@@ -59,25 +61,38 @@ export function latencyFigure(caption, curves) {
       marks: [
         gridX({ ticks: rarities }),
         gridY({ ticks }),
-        line(points, {
-          x: "rarity",
-          y: "ms",
-          z: "name",
-          stroke: (point) => color(drawn, point.name),
-          strokeWidth: 2,
-        }),
-        dot(ends, { x: "rarity", y: "ms", r: 3, fill: (point) => color(drawn, point.name) }),
-        drawn.length > 1
-          ? text(ends, {
+        ruleX(
+          MARKED.filter((rarity) => rarity <= most),
+          { stroke: "var(--muted)", strokeDasharray: "2 4" },
+        ),
+        ...drawn.map(({ name }, i) =>
+          line(
+            points.filter((point) => point.name === name),
+            {
               x: "rarity",
               y: "ms",
-              text: "name",
-              textAnchor: "end",
-              dy: -10,
-              fill: (point) => color(drawn, point.name),
-              stroke: "var(--ground)",
-              strokeWidth: 4,
-            })
+              stroke: color(drawn, name),
+              strokeDasharray: DASHES[i % DASHES.length],
+              strokeWidth: 2,
+            },
+          ),
+        ),
+        dot(ends, { x: "rarity", y: "ms", r: 3, fill: (point) => color(drawn, point.name) }),
+        drawn.length > 1
+          ? text(
+              spaced(
+                ends.map((end) => ({ ...end, trial: end.rarity, share: end.ms })),
+                { type: "log", domain: [ticks[0], Number(ticks.at(-1))], ticks },
+              ),
+              {
+                x: most,
+                y: "place",
+                text: "brief",
+                textAnchor: "start",
+                dx: 8,
+                fill: (end) => color(drawn, end.name),
+              },
+            )
           : null,
       ],
     },
@@ -92,6 +107,8 @@ export function latencyFigure(caption, curves) {
 }
 
 const COLORS = ["var(--blue)", "var(--orange)", "var(--green)"];
+const DASHES = ["none", "8 3", "2 3", "8 3 2 3", "5 2", "12 4"];
+const MARKED = [0.5, 0.9, 0.99, 0.999].map((q) => 1 / (1 - q));
 /**
  * @param {Curve[]} drawn
  * @param {string} name
