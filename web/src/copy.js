@@ -22,7 +22,7 @@ const SAID_MS = 4000;
  * @param {() => Chart} chart
  */
 export function actions(table, chart) {
-  const said = h("span", { class: "status", role: "status" });
+  const said = h("span", { class: "copied", role: "status" });
   const say = (/** @type {string} */ words) => {
     said.textContent = words;
     setTimeout(() => {
@@ -35,6 +35,7 @@ export function actions(table, chart) {
       "button",
       {
         type: "button",
+        class: "action",
         id,
         on: { click: () => act().then(say, (error) => say(`This failed: ${error.message}`)) },
       },

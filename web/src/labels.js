@@ -1,4 +1,4 @@
-// Places for the names at the ends of lines, so that none overlaps another.
+// The lines of a chart: their colors and dashes, places for their names, and ticks.
 
 import { last } from "./rows.js";
 
@@ -12,9 +12,21 @@ import { last } from "./rows.js";
  * @property {(value: number) => string} [tickFormat]
  */
 
+const COLORS = ["blue", "orange", "green", "purple", "pink", "olive"];
+const DASHES = ["none", "8 3", "2 3", "8 3 2 3", "5 2", "12 4"];
+
+/** @param {number} place */
+export const color = (place) => `var(--${COLORS[place % COLORS.length]})`;
+
 /**
- * Adds to each line's end a `place` for its name: close to the end, without overlap, and not below
- * the axis. Names that would overlap are centered on their mean. `brief` fits a phone.
+ * A dash pattern, so that lines differ without their colors.
+ * @param {number} place
+ */
+export const dashes = (place) => DASHES[place % DASHES.length];
+
+/**
+ * Adds to each line's end a `place` for its name: close to the end, without overlap, and within
+ * the chart. Names that would overlap are centered on their mean. `brief` fits a phone.
  * @template {End} T
  * @param {T[]} ends
  * @param {Percents} scale
@@ -24,7 +36,7 @@ export function spaced(ends, { type, domain }) {
   const [low, high] = domain.map(to);
   const apart = (high - low) / 13;
   const first = (/** @type {Block} */ { sum, count }) =>
-    Math.max(low, sum / count - (apart * (count - 1)) / 2);
+    Math.max(low, Math.min(high - apart * (count - 1), sum / count - (apart * (count - 1)) / 2));
   const sorted = [...ends].sort((a, b) => a.share - b.share);
   /** @type {Block[]} */
   const blocks = [];
@@ -45,4 +57,20 @@ export function spaced(ends, { type, domain }) {
     place: places[i],
     brief: end.name.length > 15 ? `${end.name.slice(0, 14)}…` : end.name,
   }));
+}
+
+/**
+ * Ticks around `low` and `high`: 1, 2 and 5 of each decade, or only 1 over a wide range.
+ * @param {number} low
+ * @param {number} high
+ */
+export function logTicks(low, high) {
+  const steps = high / low > 200 ? [1] : [1, 2, 5];
+  const first = Math.floor(Math.log10(low));
+  const all = Array.from({ length: 12 }, (_, i) =>
+    steps.map((step) => Number(`${step}e${first + i}`)),
+  ).flat();
+  const begin = all.findLastIndex((tick) => tick <= low);
+  const end = all.findIndex((tick) => tick >= high);
+  return all.slice(Math.max(begin, 0), end + 1);
 }

@@ -4,7 +4,7 @@ import { dot, gridX, gridY, line, ruleY, text } from "@observablehq/plot";
 import { h } from "./dom.js";
 import { figure } from "./figure.js";
 import * as format from "./format.js";
-import { spaced } from "./labels.js";
+import { color, dashes, logTicks, spaced } from "./labels.js";
 import { latencyFigure } from "./latency.js";
 import { rowsAt } from "./rows.js";
 
@@ -20,9 +20,6 @@ import { rowsAt } from "./rows.js";
  */
 
 const MOST = 6; // lines: more would hide each other
-const DASHES = ["none", "8 3", "2 3", "8 3 2 3", "5 2", "12 4"];
-const COLORS = ["var(--blue)", "var(--orange)", "var(--green)"];
-
 /**
  * An empty section, and a function that draws its charts for the rows that the reader sees. They are
  * drawn after the page: the first screen does not wait for them.
@@ -220,7 +217,7 @@ function lines(series, frame) {
             x: "x",
             y: "y",
             stroke: color(each[0].place),
-            strokeDasharray: DASHES[each[0].place % DASHES.length],
+            strokeDasharray: dashes(each[0].place),
             strokeWidth: 1.75,
           }),
         ),
@@ -251,13 +248,10 @@ function cost(rows) {
   const middle = Math.sqrt(
     Math.min(...points.map((p) => p.rate)) * Math.max(...points.map((p) => p.rate)),
   );
-  const cpus = points.map(({ cpu }) => cpu);
+  const ticks = logTicksOf(points.map(({ cpu }) => cpu));
+  const across = logTicksOf(points.map(({ rate }) => rate));
   /** @type {Percents} */
-  const scale = {
-    type: "log",
-    domain: [Math.min(...cpus) * 0.6, Math.max(...cpus) * 1.6],
-    ticks: 4,
-  };
+  const scale = { type: "log", domain: [ticks[0], ticks[ticks.length - 1]], ticks };
   const placed = spaced(
     points.map((point) => ({ ...point, trial: point.rate, share: point.cpu })),
     scale,
@@ -276,11 +270,17 @@ function cost(rows) {
     "Cost against rate",
     "CPU time per request and rate of each server; fast and cheap is at the bottom right.",
     {
-      x: { type: "log", label: "requests/s", ticks: 4, tickFormat: short, inset: 12 },
+      x: {
+        type: "log",
+        domain: [across[0], across.at(-1)],
+        label: "requests/s",
+        ticks: across,
+        tickFormat: short,
+      },
       y: { label: "CPU, µs/request", ...scale, tickFormat: short },
       marks: [
-        gridX({ ticks: 4 }),
-        gridY({ ticks: 4 }),
+        gridX({ ticks: across }),
+        gridY({ ticks }),
         dot(points, { x: "rate", y: "cpu", r: 4, fill: "var(--blue)" }),
         names(
           placed.filter(({ rate }) => rate < middle),
@@ -297,8 +297,8 @@ function cost(rows) {
   );
 }
 
-/** @param {number} place */
-const color = (place) => COLORS[place % COLORS.length];
+/** @param {number[]} values */
+const logTicksOf = (values) => logTicks(Math.min(...values), Math.max(...values));
 
 /** @param {number} value */
 const short = (value) =>

@@ -165,7 +165,7 @@ export const checks = {
         });
       });
       await page.click("#copy-markdown");
-      await page.waitForSelector(".actions .status:not(:empty)");
+      await page.waitForSelector(".copied:not(:empty)");
       const lines = (await page.evaluate(() => document.querySelector("title")?.textContent ?? ""))
         .trim()
         .split("\n");
@@ -220,7 +220,7 @@ export const checks = {
     const { page } = await visit(real);
     await page.fill("#filter-name", "GIN");
     assert.deepEqual(await servers(page), ["go-gin"]);
-    assert.match(await text(page, ".status"), /1 of 8 servers/);
+    assert.match(await text(page, "section > .status"), /1 of 8 servers/);
     await page.fill("#filter-name", "");
     await page.selectOption("#filter-language", "Python");
     assert.ok((await servers(page)).every((name) => name.startsWith("python-")));
