@@ -1,16 +1,13 @@
-// The ranking's columns: what a cell shows, and what it sorts by.
+// The table's columns: what a cell shows, and what it sorts by.
 
 import { h } from "./dom.js";
 import * as format from "./format.js";
 import { published } from "./rows.js";
-import { whisker, whiskerAxis } from "./whisker.js";
 
 /**
- * @import { Contender, Latency } from "../build/document"
  * @import { Child } from "./dom.js"
  * @import { Choice } from "./ranking.js"
- * @import { Row } from "./rows.js"
- * @import { Scale } from "./whisker.js"
+ * @import { Quantiles, Row } from "./rows.js"
  */
 
 /**
@@ -18,10 +15,9 @@ import { whisker, whiskerAxis } from "./whisker.js";
  * @typedef {(row: Row) => Child} Cell
  * @typedef {object} Column
  * @property {string} key
- * @property {string} [group] its key in GROUPS; without one it is always shown
- * @property {Child} label
+ * @property {string} label
  * @property {string} [title]
- * @property {Sort} [sort]
+ * @property {Sort} sort
  * @property {boolean} [fastFirst] the first click sorts in descending order
  * @property {Cell} cell
  * @property {string} [className]
@@ -29,30 +25,46 @@ import { whisker, whiskerAxis } from "./whisker.js";
  * @property {boolean} [number]
  */
 
-/** The groups of columns that a reader can show and hide. */
-export const GROUPS = {
-  times: "Times",
-  cost: "Cost",
-  published: "Published rates",
-};
+const FIXED = ["rank", "server"];
+/** The other columns that a reader sees first. */
+export const FIRST = ["rate", "ratio", "p99", "cpu"];
+/** The columns of a published comparison. */
+export const THEN_AND_NOW = ["then", "then-rank", "now-then"];
+
+const FAST_FIRST = ["rate", "ratio", "then"];
+const REPEATS = 1.05; // a first byte this close to the last one says nothing more
 
 /**
- * The columns for the rows of one level; `shown` holds the visible groups.
+ * The columns for the rows of one level.
+ * @param {Row[]} rows
+ * @param {Choice} choice
+ */
+export const columns = (rows, choice) =>
+  offered(rows, choice).filter(({ key }) => FIXED.includes(key) || choice.shown.has(key));
+
+/**
+ * The columns that a reader can show and hide.
+ * @param {Row[]} rows
+ * @param {Choice} choice
+ */
+export const optional = (rows, choice) =>
+  offered(rows, choice).filter(({ key }) => !FIXED.includes(key));
+
+/** @param {string} key */
+export const isFastFirst = (key) => FAST_FIRST.includes(key);
+
+/**
  * @param {Row[]} rows
  * @param {Choice} choice
  * @returns {Column[]}
  */
-export function columns(rows, { shown, comparison, connections }) {
-  const all = [...order(rows), ...times(rows), ...cost(), ...thenAndNow(comparison, connections)];
-  return all.filter((column) => column.group === undefined || shown.has(column.group));
+function offered(rows, { comparison, connections }) {
+  const all = [...order(), ...times(rows), ...cost(), ...thenAndNow(comparison, connections)];
+  return all.map((column) => ({ ...column, fastFirst: isFastFirst(column.key) }));
 }
 
-/**
- * @param {Row[]} rows
- * @returns {Column[]}
- */
-function order(rows) {
-  const scale = whiskerScale(rows);
+/** @returns {Column[]} */
+function order() {
   return [
     {
       key: "rank",
@@ -66,11 +78,7 @@ function order(rows) {
       key: "server",
       label: "server",
       sort: (row) => row.name.toLowerCase(),
-      cell: (row) =>
-        server(
-          row,
-          rows.some((other) => other.ranked),
-        ),
+      cell: server,
       className: "server",
       header: true,
     },
@@ -95,86 +103,59 @@ function order(rows) {
       cell: (row) => format.ofLeader(row.standing.ratio_to_leader, row.ranked),
       className: "ratio",
     },
-    {
-      key: "whisker",
-      label: whiskerAxis(scale),
-      cell: (row) => whisker(row, scale),
-      className: "whisker",
-    },
   ];
 }
 
-/**
- * The leader's rate, and the largest ratio to it that a bar shows.
- * @param {Row[]} rows
- * @returns {Scale}
- */
-function whiskerScale(rows) {
-  const leader =
-    rows.find((row) => row.standing.ratio_to_leader?.ratio === 1)?.rate ??
-    Math.max(1, ...rows.map((row) => row.rate ?? 0));
-  const ends = rows.map((row) =>
-    row.ranked && row.standing.ratio_to_leader && format.isKnown(row.standing.ratio_to_leader)
-      ? Math.min(row.standing.ratio_to_leader.high ?? 1, 2)
-      : (row.standing.ratio_to_leader?.ratio ?? (row.rate ?? 0) / leader),
-  );
-  return { leader, most: Math.max(1, ...ends) };
-}
-
-/**
- * The reason for a missing rank is shown where other rows have one or no trial is valid.
- * @param {Row} row
- * @param {boolean} ranks
- */
-function server(row, ranks) {
-  const { contender, standing, panel } = row;
+/** @param {Row} row */
+function server({ contender, name, panel }) {
   const details = [contender.language, contender.version].filter(Boolean).join(" · ");
   return [
-    h("a", { class: "clamp", href: `#${panel}`, dir: "auto" }, row.name),
+    h("a", { class: "clamp", href: `#${panel}`, dir: "auto" }, name),
     details ? h("span", { class: "details", dir: "auto", title: details }, details) : null,
-    row.ranked || (row.valid && !ranks)
-      ? null
-      : h(
-          "span",
-          { class: "why", title: standing.reason },
-          `not ranked: ${standing.reason ?? "reason not recorded"}`,
-        ),
   ];
 }
+
+/** @typedef {"service" | "firstByte" | "response"} Times */
 
 /**
  * @param {Row[]} rows
  * @returns {Column[]}
  */
 function times(rows) {
-  /**
-   * @param {keyof typeof TIMES} group
-   * @param {"p50" | "p99"} name
-   * @param {string} noun
-   * @returns {Column}
-   */
-  const quantile = (group, name, noun) => ({
-    key: `${group}-${name}`,
-    group: "times",
-    label: `${noun}\n${name}, ms`,
-    title: TIMES[group],
-    sort: (row) => row[group][`${name}_us`],
-    cell: (row) => format.milliseconds(row[group][`${name}_us`]),
+  /** @type {(key: string, group: Times, name: keyof Quantiles, noun: string) => Column} */
+  const quantile = (key, group, name, noun) => ({
+    key,
+    label: `${noun}${name.slice(0, 3)}, ms`,
+    title: TITLES[group],
+    sort: (row) => row[group][name],
+    cell: (row) => format.milliseconds(row[group][name]),
     number: true,
   });
-  /** @type {(group: keyof typeof TIMES, noun: string) => Column[]} */
-  const pair = (group, noun) =>
+  /** @type {(group: Times, prefix: string, noun: string) => Column[]} */
+  const pair = (group, prefix, noun) =>
     rows.some((row) => row[group].p50_us !== null)
-      ? [quantile(group, "p50", noun), quantile(group, "p99", noun)]
+      ? [
+          quantile(`${prefix}p50`, group, "p50_us", noun),
+          quantile(`${prefix}p99`, group, "p99_us", noun),
+        ]
       : [];
   return [
-    ...pair("response", "response"),
-    ...pair("service", "service"),
-    ...pair("firstByte", "first byte"),
+    ...pair("service", "", ""),
+    ...(rows.some(firstByteDiffers) ? pair("firstByte", "first-byte-", "first byte\n") : []),
+    ...pair("response", "response-", "response\n"),
   ];
 }
 
-const TIMES = {
+/**
+ * Whether the first byte of a response comes clearly before its last one.
+ * @param {Row} row
+ */
+const firstByteDiffers = ({ service, firstByte }) =>
+  /** @type {const} */ (["p50_us", "p99_us"]).some(
+    (name) => firstByte[name] !== null && Number(service[name]) > REPEATS * Number(firstByte[name]),
+  );
+
+const TITLES = {
   response: "From the time a request was due, at a fixed offered rate (open loop).",
   service: "From sending a request to its last byte, at full load (closed loop).",
   firstByte: "From sending a request to the first byte of its response.",
@@ -185,7 +166,6 @@ function cost() {
   /** @type {(key: string, label: string, title: string, sort: Sort, cell: Cell) => Column} */
   const column = (key, label, title, sort, cell) => ({
     key,
-    group: "cost",
     label,
     title,
     sort,
@@ -236,15 +216,13 @@ function thenAndNow(comparison, connections) {
     const rate = then(row)?.rate_per_s;
     return rate && row.rate ? row.rate / rate : null;
   };
-  /** @type {(key: string, label: string, title: string, sort: Sort, cell: Cell, fastFirst?: boolean) => Column} */
-  const column = (key, label, title, sort, cell, fastFirst = false) => ({
+  /** @type {(key: string, label: string, title: string, sort: Sort, cell: Cell) => Column} */
+  const column = (key, label, title, sort, cell) => ({
     key,
-    group: "published",
     label,
     title,
     sort,
     cell,
-    fastFirst,
     number: true,
   });
   return [
@@ -254,7 +232,6 @@ function thenAndNow(comparison, connections) {
       `The rate that ${comparison} published for this number of connections.`,
       (row) => then(row)?.rate_per_s ?? null,
       (row) => format.rate(then(row)?.rate_per_s ?? null),
-      true,
     ),
     column(
       "then-rank",

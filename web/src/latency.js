@@ -1,8 +1,9 @@
 // Latency by quantile, on an axis that gives the tail as much room as the middle.
 
-import { dot, gridX, gridY, line, text } from "@observablehq/plot";
+import { dot, gridX, gridY, line, ruleX, text } from "@observablehq/plot";
 import { figure, missing } from "./figure.js";
 import { integer, milliseconds } from "./format.js";
+import { color, dashes, logTicks, spaced } from "./labels.js";
 import { last } from "./rows.js";
 
 /** @import { Latency } from "../build/document" */
@@ -14,7 +15,7 @@ const TICKS = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 const NAMES = /** @type {const} */ (["p50", "p75", "p90", "p99", "p99_9", "p99_99"]);
 
 /**
- * `curves`: [{ name, latency, dashed? }], of which those without a curve are left out.
+ * `curves`: [{ name, latency }], of which those without a curve are left out.
  * @param {string} caption
  * @param {Curve[]} curves
  */
@@ -48,6 +49,7 @@ export function latencyFigure(caption, curves) {
     caption,
     `Time in milliseconds by quantile, ${drawn.map((curve) => curve.name).join(" and ")}.`,
     {
+      marginRight: drawn.length > 1 ? 120 : 16,
       x: {
         type: "log",
         domain: [1 / (1 - FIRST), most],
@@ -59,25 +61,38 @@ export function latencyFigure(caption, curves) {
       marks: [
         gridX({ ticks: rarities }),
         gridY({ ticks }),
-        line(points, {
-          x: "rarity",
-          y: "ms",
-          z: "name",
-          stroke: (point) => color(drawn, point.name),
-          strokeWidth: 2,
-        }),
-        dot(ends, { x: "rarity", y: "ms", r: 3, fill: (point) => color(drawn, point.name) }),
-        drawn.length > 1
-          ? text(ends, {
+        ruleX(
+          MARKED.filter((rarity) => rarity <= most),
+          { stroke: "var(--muted)", strokeDasharray: "2 4" },
+        ),
+        ...drawn.map(({ name }, i) =>
+          line(
+            points.filter((point) => point.name === name),
+            {
               x: "rarity",
               y: "ms",
-              text: "name",
-              textAnchor: "end",
-              dy: -10,
-              fill: (point) => color(drawn, point.name),
-              stroke: "var(--ground)",
-              strokeWidth: 4,
-            })
+              stroke: colorOf(drawn, name),
+              strokeDasharray: dashes(i),
+              strokeWidth: 2,
+            },
+          ),
+        ),
+        dot(ends, { x: "rarity", y: "ms", r: 3, fill: (point) => colorOf(drawn, point.name) }),
+        drawn.length > 1
+          ? text(
+              spaced(
+                ends.map((end) => ({ ...end, trial: end.rarity, share: end.ms })),
+                { type: "log", domain: [ticks[0], Number(ticks.at(-1))], ticks },
+              ),
+              {
+                x: most,
+                y: "place",
+                text: "brief",
+                textAnchor: "start",
+                dx: 8,
+                fill: (end) => colorOf(drawn, end.name),
+              },
+            )
           : null,
       ],
     },
@@ -91,29 +106,12 @@ export function latencyFigure(caption, curves) {
   );
 }
 
-const COLORS = ["var(--blue)", "var(--orange)", "var(--green)"];
+const MARKED = [0.5, 0.9, 0.99, 0.999].map((q) => 1 / (1 - q));
 /**
  * @param {Curve[]} drawn
  * @param {string} name
  */
-const color = (drawn, name) =>
-  COLORS[drawn.findIndex((curve) => curve.name === name) % COLORS.length];
+const colorOf = (drawn, name) => color(drawn.findIndex((curve) => curve.name === name));
 
 /** @param {number} rarity */
 const share = (rarity) => String(Number((100 * (1 - 1 / rarity)).toPrecision(7)));
-
-/**
- * Ticks around `low` and `high`: 1, 2 and 5 of each decade, or only 1 over a wide range.
- * @param {number} low
- * @param {number} high
- */
-function logTicks(low, high) {
-  const steps = high / low > 200 ? [1] : [1, 2, 5];
-  const first = Math.floor(Math.log10(low));
-  const all = Array.from({ length: 12 }, (_, i) =>
-    steps.map((step) => Number(`${step}e${first + i}`)),
-  ).flat();
-  const begin = all.findLastIndex((tick) => tick <= low);
-  const end = all.findIndex((tick) => tick >= high);
-  return all.slice(Math.max(begin, 0), end + 1);
-}

@@ -4,22 +4,17 @@ import { dot, gridY, line, ruleX, ruleY, text } from "@observablehq/plot";
 import { h, scrolling, table } from "./dom.js";
 import { figure } from "./figure.js";
 import * as format from "./format.js";
+import { spaced } from "./labels.js";
 import { last, rowsAt } from "./rows.js";
 
 /**
  * @import { Report, Scaling, ScalingPoint, Trial } from "../build/document"
  * @import { Child } from "./dom.js"
+ * @import { Percents } from "./labels.js"
  */
 
 /**
  * @typedef {ScalingPoint & { rate_per_s: number }} Point a point that has a rate
- * @typedef {{ name: string, trial: number, share: number }} End
- * @typedef {{ sum: number, count: number }} Block
- * @typedef {object} Percents
- * @property {"linear" | "log"} type
- * @property {[number, number]} domain
- * @property {number | number[]} ticks
- * @property {(value: number) => string} [tickFormat]
  */
 
 const COLLAPSED = 0.6; // of the first trial: no noise, even of a few trials
@@ -298,40 +293,6 @@ function percents(shares) {
     ticks: TICKS.filter((tick) => tick >= least && tick <= most),
     tickFormat: String,
   };
-}
-
-/**
- * Adds to each line's end a `place` for its name: close to the end, without overlap, and not below
- * the axis. Names that would overlap are centered on their mean. `brief` fits a phone.
- * @param {End[]} ends
- * @param {Percents} scale
- */
-function spaced(ends, { type, domain }) {
-  const [to, from] = type === "log" ? [Math.log, Math.exp] : [Number, Number];
-  const [low, high] = domain.map(to);
-  const apart = (high - low) / 13;
-  const first = (/** @type {Block} */ { sum, count }) =>
-    Math.max(low, sum / count - (apart * (count - 1)) / 2);
-  const sorted = [...ends].sort((a, b) => a.share - b.share);
-  /** @type {Block[]} */
-  const blocks = [];
-  for (const end of sorted) {
-    let block = { sum: to(end.share), count: 1 };
-    while (blocks.length && first(last(blocks)) + apart * last(blocks).count > first(block)) {
-      const above = last(blocks);
-      blocks.length -= 1;
-      block = { sum: above.sum + block.sum, count: above.count + block.count };
-    }
-    blocks.push(block);
-  }
-  const places = blocks.flatMap((block) =>
-    Array.from({ length: block.count }, (_, i) => from(first(block) + apart * i)),
-  );
-  return sorted.map((end, i) => ({
-    ...end,
-    place: places[i],
-    brief: end.name.length > 15 ? `${end.name.slice(0, 14)}…` : end.name,
-  }));
 }
 
 /** @param {Report} report */

@@ -3,10 +3,11 @@
 import { about } from "./about.js";
 import { h } from "./dom.js";
 import { loads } from "./loads.js";
-import { matter } from "./matter.js";
+import { overview } from "./overview.js";
 import { panels } from "./panel.js";
-import { firstChoice, ranking } from "./ranking.js";
+import { firstChoice, linkedChoice, ranking } from "./ranking.js";
 import { mainLevel, panelId } from "./rows.js";
+import { encode, isState } from "./state.js";
 
 /**
  * @import { Contender, Report } from "../build/document"
@@ -19,13 +20,16 @@ const page = /** @type {HTMLElement} */ (document.getElementById("page"));
 const packed = document.getElementById("document")?.textContent.trim() ?? "";
 /** @type {Choice | null} */
 let chosen = null;
+/** @type {Report | null} */
+let shown = null;
 
 /**
  * Shows a report document; the reader's choices and open panels stay.
  * @param {Report} report
  */
 export function show(report) {
-  chosen ??= firstChoice(report);
+  shown = report;
+  chosen ??= linkedChoice(report, fragment());
   const choice = chosen;
   if (!report.levels.some((level) => level.connections === choice.connections)) {
     choice.connections = mainLevel(report);
@@ -37,9 +41,23 @@ export function show(report) {
     report.levels.some((level) =>
       level.standings.some((standing) => standing.rank_low || standing.ratio_to_leader),
     ) || report.contenders.some((contender) => contender.levels.length);
+  const charts = overview(report, choice.connections);
+  const remember = () => setFragment(encode(choice, firstChoice(report)));
+  const onLevel = () => {
+    remember();
+    again();
+  };
+  let first = true;
+  const rankingSection = races
+    ? ranking(report, choice, onLevel, (kept) => {
+        charts.draw(kept);
+        if (!first) remember();
+        first = false;
+      })
+    : null;
   page.replaceChildren(
     head(report, choice.connections),
-    ...(races ? [ranking(report, choice, again), matter(report, choice.connections)] : []),
+    ...(rankingSection ? [rankingSection, facts(report), charts.section] : [facts(report)]),
     ...loads(report, choice.connections),
     panels(report, choice.connections, open),
     ...about(report),
@@ -63,12 +81,35 @@ function head(report, connections) {
       level ? linked(`${level.answer}.`, report.contenders) : "Nothing was measured.",
     ),
     level?.trust ? h("p", { class: "trust", dir: "auto" }, `${level.trust}.`) : null,
-    h(
-      "ul",
-      { class: "facts" },
-      report.heading.map((line) => h("li", { dir: "auto" }, line)),
-    ),
   );
+}
+
+/** @param {Report} report */
+function facts(report) {
+  return h(
+    "ul",
+    { class: "facts" },
+    report.heading.map((line) => h("li", { dir: "auto" }, line)),
+  );
+}
+
+const fragment = () => location.hash.slice(1);
+
+/**
+ * Puts the choices into the address. The link of a panel stays as long as nothing is chosen.
+ * @param {string} state
+ */
+function setFragment(state) {
+  if (state !== fragment() && (state || isState(fragment())))
+    history.replaceState(null, "", state ? `#${state}` : location.pathname + location.search);
+}
+
+/** Follows a changed address: to its panel, or to its choices. */
+function follow() {
+  if (shown && isState(fragment())) {
+    chosen = linkedChoice(shown, fragment());
+    show(shown);
+  } else openTarget();
 }
 
 /**
@@ -91,7 +132,7 @@ function linked(sentence, contenders) {
 
 /** Opens the panel that the address names. */
 function openTarget() {
-  const target = document.getElementById(location.hash.slice(1));
+  const target = document.getElementById(fragment());
   if (target instanceof HTMLDetailsElement) {
     target.open = true;
     target.scrollIntoView();
@@ -105,7 +146,7 @@ async function embedded() {
   return JSON.parse(await new Response(unpacked).text());
 }
 
-addEventListener("hashchange", openTarget);
+addEventListener("hashchange", follow);
 addEventListener("click", ({ target }) => {
   if (target instanceof Element && target.closest("a")?.hash === location.hash) openTarget();
 });

@@ -1,110 +1,87 @@
-// "Does it matter?": a server's time per request against the reader's own work per request.
+// "Does it matter?": a slider for the reader's own work per request. The chart follows it.
 
-import { h, scrolling, table } from "./dom.js";
-import { microseconds, percent, short, span } from "./format.js";
-import { last, rowsAt } from "./rows.js";
+import { h } from "./dom.js";
+import { percent, short, span } from "./format.js";
+import { spread, usesCpuTime } from "./standing.js";
 
-/** @import { Report } from "../build/document" */
+/**
+ * @import { Row } from "./rows.js"
+ * @import { Entry } from "./standing.js"
+ */
 
 const MOST_US = 100_000;
 const STEPS = 500;
 const CLOSE = 0.03;
 
 /**
- * @param {Report} report
- * @param {number | null} connections
+ * @param {number} own_us
+ * @param {(own_us: number) => void} onChange
  */
-export function matter(report, connections) {
-  const rows = rowsAt(report, connections).filter((row) => row.rate);
-  if (rows.length < 2) return "";
-  const byCpu = rows.every((row) => row.cpu);
-  const servers = rows
-    .map(({ name, cpu, rate }) => ({ name, us: byCpu ? Number(cpu) : 1e6 / Number(rate) }))
-    .sort((a, b) => a.us - b.us);
-  const said = h("p", { class: "said", "aria-live": "polite" });
-  const holder = scrolling("Does it matter, as a table");
-  const slider = h("input", {
+export function slider(own_us, onChange) {
+  const input = h("input", {
     type: "range",
     id: "own-work",
     min: 0,
     max: STEPS,
     step: 1,
-    value: STEPS * 0.6,
+    value: step(own_us),
+    "aria-valuetext": text(own_us),
   });
-  const draw = () => {
-    const own = us(Number(slider.value));
-    slider.setAttribute("aria-valuetext", span(own));
-    const least = servers[0].us + own;
-    const compared = servers.map((server) => ({
-      ...server,
-      capacity: least / (server.us + own),
-      share: server.us / (server.us + own),
-    }));
-    said.replaceChildren(...sentence(own, compared));
-    holder.replaceChildren(
-      table(
-        `A request with ${span(own)} of my own work`,
-        [
-          "server",
-          `${byCpu ? "CPU" : "time"} of the server, µs`,
-          "share of a request",
-          "capacity, % of the best",
-          "",
-        ],
-        compared.map((server) => [
-          server.name,
-          microseconds(server.us),
-          percent(server.share),
-          percent(server.capacity).replace(" %", ""),
-          bar(server.capacity),
-        ]),
-      ),
-    );
-  };
-  slider.addEventListener("input", draw);
-  draw();
+  const output = h("output", { for: "own-work" }, text(own_us));
+  input.addEventListener("input", () => {
+    const us = microseconds(Number(input.value));
+    input.setAttribute("aria-valuetext", text(us));
+    output.textContent = text(us);
+    onChange(us);
+  });
   return h(
-    "section",
-    { "aria-labelledby": "matter", class: "matter" },
-    h("h2", { id: "matter" }, "Does it matter?"),
-    h(
-      "p",
-      {},
-      "A benchmarked server only serves. Move the slider to the time that your own code takes for one request.",
-    ),
-    h("p", { class: "slider" }, h("label", { for: "own-work" }, "My own work per request"), slider),
-    said,
-    h("details", { class: "as-table" }, h("summary", {}, "as a table"), holder),
+    "p",
+    { class: "slider" },
+    h("label", { for: "own-work" }, h("strong", {}, "Does it matter?"), " My own work per request"),
+    input,
+    output,
   );
 }
 
 /**
- * Microseconds at a step: logarithmic from 1 µs, and 0 at the left end.
- * @param {number} step
+ * What the slider's value means for the servers, in a sentence.
+ * @param {Row[]} rows
+ * @param {Entry[]} entries
+ * @param {number} own_us
+ * @param {number | null} margin
  */
-function us(step) {
-  return step === 0 ? 0 : 10 ** (Math.log10(MOST_US) * (step / STEPS));
-}
-
-/**
- * @param {number} own
- * @param {{ name: string, capacity: number }[]} compared
- */
-function sentence(own, compared) {
-  const close = compared.filter((server) => server.capacity >= 1 - CLOSE).length;
-  const slowest = last(compared);
+export function meaning(rows, entries, own_us, margin) {
+  if (!own_us)
+    return [
+      "As measured: each server only serves. Move the slider to the time that your own code takes for a request.",
+    ];
+  const { compared, close, slowest } = spread(entries);
+  if (!slowest?.ratio) return ["No server has a rate."];
   return [
     "With ",
-    h("strong", {}, span(own)),
-    ` of your own, ${close} of ${compared.length} servers ${close === 1 ? "is" : "are"} within 3 % of the best; the slowest, `,
-    h("span", { dir: "auto" }, short(slowest.name)),
+    h("strong", {}, span(own_us)),
+    ` of your own, ${close} of ${compared} servers ${close === 1 ? "is" : "are"} within ${percent(margin ?? CLOSE).replace(".0 ", " ")} of the best; the slowest, `,
+    h("span", { dir: "auto" }, short(slowest.row.name)),
     ", gets through ",
-    h("strong", {}, percent(slowest.capacity)),
-    " of what the best does on the same CPU.",
+    h("strong", {}, percent(slowest.ratio.ratio)),
+    ` of what the best does. Estimated from the ${usesCpuTime(rows) ? "CPU time" : "time"} of the servers per request.`,
   ];
 }
 
-/** @param {number} share */
-function bar(share) {
-  return h("span", { class: "meter", "aria-hidden": "true", style: `--share: ${share}` });
+/** @param {number} own_us */
+const text = (own_us) => (own_us ? span(own_us) : "none");
+
+/**
+ * Microseconds at a step: logarithmic from 1 µs, and 0 at the left end. Three digits, as in the link.
+ * @param {number} at
+ */
+function microseconds(at) {
+  return at === 0 ? 0 : Number((10 ** (Math.log10(MOST_US) * (at / STEPS))).toPrecision(3));
+}
+
+/** @param {number} us */
+function step(us) {
+  return us <= 0
+    ? 0
+    : Math.min(STEPS, Math.max(1, Math.round((STEPS * Math.log10(us)) / Math.log10(MOST_US))));
 }

@@ -1,13 +1,19 @@
-// The ranking: a table that sorts and filters, and its controls.
+// The first screen: the slider, the chart that follows it, and the table, with their controls.
 
-import { columns, GROUPS } from "./columns.js";
+import { board } from "./board.js";
+import { columns, FIRST, isFastFirst, optional, THEN_AND_NOW } from "./columns.js";
+import { actions } from "./copy.js";
 import { h, scrolling } from "./dom.js";
-import { count } from "./format.js";
+import { count, percent } from "./format.js";
+import { languageColors } from "./language.js";
+import { meaning, slider } from "./matter.js";
 import { comparisons, mainLevel, rowsAt } from "./rows.js";
+import { measured, withWork } from "./standing.js";
+import { decode, isState } from "./state.js";
+import { rankingTable, sort } from "./table.js";
 
 /**
  * @import { Contender, Report } from "../build/document"
- * @import { Column } from "./columns.js"
  * @import { Row } from "./rows.js"
  */
 
@@ -19,20 +25,22 @@ import { comparisons, mainLevel, rowsAt } from "./rows.js";
  * @property {string} kind
  * @property {string} sort
  * @property {boolean} descending
- * @property {Set<string>} shown
+ * @property {boolean} fastFirst whether the first order of `sort` is descending
+ * @property {number} own_us the reader's own work per request
+ * @property {Set<string>} shown columns
  * @property {string | null} comparison
  */
 
 const ANY = "";
 
 /**
- * The reader's initial choice; it stays when a new document is shown.
+ * The choice before the reader changes something.
  * @param {Report} report
  * @returns {Choice}
  */
 export function firstChoice(report) {
-  const wide = matchMedia("(min-width: 60rem)").matches;
   const names = comparisons(report);
+  const replayed = names.find((name) => name === report.run.protocol.name);
   return {
     connections: mainLevel(report),
     name: "",
@@ -40,36 +48,85 @@ export function firstChoice(report) {
     kind: ANY,
     sort: "rank",
     descending: false,
-    shown: new Set(wide ? ["times", "cost"] : []),
-    comparison: names.find((name) => name === report.run.protocol.name) ?? names[0] ?? null,
+    fastFirst: false,
+    own_us: 0,
+    shown: new Set(replayed ? [...FIRST, ...THEN_AND_NOW] : FIRST),
+    comparison: replayed ?? names[0] ?? null,
   };
 }
 
 /**
- * The section. `chosen` is changed in place; `onLevel` is called when its level changes.
+ * The choice that a fragment of the address holds.
+ * @param {Report} report
+ * @param {string} fragment
+ * @returns {Choice}
+ */
+export const linkedChoice = (report, fragment) =>
+  decode(isState(fragment) ? fragment : "", firstChoice(report), isFastFirst);
+
+/**
+ * The section. `chosen` is changed in place; `onLevel` is called when its level changes, and
+ * `onChoice` with the rows that pass the filters after any other change.
  * @param {Report} report
  * @param {Choice} chosen
  * @param {() => void} onLevel
+ * @param {(kept: Row[]) => void} onChoice
  */
-export function ranking(report, chosen, onLevel) {
+export function ranking(report, chosen, onLevel, onChoice) {
+  const level = report.levels.find(({ connections }) => connections === chosen.connections);
+  const rows = rowsAt(report, chosen.connections);
+  const colors = languageColors(report);
+  const margin = level?.margin ?? null;
   const status = h("p", { class: "status", role: "status" });
+  const said = h("p", { class: "said", "aria-live": "polite" });
+  const chart = h("div", { class: "chart-holder" });
   const holder = scrolling("Ranking");
+  const kept = () => rows.filter((row) => passes(row, chosen));
+  const drawChart = () => {
+    const work = chosen.own_us > 0;
+    const entries = work ? withWork(rows, chosen.own_us, margin) : measured(rows);
+    said.replaceChildren(...meaning(rows, entries, chosen.own_us, margin));
+    const close = percent(margin ?? 0.03).replace(".0 ", " ");
+    const band = (/** @type {number} */ number) =>
+      work ? `${number} servers within ${close} of the best` : `dead heat of ${number}`;
+    const shown = entries.filter(({ row }) => passes(row, chosen));
+    chart.replaceChildren(board(shown, { colors, work, band }));
+  };
   const draw = (/** @type {string | undefined} */ focus = undefined) => {
-    const rows = rowsAt(report, chosen.connections);
-    const kept = rows.filter((row) => passes(row, chosen));
-    holder.replaceChildren(table(rows, kept, chosen, draw));
+    const passing = kept();
+    holder.replaceChildren(rankingTable(rows, passing, chosen, draw));
+    drawChart();
     status.textContent =
-      kept.length === rows.length
+      passing.length === rows.length
         ? count(rows.length, "server")
-        : `${kept.length} of ${count(rows.length, "server")} shown`;
+        : `${passing.length} of ${count(rows.length, "server")} shown`;
     if (focus) document.getElementById(focus)?.focus();
+    onChoice(passing);
+  };
+  const work = (/** @type {number} */ own_us) => {
+    chosen.own_us = own_us;
+    drawChart();
+    onChoice(kept());
   };
   draw();
+  const table = () => {
+    const shown = columns(rows, chosen);
+    const by = shown.find(({ key }) => key === chosen.sort) ?? shown[0];
+    return { shown, sorted: sort(kept(), by, chosen.descending) };
+  };
   return h(
     "section",
     { "aria-labelledby": "ranking" },
     h("h2", { id: "ranking", class: "visually-hidden" }, "Ranking"),
     controls(report, chosen, draw, onLevel),
+    rows.filter((row) => row.rate).length > 1 ? [slider(chosen.own_us, work), said] : null,
+    chart,
+    h(
+      "div",
+      { class: "table-controls" },
+      columnChoice(report, rows, chosen, draw),
+      actions(table, () => ({ chart, title: level ? `${level.answer}.` : "" })),
+    ),
     holder,
     status,
   );
@@ -122,7 +179,6 @@ function controls(report, chosen, draw, onLevel) {
     ),
     choice("Language", "language", values(ranked, "language"), chosen, draw),
     choice("Kind", "kind", values(ranked, "kind"), chosen, draw),
-    groups(report, chosen, draw),
   );
 }
 
@@ -188,54 +244,69 @@ function choice(label, key, options, chosen, draw) {
 }
 
 /**
+ * The columns behind "Columns": one box for each.
  * @param {Report} report
+ * @param {Row[]} rows
  * @param {Choice} chosen
  * @param {(focus?: string) => void} draw
  */
-function groups(report, chosen, draw) {
-  const names = comparisons(report);
-  const offered = Object.entries(GROUPS).filter(([group]) => group !== "published" || names.length);
-  const box = (/** @type {[string, string]} */ [group, label]) =>
+function columnChoice(report, rows, chosen, draw) {
+  const boxes = optional(rows, chosen).map(({ key, label }) =>
     h(
       "label",
       {},
       h("input", {
         type: "checkbox",
-        id: `show-${group}`,
-        checked: chosen.shown.has(group),
+        id: `show-${key}`,
+        checked: chosen.shown.has(key),
         on: {
           change: (event) => {
-            if (event.target.checked) chosen.shown.add(group);
-            else chosen.shown.delete(group);
+            if (event.target.checked) chosen.shown.add(key);
+            else chosen.shown.delete(key);
             draw();
           },
         },
       }),
-      label,
-    );
-  const select =
-    names.length > 1
-      ? h(
-          "select",
-          {
-            id: "comparison",
-            "aria-label": "Published comparison",
-            on: {
-              change: (event) => {
-                chosen.comparison = event.target.value;
-                chosen.shown.add("published");
-                /** @type {HTMLInputElement} */ (
-                  document.getElementById("show-published")
-                ).checked = true;
-                draw();
-              },
-            },
-          },
-          names.map((name) => h("option", { value: name }, name)),
-        )
-      : null;
-  if (select) select.value = chosen.comparison ?? "";
-  return h("fieldset", {}, h("legend", {}, "Columns"), offered.map(box), select);
+      label.replace(/\n/g, " "),
+    ),
+  );
+  return h(
+    "details",
+    { class: "columns", id: "columns" },
+    h("summary", {}, "Columns"),
+    h(
+      "fieldset",
+      {},
+      h("legend", { class: "visually-hidden" }, "Columns"),
+      boxes,
+      comparisonChoice(report, chosen, draw),
+    ),
+  );
+}
+
+/**
+ * @param {Report} report
+ * @param {Choice} chosen
+ * @param {(focus?: string) => void} draw
+ */
+function comparisonChoice(report, chosen, draw) {
+  const names = comparisons(report);
+  if (names.length < 2) return null;
+  const change = (/** @type {any} */ event) => {
+    chosen.comparison = event.target.value;
+    for (const key of THEN_AND_NOW) {
+      chosen.shown.add(key);
+      /** @type {HTMLInputElement} */ (document.getElementById(`show-${key}`)).checked = true;
+    }
+    draw();
+  };
+  const select = h(
+    "select",
+    { id: "comparison", on: { change } },
+    names.map((name) => h("option", { value: name }, name)),
+  );
+  select.value = chosen.comparison ?? "";
+  return h("label", {}, "then: ", select);
 }
 
 /**
@@ -245,124 +316,4 @@ function groups(report, chosen, draw) {
  */
 function values(contenders, key) {
   return [...new Set(contenders.flatMap((contender) => contender[key] ?? []))].sort();
-}
-
-/**
- * @param {Row[]} rows
- * @param {Row[]} kept
- * @param {Choice} chosen
- * @param {(focus?: string) => void} draw
- */
-function table(rows, kept, chosen, draw) {
-  const shown = columns(rows, chosen);
-  const sortedBy = shown.find((column) => column.key === chosen.sort) ?? shown[0];
-  const sorted = sort(kept, sortedBy, chosen.descending);
-  const inOrder = sortedBy.key === "rank" && !chosen.descending;
-  const caption = `Ranking at ${count(chosen.connections ?? 0, "connection")}, sorted by ${sortedBy.key}`;
-  return h(
-    "table",
-    { class: "ranking" },
-    h("caption", { class: "visually-hidden" }, caption),
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        shown.map((each) => header(each, sortedBy, chosen, draw)),
-      ),
-    ),
-    h(
-      "tbody",
-      {},
-      sorted.map((row, i) =>
-        h(
-          "tr",
-          {
-            class:
-              [row.ranked ? "" : "unranked", inOrder ? brace(sorted, i) : ""].join(" ").trim() ||
-              null,
-          },
-          shown.map((column) =>
-            h(
-              column.header ? "th" : "td",
-              {
-                scope: column.header ? "row" : null,
-                class:
-                  [column.className, column.number ? "number" : ""].filter(Boolean).join(" ") ||
-                  null,
-              },
-              column.cell(row),
-            ),
-          ),
-        ),
-      ),
-    ),
-  );
-}
-
-/**
- * @param {Column} column
- * @param {Column} current
- * @param {Choice} chosen
- * @param {(focus?: string) => void} draw
- */
-function header(column, current, chosen, draw) {
-  const className =
-    [column.className, column.number ? "number" : ""].filter(Boolean).join(" ") || null;
-  if (!column.sort) return h("th", { scope: "col", class: className }, column.label);
-  const active = column === current;
-  const order = active ? (chosen.descending ? "descending" : "ascending") : "none";
-  const turn = () => {
-    chosen.descending = active ? !chosen.descending : Boolean(column.fastFirst);
-    chosen.sort = column.key;
-    draw(`sort-${column.key}`);
-  };
-  return h(
-    "th",
-    { scope: "col", class: className, "aria-sort": order },
-    h(
-      "button",
-      { type: "button", id: `sort-${column.key}`, title: column.title, on: { click: turn } },
-      column.label,
-      h(
-        "span",
-        { class: "arrow", "aria-hidden": "true" },
-        active ? (chosen.descending ? "▾" : "▴") : "",
-      ),
-    ),
-  );
-}
-
-/**
- * Unknown values come last in both directions.
- * @param {Row[]} rows
- * @param {Column} column
- * @param {boolean} descending
- */
-function sort(rows, column, descending) {
-  const direction = descending ? -1 : 1;
-  return [...rows].sort((a, b) => {
-    const [x, y] = [column.sort?.(a) ?? null, column.sort?.(b) ?? null];
-    if (x === null || y === null)
-      return Number(x === null) - Number(y === null) || a.place - b.place;
-    return (
-      direction * (typeof x === "string" ? x.localeCompare(String(y)) : x - Number(y)) ||
-      a.place - b.place
-    );
-  });
-}
-
-/**
- * Adjacent rows of one group are a dead heat: the classes that draw its brace.
- * @param {Row[]} rows
- * @param {number} i
- */
-function brace(rows, i) {
-  const group = (/** @type {number} */ j) => (rows[j]?.ranked ? rows[j].standing.group : null);
-  if (group(i) === null) return "";
-  const [above, below] = [group(i - 1) === group(i), group(i + 1) === group(i)];
-  return above || below
-    ? `heat ${above ? "" : "heat-first"} ${below ? "" : "heat-last"}`.replace(/ +/g, " ")
-    : "";
 }

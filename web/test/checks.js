@@ -69,17 +69,125 @@ function outside(charts) {
 }
 
 /**
- * `real`: a stored run of eight servers; `made`: two levels, workers, rates, hostile text.
- * @type {Record<string, Check<{ real: string, made: string, folder: string }>>}
+ * `real`: a stored run of eight servers; `wide`: one of 24, with dead heats; `made`: two levels,
+ * workers, rates, hostile text.
+ * @type {Record<string, Check<{ real: string, wide: string, made: string, folder: string }>>}
  */
 export const checks = {
   async answers_first(visit, { real }) {
     const { page } = await visit(real);
-    const [heading, table] = await page.$$eval("h1, .ranking tbody", (all) =>
+    const [heading, board, table] = await page.$$eval("h1, .board ol, .ranking tbody", (all) =>
       all.map((element) => element.getBoundingClientRect().top),
     );
     assert.match(await text(page, "h1"), /fastest/);
-    assert.ok(heading < table && table < 600, `the table begins at ${table} px`);
+    assert.ok(heading < board && board < table, "headline, chart, table");
+    assert.ok(board < 400, `the chart begins at ${board} px`);
+    assert.equal((await texts(page, ".ranking thead th")).length, 6);
+  },
+
+  async marks_dead_heats_and_what_is_not_ranked(visit, { wide }) {
+    const { page } = await visit(wide);
+    const bands = await texts(page, ".band-first .band-label");
+    assert.equal(bands[0], "dead heat of 7");
+    const reasons = await texts(page, ".unranked .chip");
+    assert.equal(reasons.length, 4);
+    assert.ok(reasons.every((reason) => reason.startsWith("not ranked: ")));
+    assert.equal((await page.$$(".unranked .lane .bar.hatched")).length, 4);
+    assert.equal((await page.$$(".row:not(.unranked) .lane .bar.hatched")).length, 0);
+  },
+
+  async follows_the_slider(visit, { real }) {
+    const { page } = await visit(real);
+    const names = () => texts(page, ".board .name");
+    const before = await texts(page, ".board .value");
+    await page.focus("#own-work");
+    await page.keyboard.press("End");
+    assert.notDeepEqual(await texts(page, ".board .value"), before);
+    assert.match((await texts(page, ".band-label"))[0], /8 servers within 3 %/);
+    assert.match(await page.evaluate(() => location.href), /#own=100000$/);
+    await page.keyboard.press("Home");
+    assert.deepEqual(await texts(page, ".board .value"), before);
+    assert.deepEqual(await names(), await servers(page));
+  },
+
+  async keeps_choices_in_the_link(visit, { made }) {
+    const { page } = await visit(made);
+    await page.check("#level-10");
+    await page.click("#sort-p99");
+    await page.click("#columns summary");
+    await page.check("#show-memory");
+    await page.fill("#filter-name", "scaled");
+    const address = await page.evaluate(() => location.href);
+    assert.match(address, /#level=10&sort=p99&name=scaled&columns=.*memory/);
+    const again = (await visit(address)).page;
+    for (const selector of [".ranking tr", ".board .row"])
+      assert.deepEqual(await texts(again, selector), await texts(page, selector));
+    assert.equal(await again.isChecked("#level-10"), true);
+    await page.evaluate(() => {
+      location.hash = "level=100&sort=rate";
+    });
+    await page.waitForSelector("th[aria-sort=descending] #sort-rate");
+    assert.equal(await page.isChecked("#level-100"), true);
+    assert.equal(await page.inputValue("#filter-name"), "");
+  },
+
+  async copies_markdown_and_a_picture(visit, { real, made }) {
+    for (const address of [real, made]) {
+      const { page } = await visit(address);
+      const drawn = await page.evaluate(() => {
+        /** @type {Promise<string>} */
+        const saved = new Promise((resolve) => {
+          URL.createObjectURL = (blob) => {
+            /** @type {Blob} */ (blob).text().then(resolve);
+            return "#";
+          };
+        });
+        document.getElementById("save-svg")?.click();
+        return saved;
+      });
+      const rows = (await texts(page, ".board .row")).length;
+      const parsed = await page.evaluate((source) => {
+        const root = new DOMParser().parseFromString(source, "image/svg+xml");
+        return {
+          root: root.documentElement.tagName,
+          lanes: root.querySelectorAll("svg > svg").length,
+          active: root.querySelectorAll("script, foreignObject, image, a").length,
+        };
+      }, drawn);
+      assert.deepEqual(parsed, { root: "svg", lanes: rows + 1, active: 0 });
+      await page.evaluate(() => {
+        Object.defineProperty(navigator, "clipboard", {
+          value: {
+            writeText: async (/** @type {string} */ text) => {
+              document.title = text;
+            },
+          },
+        });
+      });
+      await page.click("#copy-markdown");
+      await page.waitForSelector(".copied:not(:empty)");
+      const lines = (await page.evaluate(() => document.querySelector("title")?.textContent ?? ""))
+        .trim()
+        .split("\n");
+      assert.equal(lines.length, 2 + rows);
+      assert.ok(!/[^\\]<script/.test(lines.join("")));
+    }
+  },
+
+  async compares_in_charts(visit, { real, made }) {
+    const { page } = await visit(real);
+    await page.waitForSelector("[aria-labelledby=charts] figure");
+    const captions = await texts(page, "[aria-labelledby=charts] figcaption");
+    for (const part of ["Latency", "Cost", "Rate over the race", "Ratio to", "controls"])
+      assert.ok(
+        captions.some((caption) => caption.includes(part)),
+        part,
+      );
+    const two = (await visit(made)).page;
+    await two.waitForSelector("[aria-labelledby=charts] figure");
+    assert.ok(
+      (await texts(two, "[aria-labelledby=charts] figcaption")).includes("Rate by connections"),
+    );
   },
 
   async sorts(visit, { real }) {
@@ -112,7 +220,7 @@ export const checks = {
     const { page } = await visit(real);
     await page.fill("#filter-name", "GIN");
     assert.deepEqual(await servers(page), ["go-gin"]);
-    assert.match(await text(page, ".status"), /1 of 8 servers/);
+    assert.match(await text(page, "section > .status"), /1 of 8 servers/);
     await page.fill("#filter-name", "");
     await page.selectOption("#filter-language", "Python");
     assert.ok((await servers(page)).every((name) => name.startsWith("python-")));
@@ -124,16 +232,17 @@ export const checks = {
 
   async chooses_columns_and_level(visit, { made }) {
     const { page } = await visit(made);
+    await page.click("#columns summary");
     const columns = (await texts(page, ".ranking thead th")).length;
-    await page.uncheck("#show-cost");
-    assert.equal((await texts(page, ".ranking thead th")).length, columns - 4);
-    await page.check("#show-published");
+    await page.uncheck("#show-cpu");
+    assert.equal((await texts(page, ".ranking thead th")).length, columns - 1);
+    await page.check("#show-then-rank");
     assert.ok((await texts(page, ".ranking tbody td")).includes("9 of 33"));
     const before = await texts(page, ".ranking tbody tr");
     await page.check("#level-10");
     assert.notDeepEqual(await texts(page, ".ranking tbody tr"), before);
     assert.match(await text(page, ".ranking caption"), /at 10 connections/);
-    assert.equal(await page.isChecked("#show-cost"), false);
+    assert.equal(await page.isChecked("#show-cpu"), false);
   },
 
   async opens_panels(visit, { real }) {
@@ -168,7 +277,7 @@ export const checks = {
     assert.equal(await page.getAttribute("#server-0", "open"), "");
     const said = await page.textContent(".said");
     await page.focus("#own-work");
-    await page.keyboard.press("Home");
+    await page.keyboard.press("End");
     assert.notEqual(await page.textContent(".said"), said);
     assert.ok(await page.getAttribute("#own-work", "aria-valuetext"));
   },
@@ -216,13 +325,31 @@ export const checks = {
     assert.notEqual(grounds[0], grounds[1]);
   },
 
-  async fits_a_phone(visit, { real, made, folder }) {
-    for (const [name, address] of Object.entries({ real, made })) {
+  async fits_a_phone(visit, { real, wide, made, folder }) {
+    for (const [name, address] of Object.entries({ real, wide, made })) {
       const { page } = await visit(address, { width: 390 });
       await openAll(page);
       await page.screenshot({ path: join(folder, `phone-${name}.png`) });
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(wide <= 390, `${name} is ${wide} px wide`);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(width <= 390, `${name} is ${width} px wide`);
+      const cut = await page.$$eval(".board .value, .board .rank", (all) =>
+        all
+          .filter((each) => {
+            const { left, right } = each.getBoundingClientRect();
+            return left < 0 || right > 390;
+          })
+          .map((each) => each.textContent),
+      );
+      assert.deepEqual(cut, [], `${name} is cut off`);
+      const below = await page.$$eval(".board .row", (all) =>
+        all.every((row) => {
+          const [lane, link] = [".lane", ".name"].map((part) =>
+            /** @type {Element} */ (row.querySelector(part)).getBoundingClientRect(),
+          );
+          return lane.top >= link.bottom - 1;
+        }),
+      );
+      assert.ok(below, `${name}: a bar beside its name`);
     }
   },
 
@@ -237,11 +364,7 @@ export const checks = {
     for (const [address, width] of views) {
       const { page } = await visit(address, { width });
       await openAll(page);
-      assert.deepEqual(
-        await page.$$eval("svg.chart, th.whisker svg", touching),
-        [],
-        `at ${width} px`,
-      );
+      assert.deepEqual(await page.$$eval("svg.chart, .axis svg", touching), [], `at ${width} px`);
       assert.deepEqual(await page.$$eval("svg.chart", outside), [], `at ${width} px`);
     }
   },
