@@ -39,18 +39,19 @@ UNKNOWN = 10.0  # the half-width counted for a pair without an interval: a facto
 
 def main() -> None:
     options = _options()
+    if options.show:
+        show(json.loads(options.show.read_text()))
+        return
     with tempfile.TemporaryDirectory() as folder:
         catalog = catalog_with_copies(Path(folder))
         races = []
         for pair in range(1, options.pairs + 1):
             for protocol in (OLD, NEW) if pair % 2 else (NEW, OLD):
                 races.append(race(catalog, Path(folder), protocol, options.budget))
-                print(sentence(races[-1]), flush=True)
     summary = {"command": " ".join(sys.argv), "budget": options.budget, "races": races}
     summary |= {name: median_half_width(races, name) for name in (OLD, NEW)}
     summary["quotient"] = summary[NEW] / summary[OLD]
-    print(f"median half-width: {OLD} {summary[OLD]:.1%}, {NEW} {summary[NEW]:.1%}")
-    print(f"quotient: {summary['quotient']:.2f}")
+    show(summary)
     if options.output:
         options.output.write_text(json.dumps(summary, indent=1) + "\n")
 
@@ -59,6 +60,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=5, help="races of each protocol")
     parser.add_argument("--budget", default="2m", help="of each race")
+    parser.add_argument("--show", type=Path, help="print a stored summary instead")
     parser.add_argument("-o", "--output", type=Path, help="write the summary as JSON")
     return parser.parse_args()
 
@@ -123,12 +125,17 @@ def median_half_width(races: Sequence[dict[str, Any]], protocol: str) -> float:
     )
 
 
-def sentence(race: dict[str, Any]) -> str:
-    middle = math.expm1(statistics.median(race["half_widths"]))
-    return (
-        f"{race['protocol']:14} {race['run']}: median half-width {middle:.1%}, {race['ranked']} "
-        f"of {len(FIELD) + len(COPIED)} ranked"
-    )
+def show(summary: dict[str, Any]) -> None:
+    for each in summary["races"]:
+        widths = sorted(each["half_widths"])
+        middle = statistics.median(widths)
+        shown = f"{math.expm1(middle):.1%}" if middle < UNKNOWN else "unknown"
+        print(
+            f"{each['protocol']:13}  {each['run']}  median half-width {shown:>7}, "
+            f"{each['ranked']} of {len(FIELD) + len(COPIED)} ranked"
+        )
+    print(f"all races      {OLD} {summary[OLD]:.1%}, {NEW} {summary[NEW]:.1%}", end="")
+    print(f": {summary['quotient']:.2f} times as wide")
 
 
 if __name__ == "__main__":

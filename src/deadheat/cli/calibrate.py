@@ -71,7 +71,7 @@ def command(
     if as_json:
         echo_json(result.to_json())
     else:
-        echo("\n".join(_lines(result)))
+        echo("\n".join(lines(result)))
     sys.exit(_exit_code(result))
 
 
@@ -110,7 +110,8 @@ def _exit_code(result: Calibration) -> ExitCode:
     return ExitCode.FAILED
 
 
-def _lines(result: Calibration) -> list[str]:
+def lines(result: Calibration) -> list[str]:
+    """The result in sentences, one a line."""
     verdict = "passed" if result.passed else "TOO MANY"
     if result.null_pairs < FEWEST_PAIRS:
         verdict = f"undecided, at least {FEWEST_PAIRS} pairs are needed"
