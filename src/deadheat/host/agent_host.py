@@ -5,6 +5,7 @@ import collections
 import contextlib
 import itertools
 import json
+import math
 import subprocess
 import threading
 import time
@@ -28,6 +29,8 @@ from deadheat.host.base import (
 )
 
 AGENT_END_DEADLINE_S = 60.0  # more than the agent takes at most to kill its processes
+SILENT_S = 120.0  # more than the agent takes at most to answer, besides what a request allows it
+TICK_S = 1.0
 
 
 class AgentHost:
@@ -64,7 +67,7 @@ class AgentHost:
         self._stderr_reader.start()
         self._reply_reader.start()
         try:
-            self._containment = str(self._greeting.result()["containment"])
+            self._containment = str(self._await(self._greeting, SILENT_S)["containment"])
         except BaseException:
             self.close()
             raise
@@ -77,7 +80,9 @@ class AgentHost:
         return dict(self._ask("fingerprint"))
 
     def run(self, spec: ProcessSpec, timeout_s: float) -> Completed:
-        return Completed(**self._ask("run", spec=self._limited(spec), timeout_s=timeout_s))
+        return Completed(
+            **self._ask("run", timeout_s, spec=self._limited(spec), timeout_s=timeout_s)
+        )
 
     def start(self, spec: ProcessSpec, log_path: str) -> str:
         return str(self._ask("start", spec=self._limited(spec), log_path=log_path))
@@ -86,7 +91,7 @@ class AgentHost:
         return str(self._ask("converse", spec=self._limited(spec), log_path=log_path))
 
     def ask(self, process: str, line: str | None, deadline_s: float) -> str:
-        return str(self._ask("ask", process=process, line=line, deadline_s=deadline_s))
+        return str(self._ask("ask", deadline_s, process=process, line=line, deadline_s=deadline_s))
 
     def compiler_cpu_s(self, process: str) -> float | None:
         seconds = self._ask("compiler_cpu_s", process=process)
@@ -121,7 +126,9 @@ class AgentHost:
 
     def stop(self, process: str, signal: str, deadline_s: float) -> Exited:
         return Exited(
-            **self._ask("stop", process=process, signal_name=signal, deadline_s=deadline_s)
+            **self._ask(
+                "stop", deadline_s, process=process, signal_name=signal, deadline_s=deadline_s
+            )
         )
 
     def watch(self, processes: Sequence[str], interval_s: float) -> str:
@@ -136,6 +143,7 @@ class AgentHost:
         host, port = address
         answer = self._ask(
             "exchange",
+            deadline_s,
             host=host,
             port=port,
             payload=base64.b64encode(payload).decode(),
@@ -193,7 +201,8 @@ class AgentHost:
     def _limited(self, spec: ProcessSpec) -> dict[str, Any]:
         return asdict(spec) | {"limits": self._limits}
 
-    def _ask(self, request: str, **arguments: Any) -> Any:
+    def _ask(self, request: str, allowed_s: float = 0.0, /, **arguments: Any) -> Any:
+        """The agent's answer. `allowed_s` is the time that the request itself may take."""
         reply: Future[Any] = Future()
         number = next(self._numbers)
         line = json.dumps({"id": number, "do": request, **arguments}) + "\n"
@@ -206,7 +215,21 @@ class AgentHost:
             except (BrokenPipeError, ValueError):  # ValueError: this host was closed
                 del self._replies[number]
                 raise self._gone() from None
-        return reply.result()
+        return self._await(reply, allowed_s + SILENT_S)
+
+    def _await(self, reply: Future[Any], deadline_s: float) -> Any:
+        """The reply. Kills an agent that is late, so that its keeper or its inits end the rest.
+
+        It waits in ticks: if this process is stopped meanwhile, that costs one tick.
+        """
+        for _ in range(math.ceil(deadline_s / TICK_S)):
+            with contextlib.suppress(TimeoutError):
+                return reply.result(TICK_S)
+        self._agent.kill()
+        raise HostError(
+            f"the agent did not answer within {deadline_s:.0f} s and was killed",
+            "something stopped or froze it; run the command again",
+        )
 
     def _read_replies(self) -> None:
         assert self._agent.stdout is not None

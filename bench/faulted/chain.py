@@ -1,0 +1,124 @@
+"""A chain: one race that is disturbed, resumed, disturbed again, and at last left in peace."""
+
+import random
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.faulted.attempt import Injection, Outcome, attempt, record
+from bench.faulted.matrix import CONTAINMENTS, OCCURRENCES, Fault
+from bench.faulted.sandbox import CATALOG, Sandbox, sandbox
+from deadheat.store import Store
+from deadheat.store.listing import RunSummary, run_summaries
+
+PROTOCOL = ("--protocol", str(CATALOG / "protocols" / "faults.toml"))
+NEW = ("run", "alpha", "beta", *PROTOCOL)
+REGRESS = (
+    *("regress", "--base", "HEAD~1", "--build", "sleep 0.3", *PROTOCOL, "--margin", "30%"),
+    *("--", "python3", "-I", "-S", "answer.py", "127.0.0.1", "{port}"),
+)
+RESUMED = {"interrupted", "failed", "lost"}
+CGROUPS_SHARE = 0.7  # of the chains; the others use the other ways to contain processes
+
+
+class Chain:
+    """Injects faults of one kind into runs of one store, and checks the store after each."""
+
+    def __init__(self, root: Path, faults: Sequence[Fault], seed: int) -> None:
+        self._faults = list(faults)
+        self._order = random.Random(seed)
+        self._rates: dict[int, float | None] = {}  # of every acknowledged trial
+        self._root = root
+        self._seed = seed
+        others = CONTAINMENTS[1:]
+        in_cgroup = self._order.random() < CGROUPS_SHARE
+        self.containment = CONTAINMENTS[0] if in_cgroup else self._order.choice(others)
+
+    def run(self, is_late: Callable[[], bool]) -> list[dict[str, Any]]:
+        """The cases: each fault with what went wrong. No fault begins when it is late."""
+        root = Path(tempfile.mkdtemp(prefix="chain-", dir=self._root))
+        cases: list[dict[str, Any]] = []
+        with sandbox(root, self._faults[0].kind) as place:
+            for fault in self._faults:
+                if is_late():
+                    break
+                outcome = self._disturb(place, fault)
+                if outcome is not None:
+                    case = record(fault, outcome) | {"seed": self._seed}
+                    cases.append(case | {"containment": self.containment, "trials": 0})
+            if cases:
+                cases[-1]["failures"] += self._finish(place)
+                cases[-1]["trials"] = len(self._rates)
+        return cases
+
+    def _disturb(self, place: Sandbox, fault: Fault) -> Outcome | None:
+        """None if the command ended before the fault could be injected, which is tried twice."""
+        for is_first in (True, False):
+            if fault.moment == "build":
+                shutil.rmtree(place.home / "builds", ignore_errors=True)
+                shutil.rmtree(place.home / "revisions", ignore_errors=True)
+            outcome = self._attempt(place, fault, is_first)
+            if fault.kind == "disk":
+                place.free_disk()
+            outcome.failures += self._lost(place)
+            if outcome.injected or outcome.failures:
+                return outcome
+        return None
+
+    def _attempt(self, place: Sandbox, fault: Fault, at_random: bool) -> Outcome:
+        """Hit the moment when it comes for the first time, or at random one of the next."""
+        number = self._order.randint(1, OCCURRENCES[fault.moment]) if at_random else 1
+        injection = Injection(fault, number, self._order)
+        arguments = self._arguments(place)
+        return attempt(place, arguments, self.containment, self._rates, injection)
+
+    def _arguments(self, place: Sandbox) -> tuple[str, ...]:
+        """Resume the last run if it is not complete, and had its contenders stored."""
+        if place.repository.exists():
+            return REGRESS
+        last = _last_run(place)
+        if last is None or last.state not in RESUMED or not (last.trials or last.contenders == 2):
+            return NEW
+        return ("run", "--resume", last.run_id)
+
+    def _finish(self, place: Sandbox) -> list[str]:
+        """Run to the end without a fault: the run has to be complete, and nothing is left."""
+        arguments = self._arguments(place)
+        outcome = attempt(place, arguments, self.containment, self._rates)
+        if outcome.code == 1 and "before all its contenders were stored" in outcome.stderr:
+            arguments = NEW
+            outcome = attempt(place, arguments, self.containment, self._rates)
+        failures = [f"at the end: {failure}" for failure in outcome.failures]
+        last = _last_run(place)
+        if outcome.code not in (0, 3, 4) or last is None or last.state != "complete":
+            state = last.state if last else "no run"
+            failures.append(f"{arguments[0]} ended with {outcome.code}: {state}: {outcome.stderr}")
+        elif _measured(place, last.run_id) < 4:
+            failures.append("a contender or a control has no trial in the complete run")
+        return failures + self._lost(place) + [f"left {file}" for file in place.unfinished()]
+
+    def _lost(self, place: Sandbox) -> list[str]:
+        """The acknowledged trials that the store does not have as they were."""
+        if not self._rates:
+            return []
+        with Store(place.store, read_only=True) as store:
+            rows = store.rows("SELECT id, rate_per_s FROM trial")
+        stored = {row["id"]: row["rate_per_s"] for row in rows}
+        lost = [i for i, rate in self._rates.items() if i not in stored or stored[i] != rate]
+        return [f"lost trials {lost}"] if lost else []
+
+
+def _last_run(place: Sandbox) -> RunSummary | None:
+    if not place.store.exists():
+        return None
+    with Store(place.store, read_only=True) as store:
+        return next(iter(run_summaries(store)), None)
+
+
+def _measured(place: Sandbox, run_id: str) -> int:
+    """The contenders and controls of a run with a trial that did not fail."""
+    query = "SELECT count(DISTINCT contender_id) AS n FROM trial WHERE run_id = ? AND state = 'ok'"
+    with Store(place.store, read_only=True) as store:
+        return int(store.rows(query, run_id)[0]["n"])

@@ -1,0 +1,65 @@
+"""Runs deadheat's command line and reports the moments of its run: `hook.py FD SETTINGS WORD...`
+
+FD gets one JSON line when a moment begins or ends, and one for each trial that the store has
+acknowledged. SETTINGS is JSON: `containment` chooses how process trees are held, `deadline_s`
+shortens the deadlines after which the agent counts as hung.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from deadheat.build.builder import Builder
+from deadheat.campaign import revision, slice_block
+from deadheat.cli import main
+from deadheat.host import agent_host, local
+from deadheat.measure import starter
+from deadheat.store import Store, TrialRecord
+
+descriptor, settings = int(sys.argv[1]), json.loads(sys.argv[2])
+
+
+def report(**line: Any) -> None:
+    os.write(descriptor, json.dumps(line).encode() + b"\n")
+
+
+def watch(owner: Any, name: str, moment: str) -> None:
+    """Report when the function is called and when it returns."""
+    function: Callable[..., Any] = getattr(owner, name)
+
+    def watched(*values: Any, **options: Any) -> Any:
+        report(begin=moment)
+        try:
+            return function(*values, **options)
+        finally:
+            report(end=moment)
+
+    setattr(owner, name, watched)
+
+
+def acknowledge(store: Store, record: TrialRecord) -> int:
+    trial_id = add_trial(store, record)
+    report(trial=trial_id, rate_per_s=record.rate_per_s)
+    return trial_id
+
+
+def contained(host: local.LocalHost, _: str | None = None, *values: Any, **options: Any) -> None:
+    open_host(host, settings["containment"], *values, **options)
+
+
+watch(Builder, "_make", "build")
+watch(revision, "_make", "build")
+watch(starter.Starter, "start", "start")
+watch(starter, "warm", "warm-up")
+watch(slice_block, "measure_slice", "slice")
+watch(Store, "add_trial", "store")
+watch(starter.Starter, "_stop", "stop")
+add_trial, open_host = Store.add_trial, local.LocalHost.__init__
+Store.add_trial = acknowledge  # type: ignore[method-assign]
+local.LocalHost.__init__ = contained  # type: ignore[method-assign,assignment]
+for constant in ("SILENT_S", "AGENT_END_DEADLINE_S"):
+    setattr(agent_host, constant, min(getattr(agent_host, constant), settings["deadline_s"]))
+sys.argv = ["deadheat", *sys.argv[3:]]
+main()

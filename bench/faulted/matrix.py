@@ -1,0 +1,62 @@
+"""Which fault can hit which part of a run, and when."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+MOMENTS = ("build", "start", "warm-up", "slice", "store", "stop")
+STARTED = MOMENTS[1:]
+ENDING = ("KILL", "TERM", "INT", "HUP")
+FOR_GOOD = "STOP for good"
+CONTAINMENTS = ("cgroup-v2", "pid-namespace", "subreaper")
+SPAN_S = {  # about how long a moment lasts: a fault comes after a random part of it
+    "build": 0.35,
+    "start": 0.25,
+    "warm-up": 0.4,
+    "slice": 0.06,
+    "store": 0.002,
+    "stop": 0.05,
+}
+OCCURRENCES = {"build": 2, "start": 4, "warm-up": 4, "slice": 12, "store": 4, "stop": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is done to which part of a run, and in which moment."""
+
+    target: str
+    signal: str
+    moment: str
+
+    @property
+    def kind(self) -> str:
+        """The sandbox that it needs."""
+        word = self.target.split()[0]
+        return word if word in ("regress", "disk", "clock") else "signal"
+
+    @property
+    def part(self) -> str:
+        """The part that gets the signal: cli, or one of `processes.PARTS`."""
+        return self.target.split()[-1]
+
+
+def faults() -> list[Fault]:
+    """Every fault of the matrix."""
+    stopped = ("STOP", FOR_GOOD)
+    listed = [Fault("cli", s, m) for s in (*ENDING, "STOP") for m in MOMENTS]
+    listed += [Fault("agent", s, m) for s in (*ENDING, *stopped) for m in MOMENTS]
+    for target in ("engine", "master", "worker", "control"):
+        listed += [Fault(target, s, m) for s in (*ENDING, *stopped) for m in STARTED]
+    moments = ("build", "slice", "store")
+    for part in ("cli", "agent"):
+        listed += [Fault(f"regress {part}", s, m) for s in ("KILL", "TERM", "INT") for m in moments]
+    listed += [Fault("disk", "full", m) for m in MOMENTS]
+    listed += [Fault("clock", s, m) for s in ("+1 h", "-1 h") for m in ("start", "slice", "store")]
+    return listed
+
+
+def fewest_first(counts: Mapping[Fault, int], order: random.Random) -> list[Fault]:
+    """The matrix in random order, those with the fewest cases so far first."""
+    shuffled = faults()
+    order.shuffle(shuffled)
+    return sorted(shuffled, key=lambda fault: counts.get(fault, 0))
