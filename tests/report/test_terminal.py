@@ -180,7 +180,7 @@ def test_an_open_pair_has_its_command(tmp_path: Path) -> None:
     run.end()
     text = shown(run)
     assert "OPEN" in text
-    assert "deadheat run --more " in text or "--budget" in text
+    assert "deadheat run alpha beta --" in text or "deadheat run beta alpha --" in text
 
 
 def test_details_are_behind_verbose(tmp_path: Path) -> None:
