@@ -41,7 +41,7 @@ def searched(path: Path, **values: Any) -> MadeRun:
 
 
 def text_of(run: MadeRun, format: str) -> str:
-    return write(load_view(run.store, run.run_id), format)
+    return write(load_view(run.store, run.run_id), format, verbose=True)
 
 
 @pytest.mark.parametrize("format", ["terminal", "md"])

@@ -1,5 +1,6 @@
 """Which contender is fastest, and how certain that is."""
 
+import re
 from pathlib import Path
 
 from deadheat.report.findings.analysis import analyze
@@ -19,16 +20,23 @@ def test_names_a_single_leader_with_its_lead(tmp_path: Path) -> None:
     run.race({"alpha": 9000, "beta": 3000})
     run.end()
     first, second = answer_and_trust(run)
-    assert first.startswith("alpha is the fastest of 2, ")
-    assert first.endswith("ahead of beta")
+    assert re.fullmatch(r"alpha is fastest: \d+ % \(\d+ to \d+ %\) ahead of the next", first)
     assert second == ("1 of 1 pair is separated, jointly at 95 %. All 48 trials passed every check")
 
 
 def test_names_all_leaders_of_a_dead_heat(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 9000, "gamma": 3000}, noise=0.05)
-    assert "one of" in answer_and_trust(run)[0]
-    assert {"alpha", "beta"} <= set(answer_and_trust(run)[0].replace(";", "").split())
+    text = answer_and_trust(run)[0]
+    assert " are in a dead heat for the lead: " in text
+    assert set(text.split()[:3]) == {"alpha", "and", "beta"}
+    assert text.endswith("the data cannot separate them")
+
+
+def test_says_that_a_dead_heat_is_shown_if_it_is(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 9000}, noise=0.002)
+    assert answer_and_trust(run)[0].endswith(" are in a dead heat, within 3 % of each other")
 
 
 def test_names_unranked_contenders_with_their_failed_checks(tmp_path: Path) -> None:
@@ -45,4 +53,4 @@ def test_names_unranked_contenders_with_their_failed_checks(tmp_path: Path) -> N
 def test_gives_no_answer_without_measurements(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("alpha")
-    assert answer_and_trust(run)[0] == "No ranks at this level: no trial is valid"
+    assert answer_and_trust(run)[0] == "No ranks: no trial is valid"

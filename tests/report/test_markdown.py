@@ -21,7 +21,9 @@ def test_the_report_has_table_host_command_and_conclusion(tmp_path: Path) -> Non
     run.race({"alpha": 9000, "beta": 3000}, levels=(10, 100))
     run.end()
     text = written(run)
-    assert text.startswith("# 2 contenders under protocol settle: settled after")
+    assert text.startswith("# alpha is fastest: ")
+    assert text.index("**KNOWN**") < text.index("## Details") < text.index("## Conclusion")
+    assert "- 2 contenders under protocol settle: settled after" in text
     assert "Made CPU, 2 CPUs, 8.0 GiB" in text
     assert "`deadheat run 'a b'`" in text
     assert "| rank | server | req/s at 10 | req/s at 100 | % of leader" in text

@@ -27,7 +27,7 @@ def invoke(run: MadeRun, *args: str) -> Result:
 def test_shows_the_last_run_without_color_codes(run: MadeRun) -> None:
     result = invoke(run)
     assert result.exit_code == 0
-    assert run.run_id in result.output
+    assert f"deadheat report {run.run_id[-4:]} --store" in result.output
     assert "\x1b" not in result.output
 
 

@@ -15,17 +15,20 @@ from tests.report.made import QUICK, SETTLE, MadeRun, failed, made_run
 LONG = "python-gunicorn-flask:w16"
 
 
-def shown(run: MadeRun, width: int = 80, terminal: bool = False) -> str:
+def shown(run: MadeRun, width: int = 80, terminal: bool = False, verbose: bool = False) -> str:
     console = Console(file=io.StringIO(), width=width, force_terminal=terminal)
     view = load_view(run.store, run.run_id)
-    show(console, view, analyze(view))
+    show(console, view, analyze(view), verbose=verbose)
     text = console.file
     assert isinstance(text, io.StringIO)
     return text.getvalue()
 
 
 def line_of(text: str, name: str) -> str:
-    return next(line for line in text.splitlines() if name in line and "$" not in line)
+    """The row of a name in the first table, or the line of its header."""
+    lines = text.splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("rank"))
+    return next(line for line in lines[first:] if name in line and "$" not in line)
 
 
 def test_twelve_servers_at_three_levels_fit_80_columns(tmp_path: Path) -> None:
@@ -35,7 +38,7 @@ def test_twelve_servers_at_three_levels_fit_80_columns(tmp_path: Path) -> None:
     rates = {name: 120_000 / (1 + place) for place, name in enumerate(names)}
     run.race(rates, invocations=2, blocks=3, levels=levels)
     run.trial(names[3], 1.0, connections=1000, errors={"reset": 123_456}, gates=failed())
-    text = shown(run)
+    text = shown(run, verbose=True)
     assert max(cell_len(line) for line in text.splitlines()) <= 80
     assert "…" not in text
     for header in ("rank", "at 1,000", "% of leader", "p50", "p99", "µs/req", "MiB", "errors"):
@@ -48,7 +51,7 @@ def test_long_names_and_four_levels_keep_every_figure_whole(tmp_path: Path) -> N
     run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "connections": list(levels)})
     names = ["n" * 30, "m" * 30]
     run.race({names[0]: 123_000, names[1]: 122_000}, invocations=2, blocks=3, levels=levels)
-    text = shown(run)
+    text = shown(run, verbose=True)
     assert max(cell_len(line) for line in text.splitlines()) <= 80
     assert "…" not in text
     assert all(f"at {connections:,}" in text for connections in levels)
@@ -58,8 +61,8 @@ def test_long_names_and_four_levels_keep_every_figure_whole(tmp_path: Path) -> N
 def test_a_wide_terminal_has_one_table(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000}, blocks=4)
-    text = shown(run, width=200)
-    assert "language" in line_of(text, "rank")
+    text = shown(run, width=200, verbose=True)
+    assert "language" in line_of(text.partition("Details")[2], "rank")
     assert "wider terminal" not in text
 
 
@@ -78,12 +81,13 @@ def test_unranked_rows_come_last_with_caution_and_advice(tmp_path: Path) -> None
     run.contender("gamma")
     run.trial("gamma", 99_999.0, gates=failed())
     text = shown(run)
-    assert text.index("alpha") < text.index("beta") < text.index("gamma")
+    rows = text.partition("rank")[2]
+    assert rows.index("alpha") < rows.index("beta") < rows.index("gamma")
     assert line_of(text, "gamma").startswith("–")
     assert "(99,999)" in line_of(text, "gamma")
     assert "in brackets" in text
     assert "gamma: its trial is not valid" in text
-    assert "! steal: failed in 1 trial of gamma" in text
+    assert "steal: failed in 1 trial of gamma" in text
     assert "stop what else runs on this machine" in text
 
 
@@ -95,11 +99,11 @@ def test_a_fixed_protocol_shows_the_spread_and_no_interval(tmp_path: Path) -> No
     run.contender("beta")
     for block in (1, 2, 3):
         run.trial("beta", 500.0, block=block)
-    line = line_of(shown(run), "alpha")
+    line = line_of(shown(run, verbose=True).partition("Details")[2], "alpha")
     assert "1,000" in line
     assert "-10.0 +20.0" in line
     assert "[" not in line
-    assert "no order" in shown(run)
+    assert "no order" in shown(run, verbose=True)
 
 
 def test_labels_best_of_n(tmp_path: Path) -> None:
@@ -157,3 +161,31 @@ def test_offered_rates_have_a_separate_table(tmp_path: Path) -> None:
     assert "each request was due" in text
     assert "p99.9" in text
     assert "4,500" in text
+
+
+def test_the_answer_comes_first_and_the_next_command_last(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 3000})
+    lines = shown(run).splitlines()
+    assert lines[0].startswith("alpha is fastest: ")
+    assert lines[0].endswith("ahead of the next.")
+    assert lines[2].startswith("2 servers, 100 connections, 1 server CPU")
+    assert sum(line.startswith("rank") for line in lines) == 1
+    assert f"deadheat report {run.run_id[-4:]} -v" in lines[-2]
+
+
+def test_an_open_pair_has_its_command(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 9000}, noise=0.05)
+    run.end()
+    text = shown(run)
+    assert "OPEN" in text
+    assert "deadheat run alpha beta --" in text or "deadheat run beta alpha --" in text
+
+
+def test_details_are_behind_verbose(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 3000})
+    assert "Conclusion" not in shown(run)
+    assert shown(run, verbose=True).startswith(shown(run))
+    assert "Conclusion" in shown(run, verbose=True)

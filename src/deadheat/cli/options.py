@@ -94,6 +94,12 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
+def verbose_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "-v", "--verbose", is_flag=True, help="Add all tables, the limits and the method."
+    )(command)
+
+
 def install_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--install", is_flag=True, help="First install what `deadheat list` reports as missing."

@@ -1,5 +1,6 @@
 """`deadheat report`: shows a stored run in any format."""
 
+import shlex
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -7,8 +8,8 @@ from pathlib import Path
 import click
 
 from deadheat import report
-from deadheat.cli.options import FILE, store_option
-from deadheat.cli.stored import stored, write_output
+from deadheat.cli.options import FILE, store_option, verbose_option
+from deadheat.cli.stored import run_argument, stored, write_output
 from deadheat.errors import DeadheatError
 from deadheat.output import echo_rendered
 from deadheat.report.foreign import reading
@@ -46,6 +47,7 @@ PICTURE_FORMATS = ("svg", "png")
     help="Bundle to read instead of the store.",
 )
 @click.option("--list", "listing", is_flag=True, help="List the stored runs, one per line.")
+@verbose_option
 @store_option
 def command(
     run: str | None,
@@ -54,6 +56,7 @@ def command(
     output: Path | None,
     bundle: Path | None,
     listing: bool,
+    verbose: bool,
     store_path: Path,
 ) -> None:
     """Show a stored run. RUN is an id or a unique prefix; the default is the last run.
@@ -61,6 +64,7 @@ def command(
     \b
     Examples:
       deadheat report                              the last run, also if it is unfinished
+      deadheat report -v                           with all tables, the limits and the method
       deadheat report 20261120 --format md -o results.md
       deadheat report --format html -o page.html   a self-contained page
       deadheat report --format svg --picture latency -o latency.svg
@@ -78,7 +82,14 @@ def command(
         content = (
             lines(list_runs(store), contender_names(store))
             if listing
-            else _content(store, find_run(store, run), format_, picture or PICTURES[0])
+            else _content(
+                store,
+                find_run(store, run),
+                format_,
+                picture or PICTURES[0],
+                _source(find_run(store, run), bundle, store_path),
+                verbose,
+            )
         )
     if output is None:
         _print(content, as_utf8=not listing and format_ != "terminal")
@@ -87,10 +98,19 @@ def command(
     write_output(output, plain, bundle or store_path)
 
 
-def _content(store: Store, run_id: str, format_: str, picture: str) -> str | bytes:
+def _source(run_id: str, bundle: Path | None, store_path: Path) -> str:
+    """How a command names this run."""
+    if bundle is not None:
+        return f"--from {shlex.quote(str(bundle))}"
+    return run_argument(run_id, store_path)
+
+
+def _content(
+    store: Store, run_id: str, format_: str, picture: str, source: str, verbose: bool
+) -> str | bytes:
     view = report.load_view(store, run_id, whole=format_ in report.WHOLE)
     if format_ not in PICTURE_FORMATS:
-        return report.write(view, format_)
+        return report.write(view, format_, source, verbose=verbose)
     svg = draw(view, picture)
     return png(svg) if format_ == "png" else svg
 

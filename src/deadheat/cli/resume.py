@@ -15,7 +15,7 @@ from deadheat.store.listing import run_summary
 from deadheat.store.rows import StoredContender
 
 NEW_RUN = "start a new run"
-ALLOWED = ("resume", "install", "output", "catalog", "store_path", "as_json")
+ALLOWED = ("resume", "install", "output", "catalog", "store_path", "as_json", "verbose")
 ENDS = {
     "running": "is still in progress",
     "complete": "is complete",

@@ -23,13 +23,14 @@ from deadheat.cli.options import (
     protocol_options,
     seed_option,
     store_option,
+    verbose_option,
 )
 from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.replay import decay_of, on_one_host, replay_lineup
 from deadheat.cli.resume import resumed_plan
 from deadheat.cli.server_names import complete_servers
-from deadheat.cli.stored import require_another
+from deadheat.cli.stored import require_another, run_argument
 from deadheat.cli.workbench import (
     builder_on,
     chosen_servers,
@@ -73,6 +74,7 @@ LATENCY_S = 5.0
 @catalog_option
 @store_option
 @json_option
+@verbose_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -92,6 +94,7 @@ def command(
     catalog: str | None,
     store_path: Path,
     as_json: bool,
+    verbose: bool,
 ) -> None:
     """Race servers until their order is settled, and rank them.
 
@@ -126,7 +129,7 @@ def command(
     run_id = _carry_out(plan, store_path, install, limits, isolate)
     if not as_json and plan.protocol.recovery is not None:
         _print_decay(store_path, run_id, servers_catalog.root)
-    sys.exit(_exit_code(_print_results(store_path, run_id, output, as_json)))
+    sys.exit(_exit_code(_print_results(store_path, run_id, output, as_json, verbose)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,18 +217,21 @@ def _print_decay(store_path: Path, run_id: str, root: Path) -> None:
     echo(fit(write(page, "text"), sys.stdout.encoding))
 
 
-def _print_results(store_path: Path, run_id: str, output: Path | None, as_json: bool) -> RunView:
-    """Print the table of the run and write it to a file; returns the run."""
+def _print_results(
+    store_path: Path, run_id: str, output: Path | None, as_json: bool, verbose: bool
+) -> RunView:
+    """Print the result of the run and write it to a file; returns the run."""
     with Store(store_path, read_only=True) as store:
         view = report.load_view(store, run_id, whole=as_json)
     markdown = output or home() / "reports" / f"{run_id}.md"
     make_room(markdown.parent)
     markdown.write_text(report.write(view, "md"), encoding="utf-8")
-    echo_rendered(report.write(view, "json" if as_json else "terminal") + "\n")
+    source = run_argument(run_id, store_path)
+    format_ = "json" if as_json else "terminal"
+    echo_rendered(report.write(view, format_, source, verbose=verbose) + "\n")
     if not as_json:
-        echo(f"table as Markdown:  {markdown}")
-        echo(f"stored in:          {store_path}  (run {run_id})")
-        echo(f"show it again:      deadheat report {run_id}")
+        echo(f"as Markdown:  {markdown}")
+        echo(f"stored in:    {store_path}  (run {run_id})")
     return view
 
 

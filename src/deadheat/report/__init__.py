@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deadheat.report.findings.analysis import Analysis
     from deadheat.report.model.load import load_view
     from deadheat.report.model.view import RunView
 
@@ -26,12 +25,19 @@ WHOLE = ("json", "html")  # these need a view that `load_view` read as a whole
 _PARTS = {"load_view": "deadheat.report.model.load", "RunView": "deadheat.report.model.view"}
 
 
-def write(view: "RunView", format: str) -> str:
-    """The report of a run in one of `FORMATS`, ending with a newline."""
+def write(view: "RunView", format: str, source: str | None = None, *, verbose: bool = False) -> str:
+    """The report of a run in one of `FORMATS`, ending with a newline.
+
+    `source` names the run in the commands that a terminal shows, such as `--from FILE`; without it
+    that is the run's id. `verbose` adds the details there; the other formats always have them.
+    """
     analyze = importlib.import_module("deadheat.report.findings.analysis").analyze
     writer = importlib.import_module(f"deadheat.report.formats.{_WRITERS[format]}")
-    written: Callable[[RunView, Analysis], str] = writer.write
-    return written(view, analyze(view))
+    written: Callable[..., str] = writer.write
+    if format != "terminal":
+        return written(view, analyze(view))
+    named = importlib.import_module("deadheat.report.findings.next_step").Source
+    return written(view, analyze(view), named(source) if source else None, verbose)
 
 
 def __getattr__(name: str) -> Any:

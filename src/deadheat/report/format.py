@@ -68,6 +68,19 @@ def is_known(low: float, high: float) -> bool:
     return math.isfinite(high) and high <= UNKNOWN_FACTOR * low
 
 
+def excess(ratio: float, low: float, high: float) -> tuple[str, tuple[str, str] | None]:
+    """How far a ratio is above 1 in percent, and its interval; None if that is unknown.
+
+    From 10 % on without decimals.
+    """
+    percents = [100 * (end - 1) for end in (ratio, low, high)]
+    digits = 0 if abs(percents[0]) >= 10 else 1
+    if not is_known(low, high):
+        return signless(percents[0], digits), None
+    middle, first, last = (signless(percent, digits) for percent in percents)
+    return middle, (first, last)
+
+
 def reading(value: float, unit: Unit | None, more: int = 0) -> str:
     """A gate's reading with its unit; `more` is the number of extra decimals of a percentage."""
     match unit:

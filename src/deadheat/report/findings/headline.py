@@ -1,10 +1,10 @@
 """Which contender is fastest, and how certain that is."""
 
+import itertools
 from collections import Counter
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, Standing
-from deadheat.report.findings.conclusion import difference
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Ranking
@@ -18,19 +18,19 @@ def answer(view: RunView, level: Level) -> str:
         return "This run searched for the highest rate that holds an objective"
     ranking, ranked = level.ranking, level.ranked
     if level.lone is not None:
-        return f"No ranks at this level: only {level.lone.name} has a rate that counts"
+        return f"No ranks{_here(view)}: only {level.lone.name} has a rate that counts"
     if ranking is None or not ranked:
         valid = any(standing.cell.valid for standing in level.standings)
         why = "no comparison has an interval" if valid else "no trial is valid"
-        return f"No ranks at this level: {why}"
+        return f"No ranks{_here(view)}: {why}"
     leaders = [standing for standing in ranked if standing.row and standing.row.rank_low == 1]
     if len(leaders) == 1:
-        return f"{ranked[0].name} is the fastest of {len(ranked)}, {_lead(ranking, ranked)}"
-    if len(leaders) == len(ranked):
-        return f"No order: all {len(ranked)} may be the fastest"
-    return (
-        f"The fastest of {len(ranked)} is one of {_names(leaders)}; the data cannot separate them"
-    )
+        return f"{leaders[0].name} is fastest: {_lead(ranking, ranked)} ahead of the next"
+    return _dead_heat(ranking, ranked, leaders)
+
+
+def _here(view: RunView) -> str:
+    return " at this level" if len(view.levels) > 1 else ""
 
 
 def trust(view: RunView, analysis: Analysis, level: Level) -> str:
@@ -58,8 +58,23 @@ def trust(view: RunView, analysis: Analysis, level: Level) -> str:
 
 
 def _lead(ranking: Ranking, ranked: tuple[Standing, ...]) -> str:
-    pair = ranking.pair(ranked[0].contender.name, ranked[1].contender.name)
-    return f"{difference(pair.ratio)} ahead of {ranked[1].name}"
+    """`23 % (1 to 49 %)`: how much faster the first is than the second."""
+    ratio = ranking.pair(ranked[0].contender.name, ranked[1].contender.name).ratio
+    middle, interval = format.excess(ratio.ratio, ratio.low, ratio.high)
+    return f"{middle} % ({interval[0]} to {interval[1]} %)" if interval else f"{middle} %"
+
+
+def _dead_heat(ranking: Ranking, ranked: tuple[Standing, ...], leaders: list[Standing]) -> str:
+    """`a and b are in a dead heat for the lead`, and whether that is shown or only not decided."""
+    names = [leader.contender.name for leader in leaders]
+    pairs = [ranking.pair(a, b) for a, b in itertools.combinations(names, 2)]
+    everyone = len(leaders) == len(ranked)
+    who = f"All {len(leaders)}" if everyone and len(leaders) > NAMED else _names(leaders)
+    where = "" if everyone else " for the lead"
+    if all(pair.verdict is Verdict.EQUIVALENT for pair in pairs):
+        margin = format.percent(ranking.margin, 0)
+        return f"{who} are in a dead heat{where}, within {margin} of each other"
+    return f"{who} are in a dead heat{where}: the data cannot separate them"
 
 
 def _separated(ranking: Ranking) -> str:

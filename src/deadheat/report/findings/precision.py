@@ -66,6 +66,17 @@ def _noise(view: RunView, connections: int) -> Iterator[Statement]:
         yield Statement("noise", text)
 
 
+def noise_range(view: RunView, connections: int) -> tuple[float, float] | None:
+    """How far the rates of the controls went below and above their medians, in percent."""
+    moves = []
+    for control in view.controls:
+        rates = _rates_per_s(control, connections)
+        if len(rates) > 1:
+            middle = statistics.median(rates)
+            moves += [100 * (rate / middle - 1) for rate in rates]
+    return (min(moves), max(moves)) if moves else None
+
+
 def _rates_per_s(contender: ContenderView, connections: int) -> Sequence[float]:
     cell = contender.cells.get(connections)
     trials = cell.trials if cell else ()

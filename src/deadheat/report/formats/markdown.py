@@ -11,10 +11,15 @@ from deadheat.report.findings.capacity import capacity_columns, objective
 from deadheat.report.findings.cautions import Caution, cautions, none_found
 from deadheat.report.findings.conclusion import conclusions, difference
 from deadheat.report.findings.heading import command_line, heading
+from deadheat.report.findings.headline import answer
+from deadheat.report.findings.measured import measured
 from deadheat.report.findings.method import method
+from deadheat.report.findings.next_step import Source
+from deadheat.report.findings.points import Point, points
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
 from deadheat.report.formats.shapes import shape
+from deadheat.report.formats.short_table import remarks, short_columns
 from deadheat.report.formats.tables import notes, offered_columns, ranking_columns
 from deadheat.report.model.column import Column
 from deadheat.report.model.view import RunView
@@ -44,9 +49,8 @@ def code(text: str) -> str:
 
 
 def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
-    first, *lines = heading(view, analysis)
-    yield from (f"# {escape(first)}", "")
-    yield from (f"- {escape(line)}" for line in lines)
+    yield from _answer(view, analysis)
+    yield from _listed("Details", [escape(line) for line in heading(view, analysis)])
     yield f"- {code(command_line(view))}"
     yield from _rankings(view, analysis)
     yield from _shaped(view, analysis)
@@ -64,6 +68,24 @@ def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
     yield from _titled("Behavior", behavior_columns(view))
     if view.trials:
         yield from _listed("How it was measured", [escape(line) for line in method(view, analysis)])
+
+
+def _answer(view: RunView, analysis: Analysis) -> Iterator[str]:
+    """The answer, what was measured, one table, and the points."""
+    first = answer(view, analysis.main) if analysis.levels else "Nothing was measured"
+    yield from (f"# {escape(first)}", "", escape(measured(view, analysis)))
+    if view.races and analysis.levels and analysis.main.standings:
+        yield ""
+        yield from _table(short_columns(view, analysis))
+        if texts := "; ".join(remarks(view, analysis)):
+            yield from ("", escape(f"{texts[:1].upper()}{texts[1:]}."))
+    yield ""
+    yield from (_point(point) for point in points(view, analysis, Source.stored(view)))
+
+
+def _point(point: Point) -> str:
+    texts = [f"**{point.topic}**", *map(_text, filter(None, (point.text, point.figures)))]
+    return f"- {'  '.join([*texts, *([code(point.command)] if point.command else [])])}"
 
 
 def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:

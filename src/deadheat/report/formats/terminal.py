@@ -1,4 +1,4 @@
-"""The report on a terminal: tables that fit its width, conclusions and cautions."""
+"""The report on a terminal: the answer, one table, what is known and open; details on request."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,9 +16,14 @@ from deadheat.report.findings.capacity import capacity_columns, objective
 from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import conclusions
 from deadheat.report.findings.heading import command_line, heading
+from deadheat.report.findings.headline import answer
+from deadheat.report.findings.measured import measured
+from deadheat.report.findings.next_step import Source
+from deadheat.report.findings.points import Point, points
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats.encoding import fit
 from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
+from deadheat.report.formats.short_table import remarks, short_columns, with_bars
 from deadheat.report.formats.tables import notes, offered_columns, ranking_columns
 from deadheat.report.model.column import Column
 from deadheat.report.model.view import RunView
@@ -27,24 +32,92 @@ GAP = 2
 SERVER = 2  # the column that heads every table
 ADVICE_INDENT = 4
 TOPIC_WIDTH = 12
+STYLES = {"KNOWN": "bold green", "OPEN": "bold cyan", "CAUTION": "bold yellow"}
 SPARE = ("version", "language", "trials")  # left out rather than put into another table
 
 
-def write(view: RunView, analysis: Analysis) -> str:
+def write(
+    view: RunView, analysis: Analysis, source: Source | None = None, verbose: bool = False
+) -> str:
     """The report at standard output's width and encoding, with colors only on a terminal."""
     console = make_console()
     with console.capture() as capture:
-        show(console, view, analysis)
+        show(console, view, analysis, source, verbose)
     text = "\n".join(line.rstrip() for line in capture.get().split("\n"))
     return fit(text, console.encoding)
 
 
-def show(console: Console, view: RunView, analysis: Analysis) -> None:
+def show(
+    console: Console,
+    view: RunView,
+    analysis: Analysis,
+    source: Source | None = None,
+    verbose: bool = False,
+) -> None:
     """Print the report. No text in it is interpreted as markup."""
-    console.print(Group(*_parts(view, analysis, console.width)), highlight=False, emoji=False)
+    parts = list(_answer(view, analysis, source or Source.stored(view), console.width))
+    if verbose:
+        parts += [Text("\nDetails", style="bold"), *_details(view, analysis, console.width)]
+    console.print(Group(*parts), highlight=False, emoji=False)
 
 
-def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[RenderableType]:
+def _answer(
+    view: RunView, analysis: Analysis, source: Source, width: int
+) -> Iterator[RenderableType]:
+    """The answer, what was measured, one table, and the points."""
+    if analysis.levels:
+        yield Text(f"{format.plain(answer(view, analysis.main))}.\n", style="bold")
+    yield Text(f"{measured(view, analysis)}\n", style="dim")
+    if view.races and analysis.levels and analysis.main.standings:
+        columns = _with_braces(short_columns(view, analysis), analysis.main)
+        room = width - _width(columns) - GAP
+        yield _table(with_bars(columns, analysis.main, room), analysis.main)
+        if texts := remarks(view, analysis):
+            yield Text("; ".join(texts), style="dim")
+        yield Text()
+    elif searched := capacity_columns(view):
+        yield Text(f"The highest rate that held {objective(view)}", style="bold")
+        yield _table(searched, None)
+        yield Text()
+    if offered := offered_columns(view):
+        yield _table(offered, None)
+        yield Text("latency is the response time from the moment each request was due\n", "dim")
+    lines = sentences(curves(view, analysis.main)) if analysis.levels else ()
+    scaling = [Point("SCALING", line) for line in lines]
+    yield from _point_lines([*scaling, *points(view, analysis, source)], width)
+
+
+def _with_braces(columns: Sequence[Column], level: Level) -> list[Column]:
+    """The columns with a brace behind each rank of a dead heat."""
+    rank, braces = columns[0], _braces(level).cells
+    longest = max(map(cell_len, rank.cells))
+    cells = [f"{cell:<{longest}} {brace}" for cell, brace in zip(rank.cells, braces, strict=True)]
+    return [Column(rank.header, tuple(cells), right=False), *columns[1:]]
+
+
+def _point_lines(all_points: Sequence[Point], width: int) -> Iterator[RenderableType]:
+    """A topic, its texts with a hanging indent, and each command on one line if it fits."""
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    topics = [point.topic for point in all_points]
+    indent = max(map(len, topics), default=0) + GAP
+    for place, point in enumerate(all_points):
+        topic = point.topic if place == 0 or topics[place - 1] != point.topic else ""
+        alike = [other for other in all_points if other.topic == point.topic and other.figures]
+        pad = max((cell_len(other.text) for other in alike), default=0)
+        texts = [point.text.ljust(pad) if point.figures else point.text, point.figures]
+        body = f"{'  '.join(filter(None, texts))}"
+        if cell_len(body) > width - indent and point.figures:
+            body = f"{point.text}\n{point.figures}"
+        if point.command:
+            fits = cell_len(body) + GAP + cell_len(point.command) <= width - indent
+            body += f"{'  ' if fits else chr(10)}{point.command}"
+        table.add_row(Text(topic, style=STYLES.get(point.topic, "bold")), Text(body))
+    yield table
+
+
+def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[RenderableType]:
     first, *lines = heading(view, analysis)
     yield Text(first, style="bold")
     yield from (Text(line, style="dim") for line in [*lines, f"$ {command_line(view)}"])
@@ -54,17 +127,9 @@ def _parts(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderable
         for page in tables:
             yield Text()
             yield _table(page, analysis.main)
-        remarks = [*notes(view, analysis), *_not_shown(left_out)]
-        yield Text("; ".join(remarks), style="dim")
+        texts = [*notes(view, analysis), *_not_shown(left_out)]
+        yield Text("; ".join(texts), style="dim")
         yield from _scaling(view, analysis.main)
-    if searched := capacity_columns(view):
-        yield Text(f"\nThe highest rate that held {objective(view)}", style="bold")
-        yield _table(searched, None)
-    if offered := offered_columns(view):
-        yield Text(
-            "\nResponse time from the moment each request was due, at offered rates", style="bold"
-        )
-        yield _table(offered, None)
     if statements := conclusions(view, analysis):
         yield Text("\nConclusion", style="bold")
         yield _topics([(statement.topic, format.plain(statement.text)) for statement in statements])

@@ -19,21 +19,24 @@ def list_runs(store: Store) -> list[RunSummary]:
 
 
 def find_run(store: Store, wanted: str | None) -> str:
-    """The id of the run whose id is `wanted`, or alone begins with it; the newest run for None.
+    """The id of the run whose id is `wanted`, or alone begins or ends with it; the newest for None.
 
-    Raises `StoreError` that names the runs it could have been.
+    The end of an id is the part behind its last `-`. Raises `StoreError` that names the runs it
+    could have been.
     """
     ids = run_ids(store) or _refuse_empty(store)
     if wanted is None:
         return ids[0]
     if wanted in ids:
         return wanted
-    matches = [run_id for run_id in ids if wanted and run_id.startswith(wanted)]
+    ending = [run_id for run_id in ids if short_id(run_id) == wanted]
+    matches = ending or [run_id for run_id in ids if wanted and run_id.startswith(wanted)]
     if len(matches) == 1:
         return matches[0]
     if matches:
         raise StoreError(
-            f"RUN {wanted!r} is ambiguous: {len(matches)} run ids begin with it: {_some(matches)}",
+            f"RUN {wanted!r} is ambiguous: {len(matches)} run ids {'end' if ending else 'begin'} "
+            f"with it: {_some(matches)}",
             "type more of the id",
         )
     near = difflib.get_close_matches(wanted, ids, n=NEAREST, cutoff=0.3) or ids[:NEAREST]
@@ -41,6 +44,11 @@ def find_run(store: Store, wanted: str | None) -> str:
         f"RUN {wanted!r}: no stored run has this id",
         f"similar ids: {', '.join(near)}; to list all: deadheat report --list",
     )
+
+
+def short_id(run_id: str) -> str:
+    """The last part of an id, which commands accept as RUN."""
+    return run_id.rpartition("-")[2]
 
 
 def lines(runs: Sequence[RunSummary], names: Mapping[str, Sequence[str]]) -> str:

@@ -1,0 +1,156 @@
+"""The points of a result: what is known, open or doubtful, and what to type next."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, Level
+from deadheat.report.findings.bounds import at_least
+from deadheat.report.findings.capacity import capacity_statements
+from deadheat.report.findings.cautions import cautions, none_found
+from deadheat.report.findings.conclusion import conclusions
+from deadheat.report.findings.next_step import Source, is_hopeless, next_step, run_anew
+from deadheat.report.findings.precision import noise_range
+from deadheat.report.model.view import RunView
+from deadheat.stats.decision import Verdict
+from deadheat.stats.ranking import Pair, Ranking
+
+KNOWN_MAX, OPEN_MAX, CAUTIONS_MAX, NAMES_MAX = 3, 3, 3, 6
+CAUTION_MAX = 160  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One line below the table: a topic, a text, its figures, and a command to type."""
+
+    topic: str
+    text: str
+    figures: str = ""
+    command: str = ""
+
+
+def points(view: RunView, analysis: Analysis, source: Source) -> tuple[Point, ...]:
+    """Every point of a run, in the order of reading."""
+    return (
+        *(Point("KNOWN", statement.text) for statement in capacity_statements(view)),
+        *(_of_level(view, analysis) if view.races and analysis.levels else ()),
+        *_cautions(view),
+        *_noise(view, analysis),
+        *_see(source),
+    )
+
+
+def _of_level(view: RunView, analysis: Analysis) -> Iterator[Point]:
+    level = analysis.main
+    if level.ranking is not None:
+        yield from _known(view, level.ranking)
+    for bound in at_least(view, level):
+        pair = f"{bound.contender.label or bound.contender.name} > {_shown(view, bound.beaten[0])}"
+        least = f"+{100 * (bound.ratio_low - 1):.1f} % or more; the client limited its rate"
+        yield Point("KNOWN", pair, least)
+    if level.ranking is not None:
+        yield from _open(view, analysis, level.ranking)
+        yield from _unranked(level)
+    else:
+        yield from _no_order(view, analysis)
+    for statement in conclusions(view, analysis):
+        if statement.topic.startswith("at "):
+            yield Point(statement.topic.upper(), statement.text)
+        elif statement.topic == "by CPU time":
+            yield Point("CPU TIME", statement.text)
+
+
+def _known(view: RunView, ranking: Ranking) -> Iterator[Point]:
+    """The neighboring pairs that are separated or equivalent, from the top."""
+    decided = [pair for pair in ranking.neighbors if pair.verdict is not Verdict.UNDECIDED]
+    for pair in decided[:KNOWN_MAX]:
+        if pair.verdict is Verdict.SEPARATED:
+            yield Point("KNOWN", _pair(view, pair, ">"), f"+{_figures(pair)}")
+        else:
+            within = f"within {format.percent(ranking.margin, 0)}"
+            yield Point("KNOWN", _pair(view, pair, "="), f"{_figures(pair)}, {within}")
+    if len(decided) > KNOWN_MAX:
+        yield Point("KNOWN", f"{format.count(len(decided) - KNOWN_MAX, 'more pair')}: -v")
+
+
+def _open(view: RunView, analysis: Analysis, ranking: Ranking) -> Iterator[Point]:
+    """The undecided neighboring pairs from the top, each with the command that would decide it."""
+    undecided = [pair for pair in ranking.neighbors if pair.verdict is Verdict.UNDECIDED]
+    for pair in undecided[:OPEN_MAX]:
+        figures = _figures(pair)
+        if is_hopeless(analysis, [pair]):
+            figures += "; a day would not decide it"
+        yield Point("OPEN", _pair(view, pair, "~"), figures, next_step(view, analysis, [pair]))
+    if rest := undecided[OPEN_MAX:]:
+        others = format.count(len(rest), "more pair")
+        figures = "a day would not decide all of them" if is_hopeless(analysis, rest) else ""
+        yield Point("OPEN", others, figures, next_step(view, analysis, rest))
+
+
+def _no_order(view: RunView, analysis: Analysis) -> Iterator[Point]:
+    """Why nothing is ranked, and what gives ranks."""
+    why = next((s.text for s in conclusions(view, analysis) if s.topic == "no order"), "")
+    text = why.partition(", so there are no intervals")[0].partition(": see the cautions")[0]
+    names = [standing.contender.name for standing in analysis.main.standings if standing.cell.valid]
+    published = view.protocol.get("origin") is not None
+    helps = len(names) > 1 and view.state not in format.UNENDED and not published
+    options = ["--budget", "10m"] if view.settles else []
+    yield Point("OPEN", text, "", run_anew(view, names, options) if helps else "")
+
+
+def _unranked(level: Level) -> Iterator[Point]:
+    """Who has no rank, grouped by the reason."""
+    names_by_reason: dict[str, list[str]] = {}
+    for standing in level.standings:
+        if standing.reason is not None:
+            names_by_reason.setdefault(standing.reason, []).append(standing.name)
+    for reason, names in names_by_reason.items():
+        yield Point("UNRANKED", f"{_some(names)}: {reason}")
+
+
+def _cautions(view: RunView) -> Iterator[Point]:
+    """The most serious cautions, each with its advice."""
+    all_cautions = cautions(view)
+    for caution in all_cautions[:CAUTIONS_MAX]:
+        fix = f"fix: {format.plain(caution.advice)}" if caution.advice else ""
+        yield Point("CAUTION", format.plain(caution.text, CAUTION_MAX), fix)
+    if len(all_cautions) > CAUTIONS_MAX:
+        more = format.count(len(all_cautions) - CAUTIONS_MAX, "more caution")
+        yield Point("CAUTION", f"{more}: -v")
+    if not all_cautions and not view.gates:
+        yield Point("CAUTION", none_found(view))
+
+
+def _noise(view: RunView, analysis: Analysis) -> Iterator[Point]:
+    moved = noise_range(view, analysis.main.connections) if analysis.levels else None
+    if moved is not None:
+        low, high = (f"{end:+.0f}" for end in moved)
+        yield Point("NOISE", f"control servers moved by {low} to {high} %")
+
+
+def _see(source: Source) -> Iterator[Point]:
+    yield Point("SEE", "everything", "", f"deadheat report {source.argument} -v")
+    page = f"deadheat report {source.argument} --format html -o page.html"
+    yield Point("SEE", "as a page", "", page)
+
+
+def _pair(view: RunView, pair: Pair, sign: str) -> str:
+    return f"{_shown(view, pair.faster)} {sign} {_shown(view, pair.slower)}"
+
+
+def _figures(pair: Pair) -> str:
+    """`23 % [1, 49]`: how much faster the first is."""
+    middle, interval = format.excess(pair.ratio.ratio, pair.ratio.low, pair.ratio.high)
+    return f"{middle} % [{', '.join(interval)}]" if interval else f"{middle} % {format.UNKNOWN}"
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = [format.plain(name, 40) for name in names]
+    if len(shown) > NAMES_MAX:
+        shown = [*shown[:NAMES_MAX], f"{len(shown) - NAMES_MAX} more"]
+    return format.listing(shown)
+
+
+def _shown(view: RunView, name: str) -> str:
+    label = next((c.label or c.name for c in view.contenders if c.name == name), name)
+    return format.plain(label, 40)
