@@ -112,7 +112,6 @@ def _exit_code(result: Calibration) -> ExitCode:
 
 def lines(result: Calibration) -> list[str]:
     """The result in sentences, one a line."""
-    """The result in sentences, one a line."""
     verdict = "passed" if result.passed else "TOO MANY"
     if result.null_pairs < FEWEST_PAIRS:
         verdict = f"undecided, at least {FEWEST_PAIRS} pairs are needed"
