@@ -80,7 +80,7 @@ def test_every_command_and_flag_in_the_document_exists() -> None:
     named = re.findall(r"`?deadheat ([a-z]+)([^`\n]*)", DOC)
     existing = {command for command, _ in named if command in COMMANDS}
     assert {"list", "build", "verify", "run"} <= existing
-    with click.Context(cli) as ctx:
+    with click.Context(cli, **cli.context_settings) as ctx:
         for command, rest in named:
             if command in existing:
                 click_command = cli.get_command(ctx, command)

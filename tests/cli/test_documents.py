@@ -33,7 +33,7 @@ LINES = [
 
 def unknown_flags(words: list[str]) -> list[str]:
     """The flags before `--` that the command does not have."""
-    command = cli.get_command(click.Context(cli), words[0])
+    command = cli.get_command(click.Context(cli, **cli.context_settings), words[0])
     assert command is not None
     options = [param for param in command.params if isinstance(param, click.Option)]
     known = {name for option in options for name in (*option.opts, *option.secondary_opts)}

@@ -58,7 +58,7 @@ def show(
     parts = list(_answer(view, analysis, source or Source.stored(view), console.width))
     if verbose:
         parts += [Text("\nDetails", style="bold"), *_details(view, analysis, console.width)]
-    console.print(Group(*parts), highlight=False, emoji=False)
+    console.print(Group(*parts), highlight=False, emoji=False, crop=False)
 
 
 def _answer(
@@ -96,10 +96,7 @@ def _with_braces(columns: Sequence[Column], level: Level) -> list[Column]:
 
 
 def _point_lines(all_points: Sequence[Point], width: int) -> Iterator[RenderableType]:
-    """A topic, its texts with a hanging indent, and each command on one line if it fits."""
-    table = Table.grid(padding=(0, GAP, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column()
+    """A topic, its texts with a hanging indent, and each command whole on one line, to be copied."""
     topics = [point.topic for point in all_points]
     indent = max(map(len, topics), default=0) + GAP
     for place, point in enumerate(all_points):
@@ -110,11 +107,16 @@ def _point_lines(all_points: Sequence[Point], width: int) -> Iterator[Renderable
         body = f"{'  '.join(filter(None, texts))}"
         if cell_len(body) > width - indent and point.figures:
             body = f"{point.text}\n{point.figures}"
-        if point.command:
-            fits = cell_len(body) + GAP + cell_len(point.command) <= width - indent
-            body += f"{'  ' if fits else chr(10)}{point.command}"
-        table.add_row(Text(topic, style=STYLES.get(point.topic, "bold")), Text(body))
-    yield table
+        beside = cell_len(body) + GAP + cell_len(point.command) <= width - indent
+        if point.command and beside:
+            body += f"{' ' * GAP}{point.command}"
+        row = Table.grid(padding=(0, GAP, 0, 0))
+        row.add_column(no_wrap=True, min_width=indent - GAP)
+        row.add_column()
+        row.add_row(Text(topic, style=STYLES.get(point.topic, "bold")), Text(body))
+        yield row
+        if point.command and not beside:
+            yield Text(f"{' ' * indent}{point.command}", no_wrap=True, overflow="ignore")
 
 
 def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[RenderableType]:
