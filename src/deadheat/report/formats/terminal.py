@@ -96,7 +96,7 @@ def _with_braces(columns: Sequence[Column], level: Level) -> list[Column]:
 
 
 def _point_lines(all_points: Sequence[Point], width: int) -> Iterator[RenderableType]:
-    """A topic, its texts with a hanging indent, and each command whole on one line, to be copied."""
+    """A topic, its texts with a hanging indent, and each command whole on one line."""
     topics = [point.topic for point in all_points]
     indent = max(map(len, topics), default=0) + GAP
     for place, point in enumerate(all_points):
