@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from deadheat.cli.compare import command
+from deadheat.cli import cli
 from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.comparison import two_contenders, two_runs
@@ -72,7 +72,9 @@ def test_the_command_prints_valid_json(first: MadeRun) -> None:
     raced(MadeRun(first.store), RATES)
     ids = [row["id"] for row in first.store.rows("SELECT id FROM run ORDER BY rowid")]
     store = ["--store", str(first.store.path), "--json"]
-    runs = json.loads(CliRunner().invoke(command, [*ids, *store]).output)
+    runs = json.loads(CliRunner().invoke(cli, ["compare", *ids, *store]).output)
     assert set(runs) == {"levels", "differences"}
-    pair = json.loads(CliRunner().invoke(command, ["alpha", "beta", "--in", ids[0], *store]).output)
+    pair = json.loads(
+        CliRunner().invoke(cli, ["compare", "alpha", "beta", "--in", ids[0], *store]).output
+    )
     assert pair["levels"]["100"]["verdict"] == "separated"

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
-from deadheat.cli.report import command
+from deadheat.cli import cli
 from deadheat.errors import DeadheatError
 from deadheat.report import load_view
 from deadheat.report.findings.grouping import MULTI, SINGLE
@@ -129,8 +129,8 @@ def test_hints_at_the_package_if_resvg_is_missing(
 def test_the_command_writes_a_picture(run: MadeRun, tmp_path: Path) -> None:
     target = tmp_path / "bars.svg"
     asked = ["--format", "svg", "--picture", "latency", "--store", str(run.store.path)]
-    printed = CliRunner().invoke(command, asked).output
-    assert CliRunner().invoke(command, [*asked, "-o", str(target)]).exit_code == 0
+    printed = CliRunner().invoke(cli, ["report", *asked]).output
+    assert CliRunner().invoke(cli, ["report", *asked, "-o", str(target)]).exit_code == 0
     assert target.read_text(encoding="utf-8") == printed
     assert "Service time at 100 connections" in printed
 
@@ -138,7 +138,7 @@ def test_the_command_writes_a_picture(run: MadeRun, tmp_path: Path) -> None:
 @pytest.mark.parametrize("others", [["--format", "md"], ["--list"], []])
 def test_rejects_a_picture_for_a_format_without_pictures(run: MadeRun, others: list[str]) -> None:
     asked = ["--picture", "decay", *others, "--store", str(run.store.path)]
-    done = CliRunner().invoke(command, asked)
+    done = CliRunner().invoke(cli, ["report", *asked])
     assert done.exit_code == 2
     assert "--picture decay: " in done.output
     assert "add --format svg" in done.output

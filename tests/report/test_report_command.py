@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from deadheat.cli.report import command
+from deadheat.cli import cli
 from deadheat.errors import DeadheatError
 from tests.report.made import MadeRun, made_run
 
@@ -21,7 +21,7 @@ def run(tmp_path: Path) -> MadeRun:
 
 
 def invoke(run: MadeRun, *args: str) -> Result:
-    return CliRunner().invoke(command, [*args, "--store", str(run.store.path)])
+    return CliRunner().invoke(cli, ["report", *args, "--store", str(run.store.path)])
 
 
 def test_shows_the_last_run_without_color_codes(run: MadeRun) -> None:
@@ -62,7 +62,7 @@ def test_an_unknown_run_fails_with_the_nearest(run: MadeRun) -> None:
 
 def test_does_not_create_a_missing_store(tmp_path: Path) -> None:
     path = tmp_path / "none.sqlite"
-    error = CliRunner().invoke(command, ["--store", str(path)]).exception
+    error = CliRunner().invoke(cli, ["report", "--store", str(path)]).exception
     assert isinstance(error, DeadheatError)
     assert " does not exist" in str(error)
     assert not path.exists()
