@@ -68,8 +68,9 @@ def test_resumes_a_killed_run(deadheat: Deadheat, home: Path, killed: str) -> No
     (resumed,) = json.loads(run["conclusion"])["resumed"]
     assert resumed["trials"] == len(before)
     resumption = rf"resumed \d{{4}}-.* after {len(before)} trials, with fresh processes"
-    assert re.search(resumption, ended.out)
-    assert "4 repetitions of each, one contender after the other, one process for all" in ended.out
+    details = deadheat("report", killed, "-v").out
+    assert re.search(resumption, details)
+    assert "4 repetitions of each, one contender after the other, one process for all" in details
     again = deadheat("run", "--resume", killed)
     assert again.code == 1
     assert f"run {killed} is complete" in again.err
