@@ -154,6 +154,21 @@ def test_clear_differences_settle_before_the_budget(tmp_path: Path) -> None:
     assert fake.host.now_s() < 45
 
 
+def test_a_change_is_judged_as_soon_as_a_slowdown_is_ruled_out(tmp_path: Path) -> None:
+    """A head that is 2 % faster passes before it is known to be within 3 %, or to be faster."""
+    stopping = {"kind": "settle", "invocations": 6, "budget_s": 300}
+    ended_s = {}
+    for question in ("order", "slower"):
+        (tmp_path / question).mkdir()
+        fake = FakeWorld(tmp_path / question, base=3000, head=3060)
+        fake.noise = 0.02
+        fake.conduct(protocol(stopping=stopping | {"question": question}))
+        conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+        ended_s[question] = fake.host.now_s()
+    assert conclusion["why"] == "verdict reached"
+    assert ended_s["slower"] < ended_s["order"]
+
+
 def test_a_settled_contender_stops_running(fake: FakeWorld) -> None:
     """`slow` is far behind; only the two close ones race on."""
     fake.noise = 0.2

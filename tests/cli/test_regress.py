@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from deadheat.cli.regress import EXIT_CODES
-from deadheat.report.formats.regression import Outcome
+from deadheat.stats.change import Outcome
 from tests.cli.conftest import Deadheat
 from tests.servers.contenders import CATALOG, PYTHON
 

@@ -126,7 +126,8 @@ def _race(
         )
     why = "all repetitions done"
     if protocol.stopping.kind == "settle":
-        why = "settled" if look.settled else "budget spent"
+        answered = "settled" if protocol.stopping.question == "order" else "verdict reached"
+        why = answered if look.settled else "budget spent"
     run.conclusion |= {"why": why, "share": look.share, "look": look.number}
     if plan.latency_s is not None:
         measure_latency(context, race.standings, race.invocation + 1, plan.latency_s)

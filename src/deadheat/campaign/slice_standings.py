@@ -90,7 +90,7 @@ class SliceStandings(Standings):
 
     def _all_settled(self, share: float) -> bool:
         """Decide who races on, too: the contenders with an undecided pair of neighbors."""
-        if len(self._contenders) == 1:
+        if len(self._contenders) == 1 or self._protocol.stopping.question == "slower":
             return super()._all_settled(share)
         rankings = [self.ranking(level, share) for level in self._protocol.connections]
         undecided = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import Protocol
 from deadheat.stats.alpha_spending import Looks
+from deadheat.stats.change import Change, Outcome
 from deadheat.stats.distributions import Floats
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ranking import Ranking, rank
@@ -191,4 +192,14 @@ class Standings:
             (alone,) = self._contenders
             return all(level.rates.get(alone) for level in self._levels.values())
         rankings = [self.ranking(level, share) for level in self._protocol.connections]
-        return all(ranking is not None and ranking.settled for ranking in rankings)
+        return all(ranking is not None and self._is_decided(ranking) for ranking in rankings)
+
+    def _is_decided(self, ranking: Ranking) -> bool:
+        """Whether a ranking answers the protocol's question: the order, or is the head slower?"""
+        if self._protocol.stopping.question == "order":
+            return ranking.settled
+        base, head = self._contenders
+        if ranking.unranked or len(ranking.rows) < 2:
+            return False
+        change = Change.of(ranking, base, head)
+        return change.judge(self._protocol.stopping.margin) is not Outcome.INCONCLUSIVE

@@ -42,16 +42,16 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.measure.contender import Contender
 from deadheat.output import echo, echo_json
-from deadheat.protocol import Protocol
+from deadheat.protocol import Protocol, amend
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.regression import (
-    Outcome,
     comment,
     junit,
     regressions,
     sentence,
     worst,
 )
+from deadheat.stats.change import Outcome
 from deadheat.store import Store, home
 
 EXIT_CODES = {
@@ -147,7 +147,7 @@ def command(
                     replace(contender, path=own.request_path, body_varies=own.any_body)
                 )
             plan = Plan(
-                protocol=protocol,
+                protocol=amend(protocol, {}, {"question": "slower"}),
                 selections=[],
                 labels={},
                 extra=contenders,

@@ -29,6 +29,7 @@ class Stopping(Strict):
     """When a campaign ends."""
 
     kind: Literal["fixed", "settle"]  # settle: when every neighbouring pair is decided
+    question: Literal["order", "slower"] = "order"  # settle: slower: is the second, of two?
     repetitions: Count = 3  # fixed: blocks in all
     invocations: Count = 1  # fresh starts over which the blocks are spread
     blocks_min: int = Field(default=4, ge=2, le=COUNT_MAX)  # settle: per invocation, before a look

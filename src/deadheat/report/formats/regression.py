@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from enum import IntEnum
 from typing import Any
 from xml.etree import ElementTree
 
@@ -12,15 +11,7 @@ from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.paired import paired_rates
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
-
-
-class Outcome(IntEnum):
-    """The verdict at one level; the largest of several is the worst."""
-
-    PASS = 0
-    INCONCLUSIVE = 1
-    FAIL = 2
-
+from deadheat.stats.change import Change, Outcome
 
 HEADER = (
     "connections",
@@ -65,17 +56,6 @@ def regressions(view: RunView, analysis: Analysis, base: str, head: str) -> list
 
 def worst(regressions: Sequence[Regression]) -> Outcome:
     return max((regression.outcome for regression in regressions), default=Outcome.INCONCLUSIVE)
-
-
-def judge(low: float, high: float, margin: float) -> Outcome:
-    """The verdict of an interval of the ratio head / base.
-
-    PASS if it rules out a slowdown of more than the margin (one-sided non-inferiority), FAIL if all
-    of it is below 1, else INCONCLUSIVE.
-    """
-    if low > 1 / (1 + margin):
-        return Outcome.PASS
-    return Outcome.FAIL if high < 1 else Outcome.INCONCLUSIVE
 
 
 def sentence(regression: Regression) -> str:
@@ -134,12 +114,10 @@ def _regression(level: Level, base: str, head: str, margin: float) -> Regression
         reasons = [f"{name}: {standings[name].reason or 'no interval'}" for name in unranked]
         why = "; ".join(reasons) or "too few blocks for an interval"
     else:
-        pair = level.ranking.pair(base, head)
-        ratio, low, high = pair.ratio.ratio, pair.ratio.low, pair.ratio.high
-        if pair.faster == base:
-            ratio, low, high = 1 / ratio, 1 / high if high else math.inf, 1 / low if low else 0.0
+        change = Change.of(level.ranking, base, head)
+        ratio, low, high = change.ratio, change.low, change.high
         detectable = level.ranking.minimum_detectable_effect
-        outcome = judge(low, high, margin)
+        outcome = change.judge(margin)
         why = _why(outcome, ratio, low, high, margin, detectable)
     ours, theirs = standings[head].cell, standings[base].cell
     head_rate_per_s, base_rate_per_s = paired_rates(ours, theirs)

@@ -1,0 +1,243 @@
+"""How often does `deadheat regress` give the right verdict on a true slowdown, and on none?
+
+A Node.js and a Go server spin for a number of turns in each request. A first `regress` measures
+what a turn costs, on a slowdown of about a quarter; from that follow the turns that lower the rate
+by `--slowdown`. Then each try races two commits: a slower one (FAIL is right), and one that
+changes a comment alone (PASS is right).
+
+    python bench/regressions.py --tries 10 --budget 3m -o docs/results/regressions.json
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+DEADHEAT = Path(sys.executable).with_name("deadheat")
+FIRST_TURNS = {"node": 600, "go": 2_500}  # of the calibration: a slowdown of about a quarter
+
+NODE = """\
+import http from "node:http";
+// commit %(comment)s
+let sink = Date.now() & 1023;
+http.createServer((request, response) => {
+  for (let i = 0; i < %(turns)d; i++) sink = (Math.imul(sink, 31) + i) | 0;
+  response.writeHead(200, { "Content-Type": "text/plain", "Content-Length": 13 });
+  response.end(sink === 0.5 ? "" : "Hello, World!");
+}).listen(Number(process.argv[2]), "127.0.0.1", 4096);
+"""
+GO = """\
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"sync/atomic"
+)
+
+// commit %(comment)s
+var sink atomic.Int64
+
+func main() {
+	http.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		spun := int32(sink.Load())
+		for i := int32(0); i < %(turns)d; i++ {
+			spun = spun*31 + i
+		}
+		sink.Store(int64(spun))
+		w.Header().Set("Content-Type", "text/plain")
+		io.WriteString(w, "Hello, World!")
+	})
+	http.ListenAndServe("127.0.0.1:"+os.Args[1], nil)
+}
+"""
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a server of the bench is written, built and started."""
+
+    file: str
+    text: str
+    build: str | None
+    start: tuple[str, ...]
+    environment: dict[str, str]
+
+
+LANGUAGES = {
+    "node": Language("server.mjs", NODE, None, ("node", "server.mjs", "{port}"), {}),
+    "go": Language(
+        "main.go",
+        GO,
+        "go mod init spin 2>&1 && go build -o server main.go",
+        ("./server", "{port}"),
+        {"GOMAXPROCS": "1"},
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Try:
+    """One `regress` and its verdict. `ratio` is the rate of the head over that of the base."""
+
+    language: str
+    change: str  # `calibration`, `slower` or `none`
+    turns: int
+    outcome: str
+    ratio: float
+    low: float | None
+    high: float | None
+    elapsed_s: float
+
+
+class Repository:
+    """A git repository with one server, and a commit for each number of turns."""
+
+    def __init__(self, folder: Path, language: Language) -> None:
+        self._folder = folder
+        self._language = language
+        self._commits = 0
+        folder.mkdir()
+        self._git("init", "--quiet")
+
+    def commit(self, turns: int) -> str:
+        """A commit whose server spins `turns` times a request; each differs in a comment."""
+        self._commits += 1
+        text = self._language.text % {"turns": turns, "comment": self._commits}
+        (self._folder / self._language.file).write_text(text)
+        self._git("add", ".")
+        self._git("commit", "--quiet", "-m", f"Spin {turns} turns")
+        return self._git("rev-parse", "HEAD").strip()
+
+    def regress(self, base: str, head: str, options: Sequence[str]) -> tuple[dict[str, Any], float]:
+        """The first level of the verdict, and the seconds it took."""
+        command = [str(DEADHEAT), "regress", "--base", base, "--head", head, "--json", *options]
+        if self._language.build:
+            command += ["--build", self._language.build]
+        begun_s = time.monotonic()
+        done = subprocess.run(
+            [*command, "--", *self._language.start],
+            cwd=self._folder,
+            env=os.environ | self._language.environment,
+            stdout=subprocess.PIPE,
+            check=False,
+        )
+        level: dict[str, Any] = json.loads(done.stdout)["levels"][0]
+        return level, time.monotonic() - begun_s
+
+    def _git(self, *arguments: str) -> str:
+        identity = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"]
+        command = ["git", *identity, *arguments]
+        return subprocess.check_output(command, cwd=self._folder, text=True)
+
+
+def main() -> None:
+    options = _options()
+    if options.show:
+        show(json.loads(options.show.read_text()))
+        return
+    tries: list[Try] = []
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["DEADHEAT_HOME"] = str(Path(folder) / "home")
+        for name in options.languages.split(","):
+            repository = Repository(Path(folder) / name, LANGUAGES[name])
+            tries += try_language(name, repository, options)
+    summary = {
+        "command": " ".join(["python", *sys.argv]),
+        "budget": options.budget,
+        "slowdown": options.slowdown,
+        "tries": [asdict(each) for each in tries],
+    }
+    show(summary)
+    if options.output:
+        options.output.write_text(json.dumps(summary, indent=1) + "\n")
+
+
+def try_language(name: str, repository: Repository, options: argparse.Namespace) -> list[Try]:
+    """The calibration, then `--tries` of each change in turns."""
+    base = repository.commit(0)
+    turns = FIRST_TURNS[name]
+    tries = [_try(name, "calibration", turns, repository, base, options)]
+    turns_wanted = round(turns * (1 / (1 - options.slowdown) - 1) / (1 / tries[0].ratio - 1))
+    for _ in range(options.tries):
+        tries.append(_try(name, "slower", turns_wanted, repository, base, options))
+        tries.append(_try(name, "none", 0, repository, base, options))
+    return tries
+
+
+def _try(
+    name: str, change: str, turns: int, repository: Repository, base: str, options: Any
+) -> Try:
+    head = repository.commit(turns)
+    level, elapsed_s = repository.regress(base, head, ["--budget", options.budget])
+    if level["ratio"] is None:
+        sys.exit(f"regress measured no ratio of the {name} server: {level['why']}")
+    finished = Try(
+        name,
+        change,
+        turns,
+        level["outcome"],
+        level["ratio"],
+        level["low"],
+        level["high"],
+        round(elapsed_s, 1),
+    )
+    print(line(asdict(finished)), file=sys.stderr, flush=True)
+    return finished
+
+
+def line(entry: dict[str, Any]) -> str:
+    low, high = (
+        "unknown" if value is None else f"{value:.3f}" for value in (entry["low"], entry["high"])
+    )
+    return (
+        f"{entry['language']:5} {entry['change']:11} {entry['turns']:6} turns  "
+        f"{entry['outcome']:12} {entry['ratio']:.3f} [{low}, {high}]  {entry['elapsed_s']:.0f} s"
+    )
+
+
+def show(summary: dict[str, Any]) -> None:
+    right = {"slower": "FAIL", "none": "PASS"}
+    for language in sorted({entry["language"] for entry in summary["tries"]}):
+        for change, outcome in right.items():
+            entries = [
+                entry
+                for entry in summary["tries"]
+                if entry["language"] == language and entry["change"] == change
+            ]
+            if not entries:
+                continue
+            count = sum(entry["outcome"] == outcome for entry in entries)
+            wrong = {"PASS": "FAIL", "FAIL": "PASS"}[outcome]
+            false = sum(entry["outcome"] == wrong for entry in entries)
+            ratio = statistics.median(entry["ratio"] for entry in entries)
+            elapsed_s = [entry["elapsed_s"] for entry in entries]
+            print(
+                f"{language:5} {change:7} {outcome} in {count} of {len(entries)}, {wrong} in "
+                f"{false}; median ratio {ratio:.3f}; {statistics.median(elapsed_s):.0f} s "
+                f"(at most {max(elapsed_s):.0f} s)"
+            )
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tries", type=int, default=10, help="of each change")
+    parser.add_argument("--budget", default="3m", help="of each regress")
+    parser.add_argument("--slowdown", type=float, default=0.05, help="of the rate: 0.05 is 5 %%")
+    parser.add_argument("--languages", default="node,go", help="servers to try")
+    parser.add_argument("--show", type=Path, help="print a stored summary instead")
+    parser.add_argument("-o", "--output", type=Path, help="write the summary as JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
