@@ -162,6 +162,16 @@ def test_slowest_and_fastest_earlier_instance_count() -> None:
     assert Earlier.of([unsteady]) is None
 
 
+def test_bug_the_more_instances_the_harder_it_was_to_reach_their_rate() -> None:
+    rates = 1000 + 50 * np.random.default_rng(1).standard_normal(40)
+    readings = [
+        Reading(Verdict.STEADY, "", 0, 0, requests_needed=1, rate_per_s=rate) for rate in rates
+    ]
+    earlier = Earlier.of(readings)
+    assert earlier is not None
+    assert earlier.rate_per_s < 1000 + 50
+
+
 def test_busy_compiler_keeps_a_server_from_being_warm() -> None:
     requests = noisy([50_000] * 100)
     compiling = np.where(np.arange(100) < 30, 0.05, 0.001)  # half a CPU for 3 s

@@ -12,6 +12,7 @@ import numpy as np
 from deadheat.stats.distributions import Floats, t_critical
 
 BATCHES_MIN, BATCHES_MAX = 8, 16
+RATE_QUANTILE = 0.75  # of earlier instances, that a later one has to reach
 _COMPILER_LOOK_S = 0.5
 _KIND_TOLERANCE = 0.05
 _ROUNDING_S = 1e-6  # 100 windows of 0.1 s make 10 s
@@ -54,7 +55,7 @@ class Rule:
 
     An instance with predecessors is also warm when it has served `safety` times the requests that
     the slowest of them needed, and its rate since then is shown to be at most `shortfall_max`
-    below the fastest of theirs, without a clear drift.
+    below theirs (`Earlier`), without a clear drift.
     """
 
     floor_requests: float = 0
@@ -157,7 +158,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What the contender's earlier instances showed; the slowest to warm, the fastest once warm."""
+    """What the contender's earlier instances showed: the slowest to warm, and the rate once warm.
+
+    The rate is the upper quartile: the fastest of up to four instances, since one of them may have
+    been stopped in front of its last compiler tier; of more, one that does not grow with their
+    number.
+    """
 
     requests_needed: float
     rate_per_s: float
@@ -168,9 +174,10 @@ class Earlier:
         steady = [reading for reading in readings if reading.steady]
         if not steady:
             return None
+        rates = [reading.rate_per_s for reading in steady]
         return cls(
             max(reading.requests_needed for reading in steady),
-            max(reading.rate_per_s for reading in steady),
+            float(np.quantile(rates, RATE_QUANTILE, method="higher")),
         )
 
 
