@@ -1,11 +1,12 @@
-"""Races in trials against races in slices: how narrow are the intervals after the same time?
+"""Two schedules of a race: how narrow are the intervals after the same time?
 
-Two protocols take turns on one field of ten: the eight servers of `make run`, and a second copy of
-a Go and of a Node.js server. Every race gets the same budget. The figure is the median half-width
-of the simultaneous intervals of all pairs, as a fraction of the ratio; the result is the quotient
-of the two protocols' medians.
+`settle` and another protocol take turns on one field of ten: the eight servers of `make run`, and a
+second copy of a Go and of a Node.js server. Every race gets the same budget. The figure is the
+median half-width of the simultaneous intervals of all pairs, as a fraction of the ratio; the result
+is the quotient of the two protocols' medians.
 
     python bench/schedules.py --pairs 5 --budget 2m -o docs/results/schedules.json
+    python bench/schedules.py --against few-starts.toml --pairs 3 --budget 4m
 """
 
 import argparse
@@ -33,7 +34,7 @@ FIELD = [
     "java-undertow",
 ]
 COPIED = ("go-net-http", "node-express")
-OLD, NEW = "settle-trials", "settle"
+NEW = "settle"
 UNKNOWN = 10.0  # the half-width counted for a pair without an interval: a factor of e to the 10
 
 
@@ -46,11 +47,12 @@ def main() -> None:
         catalog = catalog_with_copies(Path(folder))
         races = []
         for pair in range(1, options.pairs + 1):
-            for protocol in (OLD, NEW) if pair % 2 else (NEW, OLD):
+            for protocol in (options.against, NEW) if pair % 2 else (NEW, options.against):
                 races.append(race(catalog, Path(folder), protocol, options.budget))
     summary = {"command": " ".join(sys.argv), "budget": options.budget, "races": races}
-    summary |= {name: median_half_width(races, name) for name in (OLD, NEW)}
-    summary["quotient"] = summary[NEW] / summary[OLD]
+    medians = {name: median_half_width(races, name) for name in (options.against, NEW)}
+    summary |= {"against": options.against, **medians}
+    summary["quotient"] = summary[NEW] / summary[options.against]
     show(summary)
     if options.output:
         options.output.write_text(json.dumps(summary, indent=1) + "\n")
@@ -58,6 +60,9 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--against", default="settle-trials", help="the other protocol: a name or a file"
+    )
     parser.add_argument("--pairs", type=int, default=5, help="races of each protocol")
     parser.add_argument("--budget", default="2m", help="of each race")
     parser.add_argument("--show", type=Path, help="print a stored summary instead")
@@ -126,15 +131,18 @@ def median_half_width(races: Sequence[dict[str, Any]], protocol: str) -> float:
 
 
 def show(summary: dict[str, Any]) -> None:
+    against = summary.get("against", "settle-trials")
     for each in summary["races"]:
         widths = sorted(each["half_widths"])
         middle = statistics.median(widths)
         shown = f"{math.expm1(middle):.1%}" if middle < UNKNOWN else "unknown"
+        share = each.get("measured_share")
+        measured = f", {share:.0%} of the time measured" if share is not None else ""
         print(
             f"{each['protocol']:13}  {each['run']}  median half-width {shown:>7}, "
-            f"{each['ranked']} of {len(FIELD) + len(COPIED)} ranked"
+            f"{each['ranked']} of {len(FIELD) + len(COPIED)} ranked{measured}"
         )
-    print(f"all races      {OLD} {summary[OLD]:.1%}, {NEW} {summary[NEW]:.1%}", end="")
+    print(f"all races      {against} {summary[against]:.1%}, {NEW} {summary[NEW]:.1%}", end="")
     print(f": {summary['quotient']:.2f} times as wide")
 
 
