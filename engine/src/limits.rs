@@ -34,9 +34,6 @@ pub(crate) struct Readings {
     pub run_wait_share: f64,
     pub steal: Steal,
     pub little_law_error: Option<f64>,
-    /// The mean service time divided by the measured time. A request at an end of the window counts
-    /// fully or not at all, which changes Little's law by at most this share.
-    pub edge_share: f64,
     pub client_lag_us_p99: Option<f64>,
     pub response_us_p50: Option<f64>,
     pub client_limits: u64,
@@ -71,7 +68,7 @@ impl Readings {
             (
                 "little_law",
                 self.little_law_error.map(f64::abs),
-                LITTLE_LAW_MAX + self.edge_share,
+                LITTLE_LAW_MAX,
                 "connections were idle for a part of the time: run longer, with fewer connections",
             ),
             (
@@ -128,7 +125,6 @@ mod tests {
         run_wait_share: 0.05,
         steal: Steal { share: 0.01, resolution: 0.0 },
         little_law_error: Some(-0.05),
-        edge_share: 0.0,
         client_lag_us_p99: Some(100.0),
         response_us_p50: Some(2000.0),
         client_limits: 0,
@@ -181,12 +177,7 @@ mod tests {
 
     #[test]
     fn thresholds_include_the_resolution_of_the_reading() {
-        let short = Readings {
-            steal: Steal { share: 0.05, resolution: 0.05 },
-            little_law_error: Some(0.08),
-            edge_share: 0.04,
-            ..FINE
-        };
+        let short = Readings { steal: Steal { share: 0.05, resolution: 0.05 }, ..FINE };
         assert_eq!(short.limits(), []);
     }
 }

@@ -258,7 +258,8 @@ fn wall(usage: &ThreadUsage) -> f64 {
     usage.at_ns.max(1) as f64
 }
 
-/// N = X * R: the time spent on measured requests, divided by the time available, minus one.
+/// N = X * R: the time that requests were in flight in the window, over the time available, minus
+/// one.
 fn little_law_error(config: &Config, run: &Run) -> Option<f64> {
     let capacity_ns = run.elapsed_ns as f64 * config.connections as f64 * config.pipeline as f64;
     (run.tallies[1].scheduled > 0).then(|| run.tallies[1].busy_ns as f64 / capacity_ns - 1.0)
@@ -273,7 +274,6 @@ fn readings(config: &Config, run: &Run, document: &Document) -> Readings {
         run_wait_share: document.client.run_wait_share,
         steal: run.steal,
         little_law_error: document.little_law_error.filter(|_| tally.not_ok() == 0),
-        edge_share: tally.service.mean_ns().unwrap_or(0.0) / run.elapsed_ns.max(1) as f64,
         client_lag_us_p99: tally.client_lag.quantile_us(0.99).map(|us| us as f64),
         response_us_p50: tally.response.quantile_us(0.5).map(|us| us as f64),
         client_limits: tally.client_limits(),

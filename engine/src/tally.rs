@@ -79,7 +79,6 @@ impl Tally {
     #[inline]
     pub(crate) fn end(&mut self, flight: &Flight, class: Class, first_byte_ns: u64, now_ns: u64) {
         self.classes[class as usize] += 1;
-        self.busy_ns += u128::from(now_ns - flight.begun_ns);
         if first_byte_ns > 0 {
             self.first_byte.record(first_byte_ns - flight.sent_ns);
         }

@@ -187,9 +187,8 @@ impl Session<'_> {
         let connection = &mut self.connections[slot];
         if connection.state == State::Lingering {
             self.lingering -= 1;
-            let measured = connection.since_ns >= self.window.measure_ns;
-            let lingered_ns = u128::from(now_ns - connection.since_ns);
-            self.tallies[usize::from(measured)].busy_ns += lingered_ns;
+            let lingered_ns = self.window.overlap_ns(connection.since_ns, now_ns);
+            self.tallies[1].busy_ns += u128::from(lingered_ns);
         }
         match (connection.state, by_server) {
             (State::Opening, _) => self.opening -= 1,

@@ -45,6 +45,12 @@ pub(crate) struct Window {
 impl Window {
     /// Connections are opened, but nothing is sent.
     const NOT_YET: Self = Self { load_ns: u64::MAX, measure_ns: u64::MAX, end_ns: u64::MAX };
+
+    /// How much of a stretch of time lies in the measured part.
+    #[inline]
+    fn overlap_ns(self, from_ns: u64, to_ns: u64) -> u64 {
+        to_ns.min(self.end_ns).saturating_sub(from_ns.max(self.measure_ns))
+    }
 }
 
 /// The counts of a run or slice.

@@ -113,6 +113,13 @@ impl Session<'_> {
             class = Class::Late;
         }
         tally.end(&flight, class, first_byte_ns, now_ns);
+        self.spent(flight.begun_ns, now_ns);
+    }
+
+    /// Adds the time that a request or a closing connection took within the measured window.
+    #[inline]
+    pub(super) fn spent(&mut self, from_ns: u64, to_ns: u64) {
+        self.tallies[1].busy_ns += u128::from(self.window.overlap_ns(from_ns, to_ns));
     }
 
     /// The response is not HTTP, so the connection is unusable.
@@ -137,6 +144,8 @@ impl Session<'_> {
             let Some(flight) = connection.pop() else { break };
             self.in_flight -= 1;
             self.tallies[usize::from(flight.measured)].end(&flight, class, first_byte_ns, now_ns);
+            let spent_ns = self.window.overlap_ns(flight.begun_ns, now_ns);
+            self.tallies[1].busy_ns += u128::from(spent_ns);
             if reused && class.is_stale_reuse() {
                 self.stats.stale_reuse += 1;
             }
@@ -161,5 +170,6 @@ impl Session<'_> {
         let tally = &mut self.tallies[usize::from(measured)];
         tally.scheduled += 1;
         tally.end(&flight, class, 0, now_ns);
+        self.spent(intended_ns, now_ns);
     }
 }

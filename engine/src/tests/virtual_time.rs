@@ -201,6 +201,14 @@ fn closed_loop_obeys_littles_law() {
     assert_near("N", rate * tally.service.mean_ns().unwrap() / 1e9, 10.0, 0.005);
 }
 
+/// Bug: a request that was in flight at the start of the window did not count, so connections that
+/// waited for a fifth of the window seemed idle.
+#[test]
+fn requests_at_the_ends_of_the_window_count_for_the_time_inside_it() {
+    let (tally, _) = run(Pace::Closed, 10, 5, Server::new(100_000_000, None));
+    assert_near("N", tally.busy_ns as f64 / 5e9, 10.0, 1e-9);
+}
+
 /// Bug: with a drain as long as the timeout, a request sent shortly before the end of a run to a
 /// silent server ended as unfinished.
 #[test]
