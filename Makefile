@@ -7,21 +7,22 @@ UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
 
-test: build packages lint  ## every check and every test
-	cargo test --locked --profile $(ENGINE_TESTS) --quiet
-	$(call npm_run,test,the tests of the page's JavaScript)
-	$(UV) run pytest --numprocesses auto --maxprocesses 8 --dist worksteal $(WITHOUT_LOAD)
-	$(UV) run pytest $(addprefix --ignore=,$(WITHOUT_LOAD))
+test:                      ## every check and every test; the steps before pytest run in pairs
+	$(MAKE) --jobs=2 --output-sync=target packages lint test-engine test-page
+	$(UV) run pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal -m "not alone"
+	$(UV) run pytest -m alone
 
+# Many tests wait for servers, so there are half again as many as processors.
+WORKERS := $(shell echo $$(($$(nproc) * 3 / 2)))
 # The engine's tests and lints share one build without link-time optimization: see Cargo.toml.
 ENGINE_TESTS := quick-link
-# These tests load no server and measure none, so they run beside each other. All others run alone.
-WITHOUT_LOAD := $(wildcard tests/test_*.py) $(addprefix tests/,\
-	$(addprefix cli/test_,bundles.py doctor_command.py documents.py help.py list.py \
-		progress_view.py stored.py) \
-	$(addprefix host/test_,clock.py conversation.py doctor.py fake.py machine.py network.py) \
-	$(addprefix measure/test_,contender.py gates.py response.py verify.py) \
-	audit bench build campaign catalog golden protocol report serve stats store)
+
+.PHONY: test-engine test-page
+test-engine: lint-engine
+	cargo test --locked --profile $(ENGINE_TESTS) --quiet
+
+test-page: build
+	$(call npm_run,test,the tests of the page's JavaScript)
 
 build: toolchains $(UV) page   ## the Python package, the load engine, the page
 	$(UV) sync --quiet
@@ -29,12 +30,20 @@ build: toolchains $(UV) page   ## the Python package, the load engine, the page
 accept: build              ## write the golden files anew: git shows what changed
 	$(UV) run pytest tests/golden --accept
 
-lint: build                ## formatting, lints and types, of all three languages
+# Formatting, lints and types, of all three languages.
+.PHONY: lint-engine lint-python lint-page
+lint: lint-engine lint-python lint-page
+
+lint-engine: toolchains    # beside `build`: the profiles of cargo do not wait for each other
 	cargo fmt --check
 	cargo clippy --locked --profile $(ENGINE_TESTS) --quiet --all-targets -- -D warnings
+
+lint-python: build
 	$(UV) run ruff check
 	$(UV) run ruff format --check
 	$(UV) run mypy
+
+lint-page: build
 	$(call npm_run,lint,the checks of the page's JavaScript)
 
 bench: build               ## the engine's cost beside wrk's and ab's

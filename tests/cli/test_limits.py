@@ -49,10 +49,10 @@ def test_an_isolated_server_answers_and_reaches_nothing(deadheat: Deadheat, serv
         port = str(outside.getsockname()[1])
         open_run = deadheat("run", *RACE, *started(server, port))
         isolated = deadheat("run", *RACE, "--isolate", *started(server, port))
-    assert open_run.code == 0
+    assert open_run.ran
     assert "ConnectionRefusedError" in isolated.out + isolated.err
     server.write_text(HELLO)
-    assert deadheat("run", *RACE, "--isolate", *started(server)).code == 0
+    assert deadheat("run", *RACE, "--isolate", *started(server)).ran
 
 
 def test_isolate_refuses_a_server_that_runs_already(deadheat: Deadheat) -> None:

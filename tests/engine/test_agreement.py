@@ -56,6 +56,7 @@ def test_ab_counts_what_the_server_counts_except_requests_in_flight() -> None:
     assert 0 <= server.counts["answered"] - counted <= CONNECTIONS
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("tool", [Wrk, Ab], ids=["wrk", "ab"])
 def test_rates_of_a_busy_server_agree(tool: type[Wrk] | type[Ab]) -> None:
     """Measured in turns, so that other processes do not always slow down the same tool."""

@@ -18,6 +18,8 @@ from hdrh.histogram import HdrHistogram
 
 from tests.engine.runs import BACKENDS, LIMIT_S, engine_binary, null_server
 
+pytestmark = pytest.mark.alone
+
 CONNECTIONS = 8
 RATE_PER_S = 1000
 STALL_S = 0.6

@@ -22,17 +22,18 @@ time.sleep(600)
 """
 WAITING = """
 import sys
-from deadheat.host import ProcessSpec, agent_host
+from deadheat.host import agent_host
 from deadheat.host.local import LocalHost
-agent_host.SILENT_S = 2.0
-agent_host.TICK_S = 0.5
 with LocalHost() as host:
+    agent_host.SILENT_S, agent_host.TICK_S = 2.0, 0.2
+    print(host._agent.pid, flush=True)
+    sys.stdin.readline()
     print("asks", flush=True)
-    wait = ProcessSpec([sys.executable, "-I", "-S", "-c", "import time; time.sleep(2)"])
-    print(host.run(wait, timeout_s=2.5).exit_code, flush=True)
+    print(host.free_port() > 0, flush=True)
 """
 
 
+@pytest.mark.alone  # the agent of another test would kill what this one leaves
 def test_a_stopped_agent_ends_with_its_processes(
     containment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,14 +52,22 @@ def test_a_stopped_agent_ends_with_its_processes(
 
 
 def test_a_pause_of_deadheat_does_not_make_its_agent_late() -> None:
-    """Ctrl-Z for longer than the deadline, while a request is open."""
-    with subprocess.Popen(
-        [sys.executable, "-c", WAITING], stdout=subprocess.PIPE, text=True
-    ) as process:
+    """Ctrl-Z for longer than the deadline, while a request is open; the answer comes after it."""
+    command = [sys.executable, "-c", WAITING]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout is not None
+        assert process.stdin is not None
+        agent = int(process.stdout.readline())
+        os.kill(agent, signal.SIGSTOP)
+        process.stdin.write("go on\n")
+        process.stdin.flush()
         assert process.stdout.readline() == "asks\n"
+        time.sleep(0.1)
         process.send_signal(signal.SIGSTOP)
-        time.sleep(6)
+        time.sleep(2.5)
         process.send_signal(signal.SIGCONT)
-        assert process.stdout.read() == "0\n"
+        time.sleep(0.1)
+        os.kill(agent, signal.SIGCONT)
+        assert process.stdout.read() == "True\n"
     assert process.returncode == 0

@@ -21,6 +21,8 @@ KEEPER_DEADLINE_S = 20.0  # far more than it takes, also on a busy machine
 TREE_SIZE = 2**4 - 1  # adversary.py: a binary tree of four generations
 
 
+# The agent of another test would kill what a killed agent left.
+alone_because_of_sweeps = pytest.mark.alone
 needs_cgroups = pytest.mark.skipif(
     refusal("cgroup-v2") is not None, reason="this machine cannot contain trees by cgroup-v2"
 )
@@ -152,6 +154,7 @@ def keepers(agent: int) -> list[int]:
     return [pid for pid, command in commands.items() if b"\0--keep\0" in command]
 
 
+@alone_because_of_sweeps
 def test_nothing_survives_a_killed_agent(containment: str, marks: Path, tmp_path: Path) -> None:
     harness, agent = start_harness(containment, marks, tmp_path)
     with end_of(agent):
@@ -161,6 +164,7 @@ def test_nothing_survives_a_killed_agent(containment: str, marks: Path, tmp_path
     harness.communicate()
 
 
+@alone_because_of_sweeps
 def test_nothing_survives_a_killed_agent_with_its_harness(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
@@ -173,6 +177,7 @@ def test_nothing_survives_a_killed_agent_with_its_harness(
     eventually(lambda: living(marks) == [], within_s=KEEPER_DEADLINE_S)
 
 
+@alone_because_of_sweeps
 def test_nothing_survives_a_killed_agent_with_a_frozen_tree(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
@@ -188,6 +193,7 @@ def test_nothing_survives_a_killed_agent_with_a_frozen_tree(
     harness.communicate()
 
 
+@alone_because_of_sweeps
 @needs_cgroups
 def test_a_killed_agent_leaves_no_cgroup_and_no_keeper(marks: Path, tmp_path: Path) -> None:
     harness, agent = start_harness("cgroup-v2", marks, tmp_path)
@@ -199,6 +205,7 @@ def test_a_killed_agent_leaves_no_cgroup_and_no_keeper(marks: Path, tmp_path: Pa
     assert cgroups_of(agent) == []
 
 
+@alone_because_of_sweeps
 @needs_cgroups
 def test_a_keeper_outlives_the_signals_that_end_a_session(marks: Path, tmp_path: Path) -> None:
     harness, agent = start_harness("cgroup-v2", marks, tmp_path)
@@ -212,6 +219,7 @@ def test_a_keeper_outlives_the_signals_that_end_a_session(marks: Path, tmp_path:
     harness.communicate()
 
 
+@alone_because_of_sweeps
 def test_the_next_agent_kills_what_a_killed_agent_left(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
@@ -226,6 +234,7 @@ def test_the_next_agent_kills_what_a_killed_agent_left(
     eventually(lambda: living(marks) == [])
 
 
+@alone_because_of_sweeps
 def test_a_sweep_treats_a_zombie_agent_as_dead(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:

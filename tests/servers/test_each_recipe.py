@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Catalog, Selection, load_catalog, selection
 from deadheat.cli.workbench import local_world
-from deadheat.events import silent
 from deadheat.measure import inspection, lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.inspection import inspect
@@ -60,32 +58,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture(scope="module")
-def candidates(
-    request: pytest.FixtureRequest,
-    catalog: Catalog,
-    world: World,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> dict[str, Candidate]:
-    """A server of each recipe that a selected test needs, by recipe; built side by side."""
-    needed = {item.name for item in request.session.items}
-    recipes = [recipe for recipe in FASTEST_BUILDS if any(f"[{recipe}]" in each for each in needed)]
-    host = world.server_host
-    servers = [catalog.servers[FASTEST_BUILDS[recipe]] for recipe in recipes]
-    builder = Builder(host, tmp_path_factory.mktemp("builds"))
-    built = build_ahead(servers, host, builder, silent, jobs_that_fit(host))
-    return dict(zip(recipes, built, strict=True))
+def builder(world: World, tmp_path_factory: pytest.TempPathFactory) -> Builder:
+    return Builder(world.server_host, tmp_path_factory.mktemp("builds"))
 
 
-def require_tools(candidate: Candidate) -> None:
-    if candidate.lacks:
-        pytest.skip(f"{candidate.fault}: {' && '.join(candidate.lacks)}")
-
-
-def built(world: World, folder: Path, *selections: Selection) -> list[Candidate]:
-    builder = Builder(world.server_host, folder)
+def built(builder: Builder, world: World, *selections: Selection) -> list[Candidate]:
+    """Skips the test where the tools of a server are missing."""
     candidates = prepare(selections, world.server_host, builder, lambda _: None)
     for candidate in candidates:
-        require_tools(candidate)
+        if candidate.lacks:
+            pytest.skip(f"{candidate.fault}: {' && '.join(candidate.lacks)}")
     return candidates
 
 
@@ -98,10 +80,9 @@ def test_every_recipe_is_listed(catalog: Catalog) -> None:
 
 @pytest.mark.parametrize("recipe", FASTEST_BUILDS)
 def test_server_of_recipe_builds_verifies_serves_and_stops(
-    recipe: str, candidates: dict[str, Candidate], world: World
+    recipe: str, catalog: Catalog, builder: Builder, world: World
 ) -> None:
-    candidate = candidates[recipe]
-    require_tools(candidate)
+    (candidate,) = built(builder, world, selection(catalog.servers[FASTEST_BUILDS[recipe]]))
     inspected = inspect(world, candidate, [10, 100])
     assert inspected.fault is None
     assert inspected.cautions == ()
@@ -111,13 +92,13 @@ def test_server_of_recipe_builds_verifies_serves_and_stops(
 
 @pytest.mark.parametrize("name", ["apache-static", "h2o-static", "nginx-static", "php-fpm-nginx"])
 def test_two_instances_of_one_build_run_together(
-    name: str, catalog: Catalog, world: World, tmp_path: Path
+    name: str, catalog: Catalog, builder: Builder, world: World
 ) -> None:
     """Regression: they shared pid files, sockets and the file with the address."""
     two = [selection(catalog.servers[name], workers=workers) for workers in (1, 2)]
     contenders = [
         contender_from(candidate.selection, candidate.built)
-        for candidate in built(world, tmp_path, *two)
+        for candidate in built(builder, world, *two)
         if candidate.built
     ]
     with ExitStack() as stack:
