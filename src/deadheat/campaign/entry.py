@@ -37,11 +37,10 @@ def enter_contenders(
 
 
 def report_builds(candidates: Sequence[Candidate], listen: Listener) -> None:
-    """Say how long the builds took: the budget is that of the race alone."""
-    times_s = [c.built.elapsed_s for c in candidates if c.built and not c.built.cached]
-    if times_s:
-        text = f"the builds took {spell_time(sum(times_s))}; the budget of the race begins now"
-        listen(Event(text))
+    """Say how long the builds took, if that is a second or more: a budget does not contain them."""
+    built_s = sum(c.built.elapsed_s for c in candidates if c.built and not c.built.cached)
+    if built_s >= 1:
+        listen(Event(f"the builds took {spell_time(built_s)}, before any measurement"))
 
 
 def enter_made(
