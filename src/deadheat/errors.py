@@ -11,3 +11,7 @@ class DeadheatError(Exception):
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class Unmeasurable(DeadheatError):
+    """Nothing valid can be measured now: the machine is busy, or every trial failed its checks."""

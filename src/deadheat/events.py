@@ -1,4 +1,4 @@
-"""The progress and events that a campaign reports while it runs."""
+"""The progress, events and results so far that a campaign reports while it runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,8 +22,37 @@ class Event:
     trouble: bool = False
 
 
-Listener = Callable[[Progress | Event], None]
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """A contender in the order so far. `rank` is that of the last look; None before the first."""
+
+    name: str
+    rate_per_s: float | None  # the median of its valid trials
+    rank: str | None
+    instances: int
+    open: bool  # whether its place is still measured
 
 
-def silent(_: Progress | Event) -> None:
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The result so far, after each block: the fastest first.
+
+    `decided` counts the neighboring pairs that the last look decided, of `pairs`; None before it.
+    `disturbed` names the gates of the machine that the last block failed.
+    """
+
+    rows: tuple[BoardRow, ...]
+    connections: int
+    block: int
+    decided: int | None
+    pairs: int
+    elapsed_s: float
+    budget_s: float
+    disturbed: tuple[str, ...] = ()
+
+
+Listener = Callable[[Progress | Event | Board], None]
+
+
+def silent(_: Progress | Event | Board) -> None:
     """A listener that ignores everything."""

@@ -17,6 +17,15 @@ def echo(text: object = "", *, err: bool = False, newline: bool = True, **style:
     click.secho(printable(str(text)), err=err, nl=newline, color=color(), **style)
 
 
+def print_error(message: str, hint: str | None) -> None:
+    """Print an error to standard error: the symptom with its cause, then what the user can do."""
+    echo("error: ", fg="red", bold=True, newline=False, err=True)
+    echo(message, err=True)
+    if hint:
+        echo("  hint: ", fg="cyan", newline=False, err=True)
+        echo(hint, err=True)
+
+
 def echo_json(document: object) -> None:
     """Print a document as JSON, in ASCII without control characters."""
     click.echo(json.dumps(document, indent=2).replace("\x7f", "\\u007f"))

@@ -10,7 +10,7 @@ from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate
 from deadheat.catalog import Server
-from deadheat.events import Event, Progress, silent
+from deadheat.events import Board, Event, Progress, silent
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost
 from tests.build.made import made_server
@@ -50,7 +50,7 @@ def built(
     tmp_path: Path,
     host: FakeHost,
     jobs: int,
-    events: list[Progress | Event] | None = None,
+    events: list[Progress | Event | Board] | None = None,
 ) -> list[Candidate]:
     listen = silent if events is None else events.append
     return build_ahead(servers, host, Builder(host, tmp_path / "builds"), listen, jobs)
@@ -63,7 +63,7 @@ def test_builds_run_in_parallel(servers: list[Server], tmp_path: Path) -> None:
         both.wait()
         return FINE
 
-    events: list[Progress | Event] = []
+    events: list[Progress | Event | Board] = []
     assert all(
         candidate.built for candidate in built(servers, tmp_path, host_where(meet), 2, events)
     )
@@ -89,7 +89,7 @@ def test_reports_failure_and_builds_the_others(servers: list[Server], tmp_path: 
     def fail_two(name: str) -> Completed:
         return Completed(1, "", f"no {name}\n", 1, 1) if name in "ac" else FINE
 
-    events: list[Progress | Event] = []
+    events: list[Progress | Event | Board] = []
     candidates = built(servers, tmp_path, host_where(fail_two), 2, events)
     assert [candidate.built is not None for candidate in candidates] == [False, True, False, True]
     troubles = [event.what for event in events if isinstance(event, Event) and event.trouble]
@@ -97,7 +97,7 @@ def test_reports_failure_and_builds_the_others(servers: list[Server], tmp_path: 
 
 
 def test_progress_names_the_servers_being_built(servers: list[Server], tmp_path: Path) -> None:
-    events: list[Progress | Event] = []
+    events: list[Progress | Event | Board] = []
     built(servers, tmp_path, host_where(lambda _: FINE), 1, events)
     assert [event for event in events if isinstance(event, Progress)] == [
         Progress(f"building {name}", done, 4) for done, name in enumerate(NAMES)
@@ -120,7 +120,7 @@ def test_interrupt_starts_no_further_build_and_reports_no_failure(
         assert gone.wait(30)
         return Completed(1, "", "the agent is gone\n", 1, 1)
 
-    events: list[Progress | Event] = []
+    events: list[Progress | Event | Board] = []
     before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):
         built(servers, tmp_path, host_where(go_with_the_host), 2, events)

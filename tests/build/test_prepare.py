@@ -5,7 +5,7 @@ import pytest
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, ask_version, prepare
 from deadheat.catalog import Server, selection
-from deadheat.events import Event, Progress
+from deadheat.events import Board, Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost
 from tests.build.made import made_server
@@ -27,23 +27,23 @@ def servers(tmp_path: Path) -> list[Server]:
 
 
 @pytest.fixture
-def events() -> list[Progress | Event]:
+def events() -> list[Progress | Event | Board]:
     return []
 
 
 def prepared(
-    host: FakeHost, servers: list[Server], folder: Path, events: list[Progress | Event]
+    host: FakeHost, servers: list[Server], folder: Path, events: list[Progress | Event | Board]
 ) -> list[Candidate]:
     selections = [selection(server, workers=workers) for server in servers for workers in (1, 2)]
     return prepare(selections, host, Builder(host, folder), events.append)
 
 
-def troubles(events: list[Progress | Event]) -> list[str]:
+def troubles(events: list[Progress | Event | Board]) -> list[str]:
     return [event.what for event in events if isinstance(event, Event) and event.trouble]
 
 
 def test_builds_each_server_once_and_reads_its_version(
-    servers: list[Server], tmp_path: Path, events: list[Progress | Event]
+    servers: list[Server], tmp_path: Path, events: list[Progress | Event | Board]
 ) -> None:
     host = answering(maker="maker 1.0\n", made="made 2.3.4-rc1 of today\n")
     candidates = prepared(host, servers, tmp_path / "builds", events)
@@ -55,7 +55,7 @@ def test_builds_each_server_once_and_reads_its_version(
 
 
 def test_reports_missing_tools_once_with_install_command(
-    servers: list[Server], tmp_path: Path, events: list[Progress | Event]
+    servers: list[Server], tmp_path: Path, events: list[Progress | Event | Board]
 ) -> None:
     candidates = prepared(FakeHost(), servers, tmp_path / "builds", events)
     assert {candidate.fault for candidate in candidates} == {
@@ -69,7 +69,7 @@ def test_reports_missing_tools_once_with_install_command(
 
 
 def test_failed_build_leaves_out_only_its_server(
-    servers: list[Server], tmp_path: Path, events: list[Progress | Event]
+    servers: list[Server], tmp_path: Path, events: list[Progress | Event | Board]
 ) -> None:
     host = answering(maker="maker 1.0\n", made="2.3\n")
     host.on_run(

@@ -10,9 +10,9 @@ from typing import Any
 
 from deadheat.build.builder import Builder
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.campaign.resume import load_unfinished
+from deadheat.campaign.resume import Unfinished, load_unfinished
 from deadheat.catalog import selection
-from deadheat.events import Event, Progress
+from deadheat.events import Board, Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
 from deadheat.load import Engine
@@ -35,7 +35,7 @@ class FakeWorld:
         self.rates = rates
         self.noise = 0.01  # of a rate, from trial to trial
         self.servers = {name: FakeServer(answer=greet) for name in rates}
-        self.events: list[Progress | Event] = []
+        self.events: list[Progress | Event | Board] = []
         self.before_load: Callable[[int], None] = lambda _: None  # told how many loads there were
         self.running: list[list[str]] = []  # what ran during each load
         self.loads: list[tuple[str, ProcessSpec]] = []  # what was loaded, by which command
@@ -75,10 +75,12 @@ class FakeWorld:
             builder = Builder(self.host, self._folder / "builds")
             return conduct(replace(made, **plan), self.world, store, builder, self.events.append)
 
-    def resume(self, run_id: str) -> str:
+    def resume(
+        self, run_id: str, change: Callable[[Unfinished], Unfinished] = lambda left: left
+    ) -> str:
         """Go on with a run of this world's."""
         with Store(self.path) as store:
-            left = load_unfinished(store, run_id)
+            left = change(load_unfinished(store, run_id))
             by_name = {contender.name: contender for contender in self._contenders}
             plan = Plan(
                 protocol=left.protocol,

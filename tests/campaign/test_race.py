@@ -460,7 +460,7 @@ def test_without_a_valid_rate_latency_is_not_passed_over_silently(fake: FakeWorl
     )
     measured = {trial["name"] for trial in fake.trials() if trial["kind"] == "latency"}
     assert measured == {"middle", "slow"}
-    remark = "fast: no latency, because it has no valid rate to take shares of"
+    remark = "fast: no latency, because none of 5 more trials gave a valid rate to take shares of"
     assert fake.troubles().count(remark) == 1
 
 

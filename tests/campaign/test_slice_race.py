@@ -13,6 +13,7 @@ import pytest
 
 from deadheat.campaign.slice_block import neighbors_together
 from deadheat.errors import DeadheatError
+from deadheat.events import Board
 from deadheat.host import Exited, HostError, Sample
 from deadheat.protocol import Protocol
 from tests.campaign.fake_world import FakeWorld
@@ -280,7 +281,7 @@ def test_an_interrupted_race_goes_on_without_losing_a_trial(fake: FakeWorld) -> 
 def test_the_first_order_is_reported_after_half_a_minute(fake: FakeWorld) -> None:
     fake.noise = 0.2
     fake.conduct(protocol())
-    texts = [event.what for event in fake.events]
+    texts = [event.what for event in fake.events if not isinstance(event, Board)]
     first = next(text for text in texts if text.startswith("after "))
     assert first.split(": ")[1].startswith(("fast ", "middle "))
 
@@ -355,3 +356,29 @@ def test_bug_a_server_killed_between_slices_was_loaded_to_the_end(fake: FakeWorl
     deaths = [trouble for trouble in fake.troubles() if "slow died under load" in trouble]
     assert deaths[0] == "slow at 10: slow died under load (signal 9)"
     assert len([name for name, _ in fake.slices if name == "slow"]) == len(deaths) == 3
+
+
+def test_the_budget_ends_first_starts_too(tmp_path: Path) -> None:
+    """Regression: starts were not bounded, so a race of slow starters took many budgets."""
+    fake = FakeWorld(tmp_path, **{f"s{n}": 1000.0 for n in range(8)})
+    for name in fake.servers:
+        fake.servers[name] = replace(fake.servers[name], ready_after_s=8.0)
+    begun_s = fake.host.now_s()
+    fake.conduct(protocol(controls=False, stopping={**SETTLE, "budget_s": 20}))
+    assert fake.host.now_s() - begun_s <= 24, "not the 64 s of all starts"
+    (event,) = [e for e in fake.troubles() if e.startswith("the budget of 20 s was spent before")]
+    assert "s7" in event
+    assert "s0" not in event
+    assert fake.left_running() == []
+
+
+def test_a_single_contender_races_until_its_rate_is_known(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, mine=3000)
+    fake.noise = 0.03
+    fake.conduct(protocol(stopping={**SETTLE, "invocations": 4, "budget_s": 300}))
+    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    assert conclusion["why"] == "settled"
+    trials = [trial for trial in fake.trials() if trial["name"] == "mine"]
+    assert sum(trial["requests_ok"] for trial in trials) >= 10_000
+    assert len({trial["invocation"] for trial in trials}) >= 4
+    assert {"null-server", "reference"} < {trial["name"] for trial in fake.trials()}

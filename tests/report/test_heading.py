@@ -44,3 +44,7 @@ def test_heading_of_a_replay_has_repetitions_and_restarts(tmp_path: Path) -> Non
 def test_heading_of_a_resumed_run_says_when(tmp_path: Path) -> None:
     text = heading_of(tmp_path, {"why": "all repetitions done", "resumed": [RESUMED]})
     assert "resumed 2026-11-20 12:30 UTC after 4 trials, with fresh processes" in text
+    (tmp_path / "more").mkdir()
+    extended = RESUMED | {"more_s": 420.0}
+    text = heading_of(tmp_path / "more", {"why": "budget spent", "resumed": [extended]})
+    assert "given 7 min more on 2026-11-20 12:30 UTC after 4 trials" in text

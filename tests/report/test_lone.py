@@ -4,8 +4,6 @@ import csv
 import json
 from pathlib import Path
 
-import pytest
-
 from deadheat import report
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.conclusion import conclusions
@@ -42,15 +40,13 @@ def test_no_format_shows_a_rank_of_a_lone_survivor(tmp_path: Path) -> None:
     assert "| – | alive |" in report.write(view, "md")
 
 
-@pytest.mark.parametrize("names", [["a"], ["a", "b"]])
-def test_says_why_there_is_no_order(tmp_path: Path, names: list[str]) -> None:
+def test_says_why_there_is_no_order(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
-    run.race(dict.fromkeys(names, 1000.0), gates_of={"b": failed()})
+    run.race(dict.fromkeys("ab", 1000.0), gates_of={"b": failed()})
     view = load_view(run.store, run.end())
     topic, text = next((s.topic, s.text) for s in conclusions(view, analyze(view)))
     assert topic == "no order"
-    assert ("ran alone" in text) == (names == ["a"])
-    assert ("only a has a rate" in text) == (names == ["a", "b"])
+    assert "only a has a rate" in text
 
 
 def test_a_lone_survivor_keeps_the_lower_bound_of_a_faster_one(tmp_path: Path) -> None:

@@ -114,6 +114,71 @@ def test_stopping_rule_keeps_false_equivalences_below_nominal() -> None:
     assert alarms / 150 <= binomial_limit(0.05, 150)
 
 
+def extended(rates: Floats) -> Iterator[Ranking]:
+    """A race over the first half of the invocations, then extensions while a pair is open.
+
+    As a user would, it extends by what the open pairs seem to need, so the data set the lengths.
+    """
+    half = len(rates) // 2
+    for last in looks_at(rates[:half], in_turn=True):
+        yield last
+    decided: dict[tuple[str, str], Verdict] = {}
+    done, number = half, 0
+    while not last.settled and done < len(rates):
+        decided |= {
+            (pair.faster, pair.slower): pair.verdict
+            for pair in last.pairs
+            if pair.verdict is not Verdict.UNDECIDED
+        }
+        needed = last.effort.extra_invocations if last.effort else 1
+        done, number = min(done + max(needed, 1), len(rates)), number + 1
+        share = LOOKS.extension_share(number)
+        last = rank(rates[:done], NAMES[: rates.shape[2]], share=share, decided=decided)
+        yield last
+
+
+def test_extensions_share_the_reserve() -> None:
+    shares = [LOOKS.extension_share(number) for number in range(1, 30)]
+    assert shares[0] == LOOKS.reserve / 2
+    assert LOOKS.spent(1.0) + sum(shares) == pytest.approx(1)
+    assert sum(shares) < LOOKS.reserve
+
+
+def test_extensions_keep_false_separations_below_nominal() -> None:
+    """Eight equal contenders, and a user who extends while a pair is open."""
+    generator = np.random.default_rng(25)
+    races = alarms = 0
+    for machine in ("quiet", "starts differ", "combination"):
+        for _ in range(50):
+            rates = MACHINES[machine].rates(generator, [0.0] * 8, invocations=8, blocks=6)
+            alarms += any(
+                pair.verdict is Verdict.SEPARATED
+                for ranking in extended(rates)
+                for pair in ranking.pairs
+            )
+            races += 1
+    assert alarms / races <= binomial_limit(0.05, races)
+
+
+def test_what_a_look_has_shown_stays_shown_at_a_smaller_share() -> None:
+    rates = Noise().rates(np.random.default_rng(26), [0.0, -0.06, -1.0], blocks=20)
+    first = rank(rates, "abc", share=0.9)
+    assert first.pair("a", "b").verdict is Verdict.SEPARATED
+    tiny = 1e-9
+    assert rank(rates, "abc", share=tiny).pair("a", "b").verdict is Verdict.UNDECIDED
+    kept = rank(rates, "abc", share=tiny, decided={("a", "b"): Verdict.SEPARATED})
+    assert kept.pair("a", "b").verdict is Verdict.SEPARATED
+    assert kept.pair("a", "b").ratio.low == 1.0
+
+
+def test_a_kept_verdict_that_the_estimate_contradicts_is_dropped() -> None:
+    rates = Noise().rates(np.random.default_rng(27), [0.0, 0.0, -1.0], blocks=20)
+    fastest = rank(rates, "abc").rows[0].name
+    other = "b" if fastest == "a" else "a"
+    kept = rank(rates, "abc", decided={(other, fastest): Verdict.SEPARATED})
+    assert kept.pair("a", "b").verdict is not Verdict.SEPARATED
+
+
 def test_clear_race_stops_at_the_first_look_in_the_true_order() -> None:
     rates = Noise(start_sd=0.01).rates(
         np.random.default_rng(23), [0.0, -0.5, -1.0, -1.5], blocks=20

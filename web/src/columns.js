@@ -26,6 +26,8 @@ import { published } from "./rows.js";
  */
 
 const FIXED = ["rank", "server"];
+/** Columns that compare rows: one row alone has none. */
+const COMPARING = ["rank", "ratio"];
 /** The other columns that a reader sees first. */
 export const FIRST = ["rate", "ratio", "p99", "cpu"];
 /** The columns of a published comparison. */
@@ -60,7 +62,8 @@ export const isFastFirst = (key) => FAST_FIRST.includes(key);
  */
 function offered(rows, { comparison, connections }) {
   const all = [...order(), ...times(rows), ...cost(), ...thenAndNow(comparison, connections)];
-  return all.map((column) => ({ ...column, fastFirst: isFastFirst(column.key) }));
+  const shown = rows.length > 1 ? all : all.filter(({ key }) => !COMPARING.includes(key));
+  return shown.map((column) => ({ ...column, fastFirst: isFastFirst(column.key) }));
 }
 
 /** @returns {Column[]} */

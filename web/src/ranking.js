@@ -120,7 +120,7 @@ export function ranking(report, chosen, onLevel, onChoice) {
     h("h2", { id: "ranking", class: "visually-hidden" }, "Ranking"),
     controls(report, chosen, draw, onLevel),
     rows.filter((row) => row.rate).length > 1 ? [slider(chosen.own_us, work), said] : null,
-    chart,
+    rows.length > 1 ? chart : null,
     h(
       "div",
       { class: "table-controls" },

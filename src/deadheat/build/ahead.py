@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Server, selection
-from deadheat.events import Event, Listener, Progress
+from deadheat.events import Board, Event, Listener, Progress
 from deadheat.host import Host
 
 BUILD_MEMORY_BYTES = 2 << 30  # a Scala or Rust compiler may need this much
@@ -66,11 +66,11 @@ class _Site:
         with self._lock:
             self._open = False
 
-    def _report_event(self, event: Progress | Event) -> None:
+    def _report_event(self, event: Progress | Event | Board) -> None:
         if isinstance(event, Event):
             with self._lock:
                 self._report(event)
 
-    def _report(self, event: Progress | Event) -> None:
+    def _report(self, event: Progress | Event | Board) -> None:
         if self._open:
             self._listen(event)

@@ -44,7 +44,8 @@ def prepare(
         except BuildFailed as error:
             lacks = error.installs if isinstance(error, _ToolsMissing) else ()
             failed[server.name] = Candidate(selection, None, None, str(error), lacks)
-            listen(Event(f"{error}\n  {error.hint}" if error.hint else str(error), trouble=True))
+            hint = f"\n  hint: {error.hint}" if error.hint else ""
+            listen(Event(f"{error}{hint}", trouble=True))
             candidates.append(failed[server.name])
             continue
         if not built.cached:

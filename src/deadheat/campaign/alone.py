@@ -41,7 +41,7 @@ class Alone:
         self._standings = Standings(
             protocol, [e.contender.name for e in run.entered_contenders], [NULL_SERVER]
         )
-        self._standings.recall(self._past.measured)
+        self._standings.recall(self._past)
 
     def run(self) -> Look:
         """Measure every contender. An interrupt loses no trial that has ended."""

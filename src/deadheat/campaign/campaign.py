@@ -110,7 +110,8 @@ def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple
 def _race(
     plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
 ) -> None:
-    protocol, past = plan.protocol, plan.left.past if plan.left else Past()
+    past = plan.left.past if plan.left else Past()
+    protocol = _within(plan.protocol, past)
     entered = _enter(plan, world, store, builder, run, listen)
     context = RunContext(world, protocol, store, run.id, entered, plan.seed, listen, past)
     if protocol.residency == "alone":
@@ -118,7 +119,11 @@ def _race(
         run.conclusion["why"] = "all repetitions done"
         return
     race = Race(context) if protocol.slices is None else SliceRace(context)
-    look = race.run()
+    try:
+        look = race.run()
+    except KeyboardInterrupt:
+        run.conclusion["look"] = race.standings.last.number
+        raise
     if not race.standings.contenders_left:
         more = "; `deadheat verify` says more" if plan.selections else ""
         raise DeadheatError(
@@ -131,6 +136,14 @@ def _race(
     run.conclusion |= {"why": why, "share": look.share, "look": look.number}
     if plan.latency_s is not None:
         measure_latency(context, race.standings, race.invocation + 1, plan.latency_s)
+
+
+def _within(protocol: Protocol, past: Past) -> Protocol:
+    """The protocol with the end of the extension, if this is one, as its budget."""
+    if past.extension is None:
+        return protocol
+    stopping = protocol.stopping.model_copy(update={"budget_s": past.extension.until_s})
+    return protocol.model_copy(update={"stopping": stopping})
 
 
 def _enter(

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from deadheat.build.builder import Builder, Built
 from deadheat.build.prepare import Candidate, prepare
+from deadheat.campaign.estimate import spell_time
 from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
-from deadheat.events import Listener
+from deadheat.events import Event, Listener
 from deadheat.measure.contender import Contender, contender_from
 from deadheat.measure.starter import EnteredContender
 from deadheat.measure.world import World
@@ -26,12 +27,20 @@ def enter_contenders(
     """Build the contenders and enter those that can be started."""
     entered = []
     candidates = prepare(selections, world.server_host, builder, listen)
+    report_builds(candidates, listen)
     for position, candidate in enumerate(candidates):
         contender_id = _store_candidate(store, run_id, position, candidate, labels)
         if candidate.built is not None:
             contender = contender_from(candidate.selection, candidate.built)
             entered.append(EnteredContender(contender, contender_id))
     return entered
+
+
+def report_builds(candidates: Sequence[Candidate], listen: Listener) -> None:
+    """Say how long the builds took, if that is a second or more: a budget does not contain them."""
+    built_s = sum(c.built.elapsed_s for c in candidates if c.built and not c.built.cached)
+    if built_s >= 1:
+        listen(Event(f"the builds took {spell_time(built_s)}, before any measurement"))
 
 
 def enter_made(

@@ -78,7 +78,7 @@ def estimate(protocol: Protocol, names: Sequence[str]) -> Estimate:
         invocation_start_s=start_s,
         least_blocks=least_blocks,
         least_s=min(least_s, stopping.budget_s) if settle else least_s,
-        most_s=stopping.budget_s + block_s if settle else least_s + slow_s,
+        most_s=stopping.budget_s if settle else least_s + slow_s,
         rule=rule,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Self
 
 from deadheat.errors import DeadheatError
-from deadheat.measure.starter import EnteredContender, Starter, Unfit, WarmInstance
+from deadheat.measure.starter import EnteredContender, OutOfTime, Starter, Unfit, WarmInstance
 from deadheat.measure.world import World
 
 MEMORY_FREE_BYTES_MIN = 1 << 30  # left for the machine while all instances of a heat are up
@@ -60,11 +60,13 @@ class Heat:
         return next((i for i in self._instances if i.name == name), None)
 
     def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance | None:
-        """Start an instance; None where the contender turned out unfit."""
+        """Start an instance; None where the contender turned out unfit, or no time is left."""
         try:
             instance = self._starter.start(entered, invocation, at_s)
         except Unfit:
             self._unfit(entered)
+            return None
+        except OutOfTime:
             return None
         self._instances.append(instance)
         return instance

@@ -8,6 +8,7 @@ import random
 from dataclasses import replace
 
 from deadheat.campaign.context import RunContext
+from deadheat.campaign.estimate import START_S, spell_time
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.standings import Standings
@@ -16,6 +17,8 @@ from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
 from deadheat.measure.trial import load_spec
 
 LATENCY_SHARES = (0.5, 0.7, 0.9)
+RATE_KIND = "latency_rate"  # of trials that find a rate that the race did not
+RATE_TRIALS, RATE_S = 5, 2.0
 
 
 def measure_latency(
@@ -34,13 +37,20 @@ def measure_latency(
     waiting = [e for e in run.entered_contenders if standings.races(e.contender.name)]
     order.shuffle(waiting)
     connections = max(protocol.connections)
+    about_s = len(waiting) * (START_S + len(LATENCY_SHARES) * duration_s)
+    text = f"measuring latency at fixed rates takes about {spell_time(about_s)} more than the race"
+    run.listen(Event(text))
     for number in itertools.count(1):
         with Heat(run.world, starter, dropped.append, protocol.at_once) as heat:
             heat.start_as_many_as_fit(waiting, lambda entered: heat.start(entered, invocation, 0.0))
             loads = list(itertools.product(heat.contenders, LATENCY_SHARES))
             order.shuffle(loads)
+            rates_per_s = {
+                instance.name: _rate(run, trials, heat, instance, standings, number)
+                for instance in heat.contenders
+            }
             for instance, share in loads:
-                rate_per_s = _rate(run, standings, instance, connections, share)
+                rate_per_s = rates_per_s.get(instance.name)
                 if instance in heat and rate_per_s is not None:
                     run.listen(Progress(f"latency of {instance.name} at {share:.0%} of its rate"))
                     spec = replace(
@@ -55,11 +65,35 @@ def measure_latency(
 
 
 def _rate(
-    run: RunContext, standings: Standings, instance: WarmInstance, connections: int, share: float
+    run: RunContext,
+    trials: TrialRunner,
+    heat: Heat,
+    instance: WarmInstance,
+    standings: Standings,
+    heat_number: int,
 ) -> float | None:
-    """The contender's rate in the race; the first time it is unknown, an event."""
+    """The contender's rate in the race; if that is unknown, the first valid one of some trials.
+
+    None, with an event, if none of them is valid.
+    """
+    connections = max(run.protocol.connections)
     rate_per_s = standings.rate_per_s(instance.name, connections)
-    if rate_per_s is None and share == LATENCY_SHARES[0]:
-        text = f"{instance.name}: no latency, because it has no valid rate to take shares of"
-        run.listen(Event(text, trouble=True))
-    return rate_per_s
+    if rate_per_s is not None:
+        return rate_per_s
+    protocol = run.protocol.model_copy(update={"slices": None})
+    spec = replace(load_spec(protocol, instance.instance, connections), duration_s=RATE_S)
+    for attempt in range(1, RATE_TRIALS + 1):
+        if instance not in heat:
+            break
+        run.listen(Progress(f"rate of {instance.name} for its latency: attempt {attempt}"))
+        record = trials.run(
+            heat, instance, spec, block=attempt, heat_number=heat_number, kind=RATE_KIND
+        )
+        if record.state == "ok" and record.rate_per_s and all(g.passed for g in record.gates):
+            return record.rate_per_s
+    text = (
+        f"{instance.name}: no latency, because none of {RATE_TRIALS} more trials gave a valid rate "
+        "to take shares of"
+    )
+    run.listen(Event(text, trouble=True))
+    return None

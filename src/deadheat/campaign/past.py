@@ -3,9 +3,41 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
+from deadheat.stats.decision import Verdict
+from deadheat.stats.ranking import Decided
 from deadheat.store import StoredRun, TrialRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """More time for a race that had spent its budget: `deadheat run --more`.
+
+    `until_s` is when it ends, in the time of the race. `share` is what the look before it spent of
+    the error, and `decided` its verdicts by connections.
+    """
+
+    number: int  # from 1
+    until_s: float
+    share: float
+    decided: Mapping[int, Decided]
+
+    @classmethod
+    def of(cls, conclusion: Mapping[str, Any]) -> Self | None:
+        """The last extension of a stored run; None if it has none."""
+        entries = [entry for entry in conclusion.get("resumed", ()) if "more_s" in entry]
+        if not entries:
+            return None
+        return cls(len(entries), entries[-1]["until_s"], entries[-1]["share"], decided(conclusion))
+
+
+def decided(conclusion: Mapping[str, Any]) -> dict[int, Decided]:
+    """The verdicts of earlier looks that a stored conclusion keeps, by connections."""
+    return {
+        int(connections): {(faster, slower): Verdict(verdict) for faster, slower, verdict in pairs}
+        for connections, pairs in conclusion.get("decided", {}).items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,12 +45,14 @@ class Past:
     """Every trial so far in order, with its contender's name.
 
     `starts` counts the instances of each contender. `elapsed_s` is what the run has taken, without
-    pauses.
+    pauses. `look` is the last look taken, if that is known.
     """
 
     elapsed_s: float = 0.0
     trials: Sequence[tuple[str, TrialRecord]] = ()
     starts: Mapping[str, int] = field(default_factory=dict)
+    look: int | None = None
+    extension: Extension | None = None
 
     @classmethod
     def of(cls, run: StoredRun) -> Self:
@@ -47,6 +81,8 @@ class Past:
             elapsed_s=max(ends_s, default=0.0),
             trials=[(names[record.contender_id], record) for record in records],
             starts=Counter(names[instance.contender_id] for instance in run.instances),
+            look=_last_look(run.conclusion),
+            extension=Extension.of(run.conclusion),
         )
 
     @property
@@ -93,3 +129,9 @@ class Past:
                 for level in levels
             )
         }
+
+
+def _last_look(conclusion: Mapping[str, Any]) -> int | None:
+    """The last look that the run or an earlier part of it took."""
+    parts = [conclusion, *conclusion.get("resumed", ())]
+    return max((part["look"] for part in parts if part.get("look") is not None), default=None)

@@ -1,6 +1,7 @@
 """The race of trials: frozen instances, randomized complete blocks, one instance running."""
 
 import itertools
+import math
 import random
 from collections import Counter
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from typing import TypeVar
 
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.heat import Heat
+from deadheat.campaign.invalid_streak import InvalidStreak
 from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.pace import Moment, pace_of
 from deadheat.campaign.standings import Look, Standings
@@ -16,6 +18,7 @@ from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
 from deadheat.measure.trial import load_spec
+from deadheat.store import TrialRecord
 
 T = TypeVar("T")
 
@@ -31,7 +34,7 @@ class Race:
         self._random = random.Random(
             f"{run.seed} {past.invocations}" if past.invocations else run.seed
         )
-        self._starter = Starter(run.world, protocol, run.store, run.listen)
+        self._starter = Starter(run.world, protocol, run.store, run.listen, self._left_s)
         self._pace = pace_of(protocol.stopping)
         self._begun_s = run.world.server_host.now_s() - past.elapsed_s
         self._invocation = past.invocations
@@ -41,8 +44,9 @@ class Race:
             name for name, trial in past.measured if trial.invocation in complete
         )
         self.standings = Standings(protocol, run.named("contender"), run.named("control"))
-        self.standings.recall(past.measured, past.elapsed_s / protocol.stopping.budget_s)
+        self.standings.recall(past)
         self._trials = TrialRunner(run, self.standings, self._begun_s, len(past.measured))
+        self._invalid = InvalidStreak()
 
     @property
     def invocation(self) -> int:
@@ -138,7 +142,21 @@ class Race:
         spec = load_spec(self._protocol, instance.instance, connections, rate_per_s)
         record = self._trials.run(heat, instance, spec, block=block, heat_number=number)
         self.standings.add(instance.name, record)
+        self._note_invalid(heat, instance, record)
         self._planned_done[instance.name] += 1
+
+    def _note_invalid(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
+        """After too many invalid trials in a row, a contender is out, or the race ends."""
+        if instance.entered.contender.role == "control" or self._protocol.origin is not None:
+            return
+        reason = self._invalid.note(
+            instance.name, record, self.standings.others_valid(instance.name)
+        )
+        if reason is not None:
+            self._run.listen(Event(f"{instance.name} is out: {reason}", trouble=True))
+            self._drop(instance.entered)
+            if instance in heat:
+                heat.stop(instance)
 
     def _shuffled(self, items: Iterable[T]) -> list[T]:
         order = list(items)
@@ -150,11 +168,16 @@ class Race:
         """A race to settle has a budget and no known end; a fixed one has a known end."""
         stopping, done = self._protocol.stopping, self._trials.done
         if stopping.kind == "settle":
-            return Progress(what, done=done, left_s=stopping.budget_s - self._now_s())
+            return Progress(what, done=done, left_s=self._left_s())
         planned = len(self._protocol.connections) * stopping.repetitions
         left = sum(planned - self._planned_done[each.contender.name] for each in self._entered)
         left_s = left * self._now_s() / done if done else None
         return Progress(what, done=done, of=done + left, left_s=left_s)
+
+    def _left_s(self) -> float:
+        """What is left of the budget; a fixed number of repetitions has none."""
+        stopping = self._protocol.stopping
+        return stopping.budget_s - self._now_s() if stopping.kind == "settle" else math.inf
 
     def _now_s(self) -> float:
         return self._run.world.server_host.now_s() - self._begun_s

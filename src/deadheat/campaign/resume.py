@@ -3,13 +3,13 @@
 import datetime
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deadheat.build.builder import Builder, Built
 from deadheat.build.prepare import prepare
 from deadheat.campaign.entry import keep_build
-from deadheat.campaign.past import Past
+from deadheat.campaign.past import Extension, Past
 from deadheat.campaign.schedule import steps_left
 from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
@@ -18,10 +18,16 @@ from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender, conten
 from deadheat.measure.starter import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol, stored_protocol
+from deadheat.stats.ranking import Decided
 from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.rows import StoredContender
 
-ENDED = ("why", "share", "look")  # what a conclusion says about the end, which a resumption undoes
+ENDED = (
+    "why",
+    "share",
+    "look",
+    "decided",
+)  # what a conclusion says about the end, which a resumption undoes
 NEW_RUN = "start a new run"
 
 
@@ -32,6 +38,7 @@ class Unfinished:
     run: StoredRun
     protocol: Protocol
     past: Past
+    more_s: float | None = None  # of an extension that begins now
 
     @property
     def id(self) -> str:
@@ -81,9 +88,49 @@ class Unfinished:
             "at": now.isoformat(timespec="seconds"),
             "trials": len(self.past.trials),
             "paused_s": max(0.0, (now - self.ended_at).total_seconds()),
+            "look": self.past.look,
         }
         kept = {name: value for name, value in self.run.conclusion.items() if name not in ENDED}
+        if (extension := self.past.extension) is not None:
+            kept["decided"] = {
+                str(connections): [[*pair, verdict.value] for pair, verdict in decided.items()]
+                for connections, decided in extension.decided.items()
+            }
+            if self.more_s is not None:
+                resumption |= {
+                    "more_s": self.more_s,
+                    "until_s": extension.until_s,
+                    "share": extension.share,
+                }
         return kept | {"resumed": [*kept.get("resumed", ()), resumption]}
+
+    def extended(self, more_s: float, decided: Mapping[int, Decided]) -> "Unfinished":
+        """The same run with more time; `decided` has the verdicts of its last look by connections.
+
+        Raises `DeadheatError` if the run has not spent its budget.
+        """
+        why = self.run.conclusion.get("why")
+        if self.protocol.stopping.kind != "settle":
+            repetitions = self.protocol.stopping.repetitions
+            raise DeadheatError(
+                f"--more: run {self.id} had a fixed number of repetitions ({repetitions})",
+                f"{NEW_RUN} with more --repetitions",
+            )
+        if why == "settled":
+            raise DeadheatError(
+                f"--more: run {self.id} is settled: no neighboring pair is open",
+                f"for smaller differences, {NEW_RUN} with a smaller --margin",
+            )
+        if why != "budget spent":
+            raise DeadheatError(f"--more: run {self.id} ended early: {why}", NEW_RUN)
+        before = self.past.extension
+        extension = Extension(
+            number=1 if before is None else before.number + 1,
+            until_s=self.past.elapsed_s + more_s,
+            share=self.run.conclusion.get("share", 1.0),
+            decided=decided,
+        )
+        return replace(self, past=replace(self.past, extension=extension), more_s=more_s)
 
     def require_same(self, world: World) -> None:
         """Raises `DeadheatError` if the generator, a machine or its CPUs have changed."""
@@ -104,7 +151,7 @@ class Unfinished:
                 )
 
 
-def load_unfinished(store: Store, run_id: str) -> Unfinished:
+def load_unfinished(store: Store, run_id: str, flag: str = "--resume") -> Unfinished:
     """Read a run to resume. Raises `DeadheatError` if it cannot be resumed here.
 
     That needs a `deadheat run` of this store, not an imported one, whose contenders were entered.
@@ -112,7 +159,7 @@ def load_unfinished(store: Store, run_id: str) -> Unfinished:
     run = read_run(store, run_id)
     if run.command[1:2] != ("run",) or "imported" in run.conclusion:
         raise DeadheatError(
-            f"--resume {run_id}: only a run that `deadheat run` measured here can be resumed",
+            f"{flag} {run_id}: only a run that `deadheat run` measured here can be resumed",
             NEW_RUN,
         )
     protocol = stored_protocol(run_id, run.protocol)
@@ -145,8 +192,12 @@ def enter_again(
             build_id = keep_build(store, built)
             store.update_contender(stored.id, build_id=build_id, version=candidate.version)
             entered.append(EnteredContender(contender_from(candidate.selection, built), stored.id))
+        elif run.more_s is not None:
+            raise DeadheatError(
+                f"--more: run {run.id} cannot be extended: {stored.name}: {fault}", NEW_RUN
+            )
         elif built is not None:
-            what = f"{stored.name} is not resumed: {fault}\n  measure it in a new run"
+            what = f"{stored.name} is not resumed: {fault}\n  hint: measure it in a new run"
             listen(Event(what, trouble=True))
         store.update_contender(stored.id, fault=fault)
     if run.waiting and not entered:

@@ -5,10 +5,13 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from deadheat.campaign.board import board
 from deadheat.campaign.context import RunContext
+from deadheat.campaign.estimate import spell_time
 from deadheat.campaign.fresh_starts import FreshStarts
 from deadheat.campaign.half_load import measure_half_load
 from deadheat.campaign.heat import Heat
+from deadheat.campaign.invalid_streak import InvalidStreak
 from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.slice_block import SliceBlock
 from deadheat.campaign.slice_standings import SliceStandings
@@ -49,7 +52,7 @@ class SliceRace:
         self._rule = run.protocol.slices
         self._entered = list(run.entered_contenders)
         self._random = random.Random(f"{run.seed} {len(run.past.trials)}")
-        self._starter = Starter(run.world, run.protocol, run.store, run.listen)
+        self._starter = Starter(run.world, run.protocol, run.store, run.listen, self._left_s)
         self._begun_s = run.world.server_host.now_s() - run.past.elapsed_s
         self._starts = dict(run.past.starts)
         blocks = max((trial.block for _, trial in run.past.trials), default=0)
@@ -59,10 +62,11 @@ class SliceRace:
         self._faults: dict[str, int] = {}
         self._reported_at_s = 0.0
         self.standings = SliceStandings(run.protocol, run.named("contender"), run.named("control"))
-        self.standings.recall(run.past.measured, self._progress_share())
+        self.standings.recall(run.past)
         self._fresh = FreshStarts(run.protocol, self.standings)
         self._trials = TrialRunner(run, self.standings, self._begun_s)
         self._half_loaded: set[str] = set()
+        self._invalid = InvalidStreak()
 
     @property
     def invocation(self) -> int:
@@ -78,13 +82,27 @@ class SliceRace:
                     if self._now_s() + self._block_s > budget_s and self._counts.blocks:
                         return self.standings.last_look()
                     self._prepare(heat, group)
-                    if heat.contenders:
+                    if heat.contenders and self._left_s() > 0:
                         self._block(heat, group)
                     if self._done():
                         break
+        self._report_unstarted()
         return self.standings.last_look()
 
+    def _report_unstarted(self) -> None:
+        """The contenders for whose first start the budget was too short."""
+        names = [name for name in self.standings.names if not self.standings.instances(name)]
+        if names and self._left_s() <= 0:
+            budget = spell_time(self._protocol.stopping.budget_s)
+            text = f"the budget of {budget} was spent before these were measured: "
+            self._run.listen(Event(text + ", ".join(names), trouble=True))
+
+    def _left_s(self) -> float:
+        return self._protocol.stopping.budget_s - self._now_s()
+
     def _done(self) -> bool:
+        if not self.standings.open_names:  # those with an open place dropped out
+            return True
         return (
             self.standings.settled
             and all(
@@ -165,12 +183,17 @@ class SliceRace:
         self._counts.rounds += self._rule.rounds
         for instance, record in records:
             self.standings.add(instance.name, record)
+            self._note_invalid(heat, instance, record)
             self._note_fault(heat, instance, failed=record.state != "ok")
             self._check_half_load(heat, instance, record)
         self._fresh.note_block(present, self._counts.blocks)
         self._block_s = max(self._block_s / 2, self._now_s() - begun_s)
         self.standings.look(self._progress_share())
         self._report_order()
+        trials = [record for _, record in records]
+        self._run.listen(
+            board(self._protocol, self.standings, self._counts.blocks, self._now_s(), trials)
+        )
 
     def _check_half_load(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
         """Once for a contender that saturates its CPUs while the client is busy: does it spin?"""
@@ -185,12 +208,25 @@ class SliceRace:
     def _runs(self, instance: WarmInstance, group: Sequence[str]) -> bool:
         return self._takes_part(instance.entered, group)
 
+    def _note_invalid(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
+        """After too many invalid trials in a row, a contender is out, or the race ends."""
+        if instance.entered.contender.role == "control":
+            return
+        reason = self._invalid.note(
+            instance.name, record, self.standings.others_valid(instance.name)
+        )
+        if reason is not None:
+            self._run.listen(Event(f"{instance.name} is out: {reason}", trouble=True))
+            self._drop(instance.entered)
+            if instance in heat:
+                heat.stop(instance)
+
     def _note_fault(self, heat: Heat, instance: WarmInstance, failed: bool) -> None:
         """A failed trial costs its instance; a contender that keeps failing is out."""
         name = instance.name
         self._faults[name] = self._faults.get(name, 0) + 1 if failed else 0
         if not failed or instance not in heat:
-            return
+            return  # it may be out already
         heat.stop(instance)
         if self._faults[name] >= FAULTS_MAX:
             self._run.listen(
@@ -216,7 +252,7 @@ class SliceRace:
     def _progress(self) -> Progress:
         open_count = len(self.standings.open_names)
         what = f"block {self._counts.blocks}, {open_count} contenders open"
-        left_s = max(0.0, self._protocol.stopping.budget_s - self._now_s())
+        left_s = max(0.0, self._left_s())
         return Progress(what, done=self._counts.blocks, left_s=left_s)
 
     def _progress_share(self) -> float:

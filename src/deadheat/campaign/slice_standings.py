@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from deadheat.campaign.past import Past
 from deadheat.campaign.standings import Standings
 from deadheat.measure.slices import SERIES
 from deadheat.protocol import Protocol
@@ -33,6 +34,7 @@ class SliceStandings(Standings):
         self._rows: dict[int, list[SliceRow]] = {level: [] for level in protocol.connections}
         self._instances: dict[str, set[int]] = {}
         self._open = set(contenders)
+        self._ranking: Ranking | None = None  # of the last look, at the highest level
 
     @property
     def open_names(self) -> list[str]:
@@ -46,6 +48,17 @@ class SliceStandings(Standings):
             self._rows[record.connections] += rows_of(name, record)
         if record.instance_id is not None:
             self._instances.setdefault(name, set()).add(record.instance_id)
+
+    @property
+    def last_ranking(self) -> Ranking | None:
+        """What the last look ranked at the highest level; None before the first."""
+        return self._ranking
+
+    def recall(self, past: Past) -> None:
+        """In an extension, only contenders race whose place the look before it left open."""
+        super().recall(past)
+        if past.extension is not None and self._all_settled(past.extension.share):
+            self._open = set(self._contenders)
 
     def instances(self, name: str) -> int:
         """How many instances of a contender have been measured."""
@@ -76,6 +89,7 @@ class SliceStandings(Standings):
             confidence=stopping.confidence,
             share=share,
             controls=[name for name in names if name in self._controls],
+            decided=self._decided.get(connections),
         )
 
     def fits(self, connections: int) -> PairFits:
@@ -93,6 +107,7 @@ class SliceStandings(Standings):
         if len(self._contenders) == 1 or self._protocol.stopping.question == "slower":
             return super()._all_settled(share)
         rankings = [self.ranking(level, share) for level in self._protocol.connections]
+        self._ranking = rankings[self._protocol.connections.index(max(self._protocol.connections))]
         undecided = {
             name
             for ranking in rankings

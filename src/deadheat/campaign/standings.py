@@ -1,17 +1,19 @@
 """Standings: the valid rates so far, and what a declared look at them decides."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from deadheat.campaign.past import Past
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import Protocol
 from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.change import Change, Outcome
 from deadheat.stats.distributions import Floats
 from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.ranking import Ranking, rank
+from deadheat.stats.ranking import Decided, Ranking, rank
 from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
+from deadheat.stats.single_rate import is_known
 from deadheat.store import TrialRecord
 
 
@@ -32,6 +34,7 @@ class _Level:
     """
 
     rates: dict[str, dict[Place, float]] = field(default_factory=dict)
+    requests: dict[str, float] = field(default_factory=dict)  # answered in those trials
     places: set[Place] = field(default_factory=set)
     clocks_khz: dict[str, float] = field(default_factory=dict)  # the highest of its trials' medians
     heats: int = 1
@@ -52,6 +55,8 @@ class Standings:
         self._ceilings: dict[int, list[float]] = {}
         self._invocation = 0
         self._last = Look(None, 1.0, settled=False)
+        self._extension = 0
+        self._decided: Mapping[int, Decided] = {}
 
     @property
     def contenders_left(self) -> bool:
@@ -96,17 +101,28 @@ class Standings:
             self.set_ceiling(record.connections, record.rate_per_s)
         if all(gate.passed for gate in record.gates):
             level.rates.setdefault(name, {})[place] = record.rate_per_s
+            requests = record.rate_per_s * (record.elapsed_s or 0.0)
+            level.requests[name] = level.requests.get(name, 0.0) + requests
 
-    def recall(self, trials: Iterable[tuple[str, TrialRecord]], progress: float = 0.0) -> None:
-        """Take in the trials of a run that goes on, each with its name.
+    def recall(self, past: Past) -> None:
+        """Take in the trials of a run that goes on.
 
-        Every look that was due by then counts as taken: what it spent of the error is gone.
+        Every look that was due by then counts as taken: what it spent of the error is gone. An
+        extension keeps the verdicts of the look before it, and has one look, at its end.
         """
-        for name, record in trials:
+        for name, record in past.measured:
             self.add(name, record)
         stopping = self._protocol.stopping
-        if stopping.kind == "settle" and self._enough_starts():
-            self._last = Look(self.looks.due(progress), 1.0, settled=False)
+        if stopping.kind != "settle":
+            return
+        if past.extension is not None:
+            self._extension = past.extension.number
+            self._decided = past.extension.decided
+            self._last = Look(past.look, past.extension.share, settled=False)
+            return
+        due = self.looks.due(past.elapsed_s / stopping.budget_s) if self._enough_starts() else None
+        number = max((n for n in (due, past.look) if n is not None), default=None)
+        self._last = Look(number, 1.0, settled=False)
 
     def set_ceiling(self, connections: int, rate_per_s: float) -> None:
         """What the client reached against the null server."""
@@ -126,6 +142,15 @@ class Standings:
         rates = self._levels[connections].rates.get(name)
         return statistics.median(rates.values()) if rates else None
 
+    def others_valid(self, name: str) -> bool:
+        """Whether another contender has a valid trial."""
+        return any(
+            level.rates.get(other)
+            for level in self._levels.values()
+            for other in self._contenders
+            if other != name
+        )
+
     def look(self, progress: float) -> None:
         """Look, if a look is due at this fraction of the budget.
 
@@ -133,7 +158,7 @@ class Standings:
         seen in fewer. A look passed over leaves its share of the error to the next.
         """
         stopping = self._protocol.stopping
-        if stopping.kind != "settle" or not self._enough_starts():
+        if stopping.kind != "settle" or self._extension or not self._enough_starts():
             return
         number = self.looks.due(progress, self._last.number)
         if number is not None:
@@ -146,6 +171,9 @@ class Standings:
         """
         if self._protocol.stopping.kind == "fixed":
             self._last = Look(None, 1.0, self._all_settled(1.0))
+        elif self._extension:
+            share = self.looks.extension_share(self._extension)
+            self._last = Look(self._last.number, share, self._all_settled(share))
         elif not self.settled:
             end = self.looks.count - 1
             self._take(end if self._last.number is None else max(end, self._last.number + 1))
@@ -167,6 +195,7 @@ class Standings:
             confidence=stopping.confidence,
             share=share,
             controls=self._controls,
+            decided=self._decided.get(connections),
         )
 
     def rates(self, connections: int, names: Sequence[str]) -> Floats:
@@ -187,10 +216,17 @@ class Standings:
         self._last = Look(number, share, self._all_settled(share))
 
     def _all_settled(self, share: float) -> bool:
-        """Whether every neighboring pair is decided at every level; one contender needs a rate."""
+        """Whether every neighboring pair is decided at every level.
+
+        The rate of a single contender has to be known well, with enough requests for a p99.
+        """
         if len(self._contenders) == 1:
             (alone,) = self._contenders
-            return all(level.rates.get(alone) for level in self._levels.values())
+            confidence = self._protocol.stopping.confidence
+            return all(
+                is_known(level.rates.get(alone, {}), level.requests.get(alone, 0.0), confidence)
+                for level in self._levels.values()
+            )
         rankings = [self.ranking(level, share) for level in self._protocol.connections]
         return all(ranking is not None and self._is_decided(ranking) for ranking in rankings)
 

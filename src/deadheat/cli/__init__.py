@@ -2,7 +2,6 @@
 
 import difflib
 import importlib
-import io
 import keyword
 import sys
 
@@ -11,8 +10,8 @@ import click
 from deadheat import __version__
 from deadheat.cli.endings import ending_as_interrupts
 from deadheat.cli.exit_codes import ExitCode
-from deadheat.errors import DeadheatError
-from deadheat.output import color, echo
+from deadheat.errors import DeadheatError, Unmeasurable
+from deadheat.output import color, echo, print_error
 
 COMMANDS = (
     "run",
@@ -83,29 +82,25 @@ def main() -> None:
             cli.main(prog_name="deadheat", standalone_mode=False, color=color())
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        echo(error.format_message(), err=True)
+        sys.exit(error.exit_code)
     except click.ClickException as error:
-        message = io.StringIO()
-        error.show(message)
-        echo(message.getvalue(), err=True, newline=False)
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        command = context.command_path if context else "deadheat"
+        print_error(error.format_message(), f"`{command} --help` lists the options")
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         sys.exit(ExitCode.OUTPUT_CLOSED)
     except OSError as error:
-        _print_error(
+        print_error(
             f"{error.filename or 'the output'}: {error.strerror}",
             "check the path, its permissions and the free disk space",
         )
         sys.exit(ExitCode.FAILED)
     except DeadheatError as error:
-        _print_error(str(error), error.hint)
-        sys.exit(ExitCode.FAILED)
-
-
-def _print_error(message: str, hint: str | None) -> None:
-    echo("error: ", fg="red", bold=True, newline=False, err=True)
-    echo(message, err=True)
-    if hint:
-        echo("  hint: ", fg="cyan", newline=False, err=True)
-        echo(hint, err=True)
+        print_error(str(error), error.hint)
+        unmeasurable = isinstance(error, Unmeasurable)
+        sys.exit(ExitCode.UNMEASURABLE if unmeasurable else ExitCode.FAILED)

@@ -118,7 +118,7 @@ def seed_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--protocol and the flags that change it; the command gets the result as `protocol`.
 
-    It gets None with --resume, because the protocol of that run is stored.
+    It gets None with --resume and --more, because the protocol of that run is stored.
     """
 
     @functools.wraps(command)
@@ -130,7 +130,7 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if stopping["repetitions"] is not None:
             stopping["kind"] = "fixed"
         scale, lift_cap = options.pop("duration_scale"), options.pop("no_request_cap")
-        if options.get("resume") is not None:
+        if options.get("resume") is not None or options.get("more_s") is not None:
             return command(*args, protocol=None, **options)
         root = find_root(options.get("catalog"))
         amended = amend(load_protocol(root, protocol), changes, stopping, scale, lift_cap)

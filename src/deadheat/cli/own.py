@@ -14,6 +14,8 @@ from deadheat.errors import DeadheatError
 from deadheat.measure.contender import CONTROL_WORKS, Contender
 from deadheat.protocol import Protocol
 
+QUIET_IN = "10m"  # how long `--wait-quiet` waits without a duration
+
 
 class WithCommand(click.Command):
     """A command that keeps the words behind `--` in `ctx.meta["own"]`: the user's command."""
@@ -24,6 +26,8 @@ class WithCommand(click.Command):
             at = args.index("--")
             ctx.meta["own"] = args[at + 1 :]
             args = args[:at]
+        if any(param.name == "wait_quiet_s" for param in self.params):
+            args = [f"{word}={QUIET_IN}" if word == "--wait-quiet" else word for word in args]
         return super().parse_args(ctx, args)
 
 

@@ -1,5 +1,6 @@
-"""`deadheat run --resume RUN`: plans the rest of a stored run."""
+"""`deadheat run --resume RUN` and `--more DURATION RUN`: plan the rest of a stored run."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -8,14 +9,30 @@ from click.core import ParameterSource
 from deadheat.campaign.campaign import Plan
 from deadheat.campaign.resume import Unfinished, load_unfinished
 from deadheat.catalog import Catalog, Selection, selection
+from deadheat.cli.stored import stored
 from deadheat.errors import DeadheatError
-from deadheat.report.model.runs import find_run
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.model.load import load_view
+from deadheat.report.model.runs import find_run, short_id
+from deadheat.report.model.view import RunView
+from deadheat.stats.decision import Verdict
+from deadheat.stats.ranking import Decided
 from deadheat.store import Store
 from deadheat.store.listing import run_summary
 from deadheat.store.rows import StoredContender
 
 NEW_RUN = "start a new run"
-ALLOWED = ("resume", "install", "output", "catalog", "store_path", "as_json", "verbose")
+ALLOWED = (
+    "resume",
+    "more_s",
+    "wait_quiet_s",
+    "install",
+    "output",
+    "catalog",
+    "store_path",
+    "as_json",
+    "verbose",
+)
 ENDS = {
     "running": "is still in progress",
     "complete": "is complete",
@@ -31,12 +48,54 @@ def resumed_plan(
     latency_s: float,
 ) -> Plan:
     """The plan as the run stored it. Raises `DeadheatError` if the run cannot be resumed."""
-    _refuse_changes(ctx)
+    _refuse_changes(ctx, "--resume")
     with Store(store_path, read_only=True) as store:
         run_id = find_run(store, wanted)
         if (state := run_summary(store, run_id).state) in ENDS:
-            raise DeadheatError(f"--resume: run {run_id} {ENDS[state]}", NEW_RUN)
+            hint = f"`deadheat run --more 5m {short_id(run_id)}` gives it more time, or {NEW_RUN}"
+            more = state == "complete"
+            raise DeadheatError(f"--resume: run {run_id} {ENDS[state]}", hint if more else NEW_RUN)
         unfinished = load_unfinished(store, run_id)
+    return _plan(unfinished, catalog, latency_s)
+
+
+def extended_plan(
+    ctx: click.Context, store_path: Path, more_s: float, names: Sequence[str], catalog: Catalog
+) -> Plan:
+    """The plan of a run that has spent its budget, for `more_s` more.
+
+    Raises `DeadheatError` if the run cannot be extended.
+    """
+    _refuse_changes(ctx, "--more", "servers")
+    if len(names) != 1:
+        raise click.UsageError(
+            "--more DURATION RUN: name one run; `deadheat report --list` has all"
+        )
+    with stored(store_path) as store:
+        run_id = find_run(store, names[0])
+        if (state := run_summary(store, run_id).state) != "complete":
+            why = ENDS.get(state, "has not ended by itself")
+            hint = NEW_RUN if state in ENDS else f"deadheat run --resume {short_id(run_id)}"
+            raise DeadheatError(f"--more: run {run_id} {why}", hint)
+        unfinished = load_unfinished(store, run_id, "--more")
+        extended = unfinished.extended(more_s, verdicts_of(load_view(store, run_id)))
+    return _plan(extended, catalog, None)
+
+
+def verdicts_of(view: RunView) -> dict[int, Decided]:
+    """The pairs that a report of the run shows as decided, by connections."""
+    return {
+        level.connections: {
+            (pair.faster, pair.slower): pair.verdict
+            for pair in level.ranking.pairs
+            if pair.verdict is not Verdict.UNDECIDED
+        }
+        for level in analyze(view).levels
+        if level.ranking is not None
+    }
+
+
+def _plan(unfinished: Unfinished, catalog: Catalog, latency_s: float | None) -> Plan:
     return Plan(
         protocol=unfinished.protocol,
         selections=[_selection(unfinished, kept, catalog) for kept in unfinished.waiting],
@@ -49,12 +108,12 @@ def resumed_plan(
     )
 
 
-def _refuse_changes(ctx: click.Context) -> None:
+def _refuse_changes(ctx: click.Context, flag: str, *allowed: str) -> None:
     """Raises `DeadheatError` for an argument that would change the run."""
     changes = [
         param.opts[-1] if isinstance(param, click.Option) else "a server's name"
         for param in ctx.command.params
-        if param.name not in ALLOWED
+        if param.name not in (*ALLOWED, *allowed)
         and ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
         and ctx.params.get(param.name or "") != ()
     ]
@@ -62,8 +121,8 @@ def _refuse_changes(ctx: click.Context) -> None:
         changes.append("a command behind `--`")
     if changes:
         raise DeadheatError(
-            f"--resume: {changes[0]} would change the run",
-            f"omit it, or {NEW_RUN} without --resume",
+            f"{flag}: {changes[0]} would change the run",
+            f"omit it, or {NEW_RUN} without {flag}",
         )
 
 
@@ -75,4 +134,5 @@ def _selection(unfinished: Unfinished, kept: StoredContender, catalog: Catalog) 
         if "language" in kept.manifest
         else f"the store does not have the start command of {kept.name}"
     )
-    raise DeadheatError(f"--resume: run {unfinished.id} cannot be resumed: {reason}", NEW_RUN)
+    does = "--resume" if unfinished.more_s is None else "--more"
+    raise DeadheatError(f"{does}: run {unfinished.id} cannot go on: {reason}", NEW_RUN)

@@ -16,6 +16,7 @@ from deadheat.cli.install import install_missing
 from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import (
     FILE,
+    Duration,
     Levels,
     catalog_option,
     install_option,
@@ -27,8 +28,9 @@ from deadheat.cli.options import (
 )
 from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
+from deadheat.cli.quiet import asker, require_quiet
 from deadheat.cli.replay import decay_of, on_one_host, replay_lineup
-from deadheat.cli.resume import resumed_plan
+from deadheat.cli.resume import extended_plan, resumed_plan
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import require_another, run_argument
 from deadheat.cli.workbench import (
@@ -67,7 +69,20 @@ LATENCY_S = 5.0
 )
 @seed_option
 @click.option("--resume", metavar="RUN", help="Continue a run that ended early.")
+@click.option(
+    "--more",
+    "more_s",
+    type=Duration(),
+    help="Give a run that spent its budget this much more time: --more 5m RUN.",
+)
 @install_option
+@click.option(
+    "--wait-quiet",
+    "wait_quiet_s",
+    type=Duration(),
+    metavar="[=DURATION]",
+    help="Wait until the machine is quiet, up to 10 minutes or this long.",
+)
 @click.option("-o", "--output", type=FILE, help="File for the table as Markdown.")
 @limit_options
 @isolate_option
@@ -87,7 +102,9 @@ def command(
     latency: bool,
     seed: int,
     resume: str | None,
+    more_s: float | None,
     install: bool,
+    wait_quiet_s: float | None,
     output: Path | None,
     limits: Limits,
     isolate: bool,
@@ -109,9 +126,12 @@ def command(
       deadheat run go-gin -- ./my-server --port {port}
       deadheat run go-gin --url http://127.0.0.1:8080/
       deadheat run --resume 20261120                 continue a run that ended early
+      deadheat run --more 5m b837                    decide what a run left open
     """
     servers_catalog = open_catalog(catalog)
-    if protocol is None:
+    if more_s is not None:
+        plan = extended_plan(ctx, store_path, more_s, servers, servers_catalog)
+    elif protocol is None:
         plan = resumed_plan(ctx, store_path, resume, servers_catalog, LATENCY_S)
     else:
         choice = _Choice(servers, languages, setting, workers or (None,))
@@ -126,7 +146,7 @@ def command(
     if output is not None:
         require_another(output, store_path)
     make_room(store_path.parent, home(), *([output.parent] if output else []))
-    run_id = _carry_out(plan, store_path, install, limits, isolate)
+    run_id = _carry_out(plan, store_path, install, limits, isolate, wait_quiet_s)
     if not as_json and plan.protocol.recovery is not None:
         _print_decay(store_path, run_id, servers_catalog.root)
     sys.exit(_exit_code(_print_results(store_path, run_id, output, as_json, verbose)))
@@ -196,7 +216,14 @@ def _require_sense(plan: Plan) -> None:
         raise DeadheatError("no server to run", "`deadheat list` lists the servers")
 
 
-def _carry_out(plan: Plan, store_path: Path, install: bool, limits: Limits, isolate: bool) -> str:
+def _carry_out(
+    plan: Plan,
+    store_path: Path,
+    install: bool,
+    limits: Limits,
+    isolate: bool,
+    wait_quiet_s: float | None,
+) -> str:
     """Run the plan on this machine; returns the id of the run."""
     protocol, crowded = plan.protocol, plan.protocol.origin is not None
     with (
@@ -207,6 +234,7 @@ def _carry_out(plan: Plan, store_path: Path, install: bool, limits: Limits, isol
         warn_of_running_runs(store)
         if install:
             install_missing(host, [chosen.server for chosen in plan.selections])
+        require_quiet(world, wait_quiet_s, asker())
         with progress_view() as listen:
             return conduct(plan, world, store, builder_on(host, limits), listen)
 

@@ -26,7 +26,7 @@ from deadheat.cli.workbench import (
     open_catalog,
 )
 from deadheat.errors import DeadheatError
-from deadheat.events import Event, Listener, Progress
+from deadheat.events import Board, Event, Listener, Progress
 from deadheat.host import Limits
 from deadheat.measure.freezing import FREEZE_S, freeze_faults
 from deadheat.measure.inspection import Inspection, inspect
@@ -183,7 +183,7 @@ def _inspect_all(
 def _numbered(listen: Listener, position: int, of: int) -> Listener:
     """Counts over all selections: each is prepared on its own, as one of one."""
 
-    def listen_numbered(event: Progress | Event) -> None:
+    def listen_numbered(event: Progress | Event | Board) -> None:
         listen(replace(event, done=position, of=of) if isinstance(event, Progress) else event)
 
     return listen_numbered

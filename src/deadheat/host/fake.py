@@ -89,7 +89,7 @@ class FakeHost:
         self._asks.insert(0, (matches, answers))
 
     def fingerprint(self) -> dict[str, Any]:
-        return {"cpu": {"model": "fake", "logical": 2, "allowed": [0, 1]}}
+        return {"cpu": {"model": "fake", "logical": 2, "allowed": [0, 1]}, "kernel": "fake"}
 
     def run(self, spec: ProcessSpec, timeout_s: float) -> Completed:
         self.calls.append(("run", spec))

@@ -1,7 +1,8 @@
 """Starts instances: verified, warm and frozen; and stops them. The store keeps each."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deadheat.errors import DeadheatError
@@ -62,26 +63,49 @@ class Unfit(Exception):
     """A contender that cannot take part in the run; the store has its fault."""
 
 
-class Starter:
-    """Starts and stops instances, and stores what came of it."""
+class OutOfTime(Exception):
+    """The budget of the race was spent before an instance was ready. Nothing runs then."""
 
-    def __init__(self, world: World, protocol: Protocol, store: Store, listen: Listener) -> None:
+
+class Starter:
+    """Starts and stops instances, and stores what came of it.
+
+    `left_s` says how much of the race's budget is left: a start takes no longer.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        protocol: Protocol,
+        store: Store,
+        listen: Listener,
+        left_s: Callable[[], float] = lambda: math.inf,
+    ) -> None:
         self._world = world
         self._protocol = protocol
         self._store = store
         self._listen = listen
+        self._left_s = left_s
         self._verified: set[str] = set()
         self._readings: dict[str, list[Reading]] = {}
 
     def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance:
-        """Start, verify (the first time), warm, freeze. Raises `Unfit`; nothing runs then."""
+        """Start, verify (the first time), warm, freeze.
+
+        Raises `Unfit`, or `OutOfTime` at the end of the budget; nothing runs then.
+        """
         contender = entered.contender
+        if (left_s := self._left_s()) <= 0:
+            raise OutOfTime
         self._listen(Progress(f"start {invocation} of {contender.name}"))
         begun_s = self._world.server_host.now_s()
         values = {"contender_id": entered.contender_id, "invocation": invocation, "at_s": at_s}
         try:
-            instance = lifecycle.start(self._world, contender)
+            within = replace(contender, ready_s=min(contender.ready_s, left_s))
+            instance = lifecycle.start(self._world, within)
         except StartFailed as error:
+            if self._left_s() <= 0:
+                raise OutOfTime from error
             command = list(contender.command_at(0))
             self._store.add_instance(
                 **values, command=command, fault=error.reason, log_tail=error.log_tail
@@ -173,6 +197,7 @@ class Starter:
             self._protocol,
             Earlier.of(readings),
             self._slice_loader(loads),
+            self._left_s,
         )
         if warmed.reading is not None:
             readings.append(warmed.reading)

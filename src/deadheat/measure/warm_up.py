@@ -1,5 +1,6 @@
 """Warm-up: load a fresh instance until it is steady, or say that it never was."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -54,11 +55,13 @@ def warm(
     protocol: Protocol,
     earlier: Earlier | None = None,
     load: Load | None = None,
+    left_s: Callable[[], float] = lambda: math.inf,
 ) -> Warmed:
     """Warm an instance at the protocol's highest level.
 
     `earlier` is what the contender's earlier instances needed. `load` loads for so many seconds;
-    without it, each chunk is a process of our own engine, whatever measures later.
+    without it, each chunk is a process of our own engine, whatever measures later. `left_s` is how
+    much of the race's budget is left.
     """
     rule = protocol.warmup
     if rule.kind == "none":
@@ -71,11 +74,16 @@ def warm(
             return Warmed("none", (), rule.window_s, None, 0.0, str(error))
         rates = _rates(counts, seconds)
         return Warmed("unsought", rates, rule.window_s, None, _last(rates), None, sum(counts))
-    return _until_steady(world, instance, rule, earlier, load)
+    return _until_steady(world, instance, rule, earlier, load, left_s)
 
 
 def _until_steady(
-    world: World, instance: Instance, warmup: Warmup, earlier: Earlier | None, load: Load
+    world: World,
+    instance: Instance,
+    warmup: Warmup,
+    earlier: Earlier | None,
+    load: Load,
+    left_s: Callable[[], float],
 ) -> Warmed:
     counts: list[float] = []
     seconds: list[float] = []
@@ -90,6 +98,9 @@ def _until_steady(
     trouble: str | None = None
     try:
         while reading is None or reading.verdict is Verdict.GO_ON:
+            if left_s() <= 0:
+                trouble = "the budget was spent during its warm-up"
+                break
             chunk_s = CHUNK_S if counts else first_chunk_s
             new_counts, new_seconds = windows_of(load(chunk_s), warmup.window_s)
             counts += new_counts
@@ -102,7 +113,7 @@ def _until_steady(
     except DeadheatError as error:
         trouble = str(error)
     rates = _rates(counts, seconds)
-    if reading is None or not reading.steady:
+    if trouble is not None or reading is None or not reading.steady:
         trouble = trouble or (reading.reason if reading is not None else "never loaded")
         return Warmed("none", rates, warmup.window_s, None, _last(rates), trouble, sum(counts))
     return Warmed(

@@ -85,6 +85,14 @@ class Looks:
         before = 0.0 if taken is None else self.spent(self.fraction(taken))
         return self.spent(self.fraction(look)) - before
 
+    def extension_share(self, number: int) -> float:
+        """Share of the error for the only look at extension `number` (from 1), at its end.
+
+        An extension follows a race that has spent its budget, and with it all but the reserve. Each
+        spends half of what is left, so the shares of any number of them add up to the reserve.
+        """
+        return float(self.reserve / 2**number)
+
     def spent(self, progress: float) -> float:
         """Share of the error spent up to `progress`: quadratic up to the budget, 1 in the limit.
 

@@ -10,7 +10,7 @@ from deadheat.stats.contender_effects import Estimate
 from deadheat.stats.distributions import Floats
 from deadheat.stats.effect import minimum_detectable_effect
 from deadheat.stats.pairs import PairFits
-from deadheat.stats.ranking import Ranking, _pairs, _rows, _verdicts
+from deadheat.stats.ranking import Decided, Ranking, _pairs, _rows, _verdicts, kept_pairs
 from deadheat.stats.ratio import Ratios
 from deadheat.stats.rounding import falling, without_rounding
 from deadheat.stats.slice_model import ModelFit
@@ -49,13 +49,14 @@ def rank_from_model(
     share: float = 1.0,
     controls: Collection[str] = (),
     robust: bool = True,
+    decided: Decided | None = None,
 ) -> Ranking:
     """Rank the contenders of `fit` by its robust (or plain) effects.
 
     `names` has one name per contender index; `share` is this look's share of the error
     (`alpha_spending.Looks.share`). `controls` take part in the model, not in the order. A row's
-    `rate_median` holds the model's rate: its ratios are the printed ones. ValueError for names
-    that do not fit.
+    `rate_median` holds the model's rate: its ratios are the printed ones. `decided` has the
+    verdicts of earlier looks, which stay. ValueError for names that do not fit.
     """
     effects = fit.robust if robust else fit.plain
     if len(names) != len(effects.log_rate) or len(set(names)) != len(names):
@@ -68,7 +69,7 @@ def rank_from_model(
     fits = pair_fits(fit, effects).of(order)
     names_in_order = [names[k] for k in order]
     level = Level(confidence, max(len(order) * (len(order) - 1) // 2, 1), share)
-    ratios = ModelRatios(fits, level)
+    ratios = ModelRatios(fits, level, kept_pairs(fits, names_in_order, decided or {}, margin))
     verdicts = _verdicts(ratios, margin)
     return Ranking(
         rows=_rows(ratios, verdicts, names_in_order, np.exp(effects.log_rate[order])),

@@ -6,7 +6,7 @@ over all pairs, not only over neighbors. One family also keeps the table consist
 follows from its interval, and each rank from the verdicts.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -20,8 +20,10 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.effect import minimum_detectable_effect
 from deadheat.stats.indirect import fill_indirect
 from deadheat.stats.pairs import PairFits, fit_pairs
-from deadheat.stats.ratio import RatioInterval, Ratios
+from deadheat.stats.ratio import Kept, RatioInterval, Ratios
 from deadheat.stats.rounding import falling
+
+Decided = Mapping[tuple[str, str], Verdict]  # faster and slower -> what an earlier look decided
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ def rank(
     share: float = 1.0,
     fewest_invocations: int = 2,
     controls: Collection[str] = (),
+    decided: Decided | None = None,
 ) -> Ranking:
     """Rank `rates[invocation, block, contender]` (requests/s, NaN for no valid trial).
 
@@ -140,7 +143,8 @@ def rank(
     `share` is this look's share of the error (`alpha_spending.Looks.share`). A pair with fewer
     than `fewest_invocations` in common stays undecided (see `fit_pairs`). `controls` names
     columns that ran in every block but do not compete, such as the null server: they
-    contribute to the pooled variance and are not ranked. Raises ValueError for duplicate
+    contribute to the pooled variance and are not ranked. `decided` has the verdicts of earlier
+    looks, which stay (see `ratio.Kept`). Raises ValueError for duplicate
     names, or another number of names than columns.
     """
     rates = np.asarray(rates, dtype=float)
@@ -151,7 +155,7 @@ def rank(
     order = _order(fits, rates, competing)
     fits, names_in_order = fits.of(order), [names[k] for k in order]
     level = Level(confidence, max(len(order) * (len(order) - 1) // 2, 1), share)
-    ratios = Ratios(fits, level)
+    ratios = Ratios(fits, level, kept_pairs(fits, names_in_order, decided or {}, margin))
     verdicts = _verdicts(ratios, margin)
     medians = np.nanmedian(rates[:, :, order], axis=(0, 1)) if len(order) else np.array([])
     return Ranking(
@@ -180,10 +184,33 @@ def _verdicts(ratios: Ratios, margin: float) -> npt.NDArray[np.object_]:
     log_ratio, half_width = ratios.fits.log_ratio, ratios.half_width
     verdicts = np.full(log_ratio.shape, Verdict.EQUIVALENT, dtype=object)
     for a, b in np.argwhere(~np.eye(len(log_ratio), dtype=bool)):
+        if ratios.kept is not None and ratios.kept.equivalent[a, b]:
+            continue
         verdicts[a, b] = judge(
             float(log_ratio[a, b]), float(half_width[a, b]), bool(ratios.separated[a, b]), margin
         )
     return verdicts
+
+
+def kept_pairs(
+    fits: PairFits, names: Sequence[str], decided: Decided, margin: float
+) -> Kept | None:
+    """The verdicts of earlier looks that the present estimates do not contradict."""
+    if not decided:
+        return None
+    shape = fits.log_ratio.shape
+    separated, equivalent = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    places = {name: place for place, name in enumerate(names)}
+    for (faster, slower), verdict in decided.items():
+        if faster not in places or slower not in places:
+            continue
+        a, b = places[faster], places[slower]
+        log_ratio = float(fits.log_ratio[a, b])
+        if verdict is Verdict.SEPARATED and log_ratio > 0:
+            separated[a, b] = separated[b, a] = True
+        elif verdict is Verdict.EQUIVALENT and abs(log_ratio) < np.log1p(margin):
+            equivalent[a, b] = equivalent[b, a] = True
+    return Kept(separated, equivalent, margin)
 
 
 def _rows(

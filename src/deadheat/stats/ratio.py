@@ -28,6 +28,19 @@ class RatioInterval:
     method: str
 
 
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The pairs that an earlier look at the same race decided, [contender, contender].
+
+    The looks share the error, so what one has shown stays shown (group-sequential Holm, Ye, Li, Liu
+    and Yao 2013). An equivalence holds for `margin`.
+    """
+
+    separated: npt.NDArray[np.bool_]
+    equivalent: npt.NDArray[np.bool_]
+    margin: float
+
+
 @dataclass(frozen=True)
 class Ratios:
     """All fitted pairs of a run at one error level.
@@ -35,11 +48,13 @@ class Ratios:
     The pairs share the error of the level step by step (Holm 1979): a pair that is separated at its
     share leaves it to the others, and the step repeats. The intervals match (Strassburger & Bretz
     2008): those of pairs that are not separated use the share that is left in the end; those of
-    separated pairs use the first share, and end at 1 if they would cross it.
+    separated pairs use the first share, and end at 1 if they would cross it. Pairs in `kept` leave
+    their share to the others from the first step on.
     """
 
     fits: PairFits
     level: Level
+    kept: Kept | None = None
 
     @cached_property
     def separated(self) -> npt.NDArray[np.bool_]:
@@ -61,15 +76,22 @@ class Ratios:
     def _steps(self) -> tuple[npt.NDArray[np.bool_], float]:
         distance = np.abs(self.fits.log_ratio)
         alpha, separated = self.level.alpha, np.zeros(distance.shape, dtype=bool)
+        if self.kept is not None and self.kept.separated.any():
+            separated = self.kept.separated.copy()
+            alpha = self._alpha_after(separated)
         while True:
             with np.errstate(invalid="ignore"):
                 further = distance > self.fits.half_width(alpha)
             if not (further & ~separated).any():
                 return separated, alpha
             separated |= further
-            decided = int(np.triu(separated, k=1).sum())
-            left = max(self.level.comparisons - decided, 1)
-            alpha = self.level.alpha * self.level.comparisons / left
+            alpha = self._alpha_after(separated)
+
+    def _alpha_after(self, separated: npt.NDArray[np.bool_]) -> float:
+        """The error of one interval of the pairs that are left."""
+        decided = int(np.triu(separated, k=1).sum())
+        left = max(self.level.comparisons - decided, 1)
+        return self.level.alpha * self.level.comparisons / left
 
     def interval(self, a: int, b: int) -> RatioInterval:
         """Interval of rate `a` over rate `b`.
@@ -83,6 +105,9 @@ class Ratios:
         low, high = log_ratio - half_width, log_ratio + half_width
         if a != b and self.separated[a, b]:
             low, high = (max(low, 0.0), high) if log_ratio > 0 else (low, min(high, 0.0))
+        if a != b and self.kept is not None and self.kept.equivalent[a, b]:
+            widest = math.log1p(self.kept.margin)
+            low, high = max(low, -widest), min(high, widest)
         return RatioInterval(
             ratio=math.exp(log_ratio),
             low=math.exp(low) if known else 0.0,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from deadheat.campaign.past import decided
 from deadheat.report.format import count
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
@@ -14,6 +15,7 @@ from deadheat.stats.model_ranking import pair_fits, rank_from_model
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ranking import Ranking, Row, rank
 from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
+from deadheat.stats.ratio import RatioInterval
 
 MARGIN = 0.03
 CONFIDENCE = 0.95
@@ -40,6 +42,13 @@ class Standing:
     @property
     def ranked(self) -> bool:
         return self.reason is None
+
+    @property
+    def ratio_to_leader(self) -> RatioInterval | None:
+        """None without another contender: its share of its own rate says nothing."""
+        if self.row is None or self.reason == ALONE:
+            return None
+        return self.row.ratio_to_leader
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +140,7 @@ def _level(view: RunView, connections: int) -> Level:
         len(places) / heats,
     )
     ranking = (
-        ranking_of(view, {name: rates[name] for name in rankable_names}, rates, places)
+        ranking_of(view, connections, {n: rates[n] for n in rankable_names}, rates, places)
         if rankable_names
         else None
     )
@@ -161,7 +170,7 @@ def _level(view: RunView, connections: int) -> Level:
 
 def _sliced_level(view: RunView, connections: int, sliced: SlicedLevel) -> Level:
     """A level of a race in slices. A contender that outran the client has no rank."""
-    ranking = sliced_ranking(view, sliced)
+    ranking = sliced_ranking(view, connections, sliced)
     rows = {row.name: row for row in ranking.rows}
     comparable = _has_intervals(ranking)
     order = {name: place for place, name in enumerate(rows)}
@@ -186,7 +195,9 @@ def _sliced_level(view: RunView, connections: int, sliced: SlicedLevel) -> Level
     return Level(connections, tuple(standings), ranking if comparable else None)
 
 
-def sliced_ranking(view: RunView, sliced: SlicedLevel, with_limited: bool = False) -> Ranking:
+def sliced_ranking(
+    view: RunView, connections: int, sliced: SlicedLevel, with_limited: bool = False
+) -> Ranking:
     """The ranking of the model; contenders that outran the client only on request."""
     aside = {control.name for control in view.controls}
     if not with_limited:
@@ -198,6 +209,7 @@ def sliced_ranking(view: RunView, sliced: SlicedLevel, with_limited: bool = Fals
         confidence=view.stopping.get("confidence", CONFIDENCE),
         share=view.conclusion.get("share", 1.0),
         controls=[name for name in sliced.names if name in aside],
+        decided=decided(view.conclusion).get(connections),
     )
 
 
@@ -215,6 +227,7 @@ def fits_of(view: RunView, names: Sequence[str], connections: int) -> PairFits:
 
 def ranking_of(
     view: RunView,
+    connections: int,
     contenders: Mapping[str, Mapping[Place, float]],
     rates: Mapping[str, Mapping[Place, float]],
     places: Set[Place],
@@ -232,6 +245,7 @@ def ranking_of(
         confidence=stopping.get("confidence", CONFIDENCE),
         share=view.conclusion.get("share", 1.0),
         controls=list(controls),
+        decided=decided(view.conclusion).get(connections),
     )
 
 

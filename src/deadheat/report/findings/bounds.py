@@ -48,7 +48,9 @@ def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
     if not limited:
         return ()
     if level.connections in view.sliced:
-        ranking = sliced_ranking(view, view.sliced[level.connections], with_limited=True)
+        ranking = sliced_ranking(
+            view, level.connections, view.sliced[level.connections], with_limited=True
+        )
         return _bounds(ranking, limited, ranked)
     cells = ranked | {name: standing.cell for name, standing in limited.items()}
     controls = {
@@ -60,7 +62,9 @@ def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
     places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
     heats = max((heat for _, heat, _ in places), default=1)
     names = rankable({name: [*rates[name]] for name in cells}, len(places) / heats)
-    ranking = ranking_of(view, {name: rates[name] for name in names}, rates, places)
+    ranking = ranking_of(
+        view, level.connections, {name: rates[name] for name in names}, rates, places
+    )
     return _bounds(ranking, limited, ranked)
 
 

@@ -6,6 +6,7 @@ from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.bounds import AtLeast, at_least
 from deadheat.report.findings.capacity import capacity_statements
+from deadheat.report.findings.lone import lone_rate, lone_statements
 from deadheat.report.findings.precision import precision
 from deadheat.report.model.statement import Statement
 from deadheat.report.model.view import RunView
@@ -29,6 +30,9 @@ def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
 
 def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[Statement]:
     ranking = level.ranking
+    if ranking is None and lone_rate(view, level) is not None:
+        yield from lone_statements(view, level)
+        return
     if ranking is None:
         yield Statement("no order", _why_no_order(view, analysis, level))
         yield from _lower_bounds(view, level)
@@ -96,8 +100,6 @@ def _bound_text(view: RunView, bound: AtLeast) -> str:
 def _why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
     """Why nothing is ranked, and what would change it."""
     if level.lone is not None:
-        if len(level.standings) == 1:
-            return f"{level.lone.name} ran alone, so there is nothing to rank"
         return (
             f"only {level.lone.name} has a rate that counts, so nothing is ranked: see the cautions"
         )

@@ -2,6 +2,8 @@
 
 import datetime
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from deadheat.campaign.schedule import PROCESSES
 from deadheat.protocol import label_of
@@ -42,10 +44,16 @@ def _state(view: RunView) -> str:
 def _resumed(view: RunView) -> list[str]:
     """When the run was resumed; trials after that are from fresh processes."""
     return [
-        f"resumed {format.moment(datetime.datetime.fromisoformat(resumption['at']))} "
+        f"{_resumption(resumption)} "
+        f"{format.moment(datetime.datetime.fromisoformat(resumption['at']))} "
         f"after {format.count(resumption['trials'], 'trial')}, with fresh processes"
         for resumption in view.conclusion.get("resumed", ())
     ]
+
+
+def _resumption(resumption: Mapping[str, Any]) -> str:
+    more_s = resumption.get("more_s")
+    return "resumed" if more_s is None else f"given {format.duration(more_s)} more on"
 
 
 def _imported(view: RunView) -> list[str]:

@@ -5,6 +5,7 @@ from collections import Counter
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.lone import lone_answer, lone_rate, runs_alone
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Ranking
@@ -16,13 +17,16 @@ def answer(view: RunView, level: Level) -> str:
     """Which contender is fastest at this level: one sentence without its period."""
     if not view.races:
         return "This run searched for the highest rate that holds an objective"
+    if (lone := lone_rate(view, level)) is not None:
+        return lone_answer(lone)
     ranking, ranked = level.ranking, level.ranked
     if level.lone is not None:
         return f"No ranks{_here(view)}: only {level.lone.name} has a rate that counts"
     if ranking is None or not ranked:
         valid = any(standing.cell.valid for standing in level.standings)
         why = "no comparison has an interval" if valid else "no trial is valid"
-        return f"No ranks{_here(view)}: {why}"
+        what = "rate" if runs_alone(view) else "ranks"
+        return f"No {what}{_here(view)}: {why}"
     leaders = [standing for standing in ranked if standing.row and standing.row.rank_low == 1]
     if len(leaders) == 1:
         return f"{leaders[0].name} is fastest: {_lead(ranking, ranked)} ahead of the next"

@@ -30,6 +30,8 @@ def _end(view: RunView) -> str:
     if view.state in format.UNENDED:
         return format.UNENDED[view.state]
     why = str(view.conclusion.get("why") or view.state)
+    if why == "settled" and len(view.contenders) == 1:
+        why = "rate known"
     if view.state not in ("complete", why):
         why = f"{view.state}: {why}"
     return f"{why} after {format.duration(view.elapsed_s)}"

@@ -9,14 +9,22 @@ from deadheat.report.findings.bounds import at_least
 from deadheat.report.findings.capacity import capacity_statements
 from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import conclusions
-from deadheat.report.findings.next_step import Source, is_hopeless, next_step, run_anew
+from deadheat.report.findings.lone import LoneRate, lone_rate, lone_statements
+from deadheat.report.findings.next_step import (
+    NextStep,
+    Source,
+    is_hopeless,
+    more_for_lone,
+    next_step,
+    run_anew,
+)
 from deadheat.report.findings.precision import noise_range
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Pair, Ranking
+from deadheat.stats.single_rate import PRECISION
 
 KNOWN_MAX, OPEN_MAX, CAUTIONS_MAX, NAMES_MAX = 3, 3, 3, 6
-CAUTION_MAX = 160  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +41,18 @@ def points(view: RunView, analysis: Analysis, source: Source) -> tuple[Point, ..
     """Every point of a run, in the order of reading."""
     return (
         *(Point("KNOWN", statement.text) for statement in capacity_statements(view)),
-        *(_of_level(view, analysis) if view.races and analysis.levels else ()),
+        *(_of_level(view, analysis, source) if view.races and analysis.levels else ()),
         *_cautions(view),
         *_noise(view, analysis),
         *_see(source),
     )
 
 
-def _of_level(view: RunView, analysis: Analysis) -> Iterator[Point]:
+def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Point]:
     level = analysis.main
+    if (lone := lone_rate(view, level)) is not None:
+        yield from _lone(view, level, lone, source)
+        return
     if level.ranking is not None:
         yield from _known(view, level.ranking)
     for bound in at_least(view, level):
@@ -49,7 +60,7 @@ def _of_level(view: RunView, analysis: Analysis) -> Iterator[Point]:
         least = f"+{100 * (bound.ratio_low - 1):.1f} % or more; the client limited its rate"
         yield Point("KNOWN", pair, least)
     if level.ranking is not None:
-        yield from _open(view, analysis, level.ranking)
+        yield from _open(view, analysis, level.ranking, source)
         yield from _unranked(level)
     else:
         yield from _no_order(view, analysis)
@@ -58,6 +69,16 @@ def _of_level(view: RunView, analysis: Analysis) -> Iterator[Point]:
             yield Point(statement.topic.upper(), statement.text)
         elif statement.topic == "by CPU time":
             yield Point("CPU TIME", statement.text)
+
+
+def _lone(view: RunView, level: Level, lone: LoneRate, source: Source) -> Iterator[Point]:
+    """What is known of the only contender, and how to know its rate better."""
+    for statement in lone_statements(view, level):
+        yield Point(statement.topic.upper(), statement.text)
+    if not lone.known:
+        precision = format.percent(PRECISION, 0)
+        step = more_for_lone(view, lone.standing.contender.name, source)
+        yield Point("OPEN", f"the rate is not known to {precision}", "", step.command)
 
 
 def _known(view: RunView, ranking: Ranking) -> Iterator[Point]:
@@ -73,18 +94,27 @@ def _known(view: RunView, ranking: Ranking) -> Iterator[Point]:
         yield Point("KNOWN", f"{format.count(len(decided) - KNOWN_MAX, 'more pair')}: -v")
 
 
-def _open(view: RunView, analysis: Analysis, ranking: Ranking) -> Iterator[Point]:
+def _open(view: RunView, analysis: Analysis, ranking: Ranking, source: Source) -> Iterator[Point]:
     """The undecided neighboring pairs from the top, each with the command that would decide it."""
     undecided = [pair for pair in ranking.neighbors if pair.verdict is Verdict.UNDECIDED]
     for pair in undecided[:OPEN_MAX]:
         figures = _figures(pair)
-        if is_hopeless(analysis, [pair]):
+        if is_hopeless(view, analysis, [pair]):
             figures += "; a day would not decide it"
-        yield Point("OPEN", _pair(view, pair, "~"), figures, next_step(view, analysis, [pair]))
+        step = next_step(view, analysis, [pair], source)
+        yield Point("OPEN", _pair(view, pair, "~"), _with_time(figures, step), step.command)
     if rest := undecided[OPEN_MAX:]:
         others = format.count(len(rest), "more pair")
-        figures = "a day would not decide all of them" if is_hopeless(analysis, rest) else ""
-        yield Point("OPEN", others, figures, next_step(view, analysis, rest))
+        hopeless = is_hopeless(view, analysis, rest)
+        figures = "a day would not decide all of them" if hopeless else ""
+        step = next_step(view, analysis, rest, source)
+        yield Point("OPEN", others, _with_time(figures, step), step.command)
+
+
+def _with_time(figures: str, step: NextStep) -> str:
+    """`3.8 % [-2, 9]  7 min:`"""
+    time = "" if step.minutes is None else f"{step.minutes:,} min:"
+    return "  ".join(filter(None, (figures, time)))
 
 
 def _no_order(view: RunView, analysis: Analysis) -> Iterator[Point]:
@@ -112,13 +142,18 @@ def _cautions(view: RunView) -> Iterator[Point]:
     """The most serious cautions, each with its advice."""
     all_cautions = cautions(view)
     for caution in all_cautions[:CAUTIONS_MAX]:
-        fix = f"fix: {format.plain(caution.advice)}" if caution.advice else ""
-        yield Point("CAUTION", format.plain(caution.text, CAUTION_MAX), fix)
+        fix = f"fix: {_whole(caution.advice)}" if caution.advice else ""
+        yield Point("CAUTION", _whole(caution.text), fix)
     if len(all_cautions) > CAUTIONS_MAX:
         more = format.count(len(all_cautions) - CAUTIONS_MAX, "more caution")
         yield Point("CAUTION", f"{more}: -v")
     if not all_cautions and not view.gates:
         yield Point("CAUTION", none_found(view))
+
+
+def _whole(text: str) -> str:
+    """A text on one line, never cut."""
+    return format.plain(text, len(text))
 
 
 def _noise(view: RunView, analysis: Analysis) -> Iterator[Point]:

@@ -9,6 +9,7 @@ from deadheat.measure.contender import NULL_SERVER
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.limits import limits
+from deadheat.report.findings.lone import lone_rate
 from deadheat.report.model.statement import Statement
 from deadheat.report.model.view import ContenderView, RunView
 from deadheat.stats.ranking import Ranking
@@ -16,8 +17,9 @@ from deadheat.stats.ranking import Ranking
 
 def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     """What limited the rates, the client's ceiling, machine noise, power, calibration, method."""
-    yield from limits(view, analysis.main)
-    yield from _ceiling(view, analysis.main)
+    if lone_rate(view, analysis.main) is None:
+        yield from limits(view, analysis.main)
+        yield from _ceiling(view, analysis.main)
     yield from _noise(view, analysis.main.connections)
     yield from _resolution(analysis.main.ranking, bool(view.sliced))
     if view.sliced and analysis.measured_share is not None:

@@ -71,7 +71,7 @@ def _contender(view: RunView, contender: ContenderView) -> Mapping[str, Any]:
 def _standing(view: RunView, level: Level, standing: Standing) -> Mapping[str, Any]:
     cell, row = standing.cell, standing.row
     slowest, fastest = cell.spread_per_s or (None, None)
-    ratio = row.ratio_to_leader if row else None
+    ratio = standing.ratio_to_leader
     return {
         "kind": "measure",
         "connections": level.connections,

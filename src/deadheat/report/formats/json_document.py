@@ -192,7 +192,7 @@ def _standing(standing: Standing) -> to.Standing:
         rank_low=row.rank_low if row and standing.ranked else None,
         rank_high=row.rank_high if row and standing.ranked else None,
         group=row.group if row and standing.ranked else None,
-        ratio_to_leader=_ratio(row.ratio_to_leader) if row else None,
+        ratio_to_leader=_ratio(standing.ratio_to_leader) if standing.ratio_to_leader else None,
         reason=standing.reason,
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.lone import runs_alone
 from deadheat.report.formats.tables import rank, rate
 from deadheat.report.formats.text_bar import TOP_MAX, axis, bar, plain_bar
 from deadheat.report.model.column import NAME_MAX, Column
@@ -31,7 +32,9 @@ def short_columns(view: RunView, analysis: Analysis) -> list[Column]:
         column("CPU\nµs/req", lambda s: format.microseconds(s.cell.server_cpu_us_per_request)),
         column("peak\nMiB", lambda s: format.mebibytes(s.contender.memory_peak_bytes)),
     ]
-    return columns if _has_share(level) else [c for c in columns if c.header != "% of\nfastest"]
+    left_out = [] if _has_share(level) else ["% of\nfastest"]
+    left_out += ["rank"] if runs_alone(view) else []
+    return [column for column in columns if column.header not in left_out]
 
 
 def with_bars(columns: Sequence[Column], level: Level, cells: int) -> list[Column]:
@@ -49,9 +52,9 @@ def with_bars(columns: Sequence[Column], level: Level, cells: int) -> list[Colum
 
 def share(standing: Standing) -> str:
     """`77`; `77 ?` if its interval is unknown; a dash without a share."""
-    if standing.row is None or math.isnan(standing.row.ratio_to_leader.ratio):
+    ratio = standing.ratio_to_leader
+    if ratio is None or math.isnan(ratio.ratio):
         return format.NONE
-    ratio = standing.row.ratio_to_leader
     percent = 100 * ratio.ratio
     text = f"{percent:.0f}" if percent >= 10 else f"{percent:.1f}"
     unknown = standing.ranked and not format.is_known(ratio.low, ratio.high)
@@ -76,9 +79,8 @@ def remarks(view: RunView, analysis: Analysis) -> list[str]:
 
 
 def _bar(standing: Standing, cells: int, top: float) -> str:
-    if standing.row is None:
+    if (ratio := standing.ratio_to_leader) is None:
         return NOT_RANKED
-    ratio = standing.row.ratio_to_leader
     if standing.ranked:
         return bar(ratio.ratio, ratio.low, ratio.high, cells, top)
     return plain_bar(ratio.ratio, cells, top)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.lone import runs_alone
 from deadheat.report.model.column import NAME_MAX, Column
 from deadheat.report.model.view import OfferedCell, RunView
 
@@ -23,11 +24,13 @@ def ranking_columns(
         cells = tuple(cell(standing) for standing in level.standings)
         return Column(header, cells, right, group)
 
+    order = [] if runs_alone(view) else [column("rank", rank, right=False)]
+    ratio = [] if runs_alone(view) else [column(_ratio_header(level), of_leader, right=False)]
     return [
-        column("rank", rank, right=False),
+        *order,
         column("server", lambda s: format.plain(s.name, NAME_MAX), right=False),
         *(_rates(view, analysis, level, connections) for connections in rates_at),
-        column(_ratio_header(level), of_leader, right=False),
+        *ratio,
         column("spread\n%", spread, "spread"),
         column("p50\nms", lambda s: format.milliseconds(s.cell.service["p50"]), "latency"),
         column("p99\nms", lambda s: format.milliseconds(s.cell.service["p99"]), "latency"),
@@ -82,9 +85,9 @@ def of_leader(standing: Standing) -> str:
 
     `61.2 [unknown]` if the interval is too wide to say anything; only `61.2` without a rank.
     """
-    if standing.row is None or math.isnan(standing.row.ratio_to_leader.ratio):
+    ratio = standing.ratio_to_leader
+    if ratio is None or math.isnan(ratio.ratio):
         return format.NONE
-    ratio = standing.row.ratio_to_leader
     if ratio.low == ratio.high == 1:
         return "100"
     percent = f"{100 * ratio.ratio:.1f}"

@@ -17,6 +17,7 @@ from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import conclusions
 from deadheat.report.findings.heading import command_line, heading
 from deadheat.report.findings.headline import answer
+from deadheat.report.findings.lone import runs_alone
 from deadheat.report.findings.measured import measured
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import Point, points
@@ -29,7 +30,6 @@ from deadheat.report.model.column import Column
 from deadheat.report.model.view import RunView
 
 GAP = 2
-SERVER = 2  # the column that heads every table
 ADVICE_INDENT = 4
 TOPIC_WIDTH = 12
 STYLES = {"KNOWN": "bold green", "OPEN": "bold cyan", "CAUTION": "bold yellow"}
@@ -69,7 +69,9 @@ def _answer(
         yield Text(f"{format.plain(answer(view, analysis.main))}.\n", style="bold")
     yield Text(f"{measured(view, analysis)}\n", style="dim")
     if view.races and analysis.levels and analysis.main.standings:
-        columns = _with_braces(short_columns(view, analysis), analysis.main)
+        columns = short_columns(view, analysis)
+        if not runs_alone(view):
+            columns = _with_braces(columns, analysis.main)
         room = width - _width(columns) - GAP
         yield _table(with_bars(columns, analysis.main, room), analysis.main)
         if texts := remarks(view, analysis):
@@ -125,7 +127,9 @@ def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderab
     yield from (Text(line, style="dim") for line in [*lines, f"$ {command_line(view)}"])
     if view.races and analysis.levels and analysis.main.standings:
         columns = ranking_columns(view, analysis, analysis.main, view.levels)
-        tables, left_out = pages([columns[0], _braces(analysis.main), *columns[1:]], width)
+        if not runs_alone(view):
+            columns = [columns[0], _braces(analysis.main), *columns[1:]]
+        tables, left_out = pages(columns, width)
         for page in tables:
             yield Text()
             yield _table(page, analysis.main)
@@ -161,7 +165,7 @@ def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], li
     Each group of columns goes into the last table with room for it. Every table starts with the
     server.
     """
-    server = columns[SERVER]
+    server = next(column for column in columns if column.header == "server")
     tables: list[list[Column]] = []
     left_out: list[Column] = []
     for group in dict.fromkeys(column.group for column in columns):

@@ -1,0 +1,51 @@
+"""The result so far of a race in slices, for a live display: no model is fitted for it."""
+
+from collections.abc import Sequence
+
+from deadheat.campaign.slice_standings import SliceStandings
+from deadheat.events import Board, BoardRow
+from deadheat.measure.gates.judge import BLOCK_GATES
+from deadheat.protocol import Protocol
+from deadheat.stats.decision import Verdict
+from deadheat.store import TrialRecord
+
+OF_THE_MACHINE = frozenset(gate.__name__ for gate in BLOCK_GATES)
+
+
+def board(
+    protocol: Protocol,
+    standings: SliceStandings,
+    block: int,
+    elapsed_s: float,
+    records: Sequence[TrialRecord],
+) -> Board:
+    """The standings after a block with these trials."""
+    level = max(protocol.connections)
+    ranking = standings.last_ranking
+    ranks = {row.name: row.rank for row in ranking.rows} if ranking else {}
+    still_open = set(standings.open_names)
+    rows = [
+        BoardRow(
+            name=name,
+            rate_per_s=standings.rate_per_s(name, level),
+            rank=ranks.get(name),
+            instances=standings.instances(name),
+            open=name in still_open,
+        )
+        for name in standings.names
+    ]
+    rows.sort(key=lambda row: -(row.rate_per_s or 0.0))
+    gates = {gate.code for record in records for gate in record.gates if not gate.passed}
+    decided = None
+    if ranking is not None:
+        decided = sum(pair.verdict is not Verdict.UNDECIDED for pair in ranking.neighbors)
+    return Board(
+        rows=tuple(rows),
+        connections=level,
+        block=block,
+        decided=decided,
+        pairs=max(len(rows) - 1, 0),
+        elapsed_s=elapsed_s,
+        budget_s=protocol.stopping.budget_s,
+        disturbed=tuple(sorted(gates & OF_THE_MACHINE)),
+    )

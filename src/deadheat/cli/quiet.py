@@ -1,0 +1,56 @@
+"""Before a race: how quiet the machine is. A busy one is awaited, or the user decides."""
+
+import sys
+from collections.abc import Callable
+
+import click
+
+from deadheat.errors import Unmeasurable
+from deadheat.host import Host
+from deadheat.host.quietness import Quietness, read_quietness
+from deadheat.measure.world import World
+from deadheat.output import echo
+from deadheat.report.format import duration
+
+PAUSE_S = 4.0  # between two readings
+HINT = "end other programs (`top -o %CPU` lists them), or use --wait-quiet=DURATION"
+
+
+def require_quiet(world: World, wait_s: float | None, ask: Callable[[str], bool] | None) -> None:
+    """Say how quiet the machine is; wait up to `wait_s` for it, or let `ask` decide.
+
+    Raises `Unmeasurable` if it stays busy for `wait_s`, or if the answer is no. Without either, a
+    busy machine is a warning, and the gates judge each trial.
+    """
+    host, cpus = world.server_host, (*world.server_cpus, *world.load_cpus)
+    reading = read_quietness(host, cpus)
+    if reading is not None and reading.busy and wait_s is not None:
+        reading = _wait(host, cpus, wait_s, reading)
+    if reading is None:
+        return
+    echo(str(reading), fg="yellow" if reading.busy else None, err=True)
+    if reading.busy and ask is not None and not ask("Measure anyway?"):
+        raise Unmeasurable("not measured: the machine is busy", HINT)
+
+
+def asker() -> Callable[[str], bool] | None:
+    """A question on the terminal; None if there is no one to ask."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    return lambda question: click.confirm(question, default=True, err=True)
+
+
+def _wait(host: Host, cpus: tuple[int, ...], wait_s: float, reading: Quietness) -> Quietness | None:
+    """Read until the machine is quiet. Raises `Unmeasurable` if it does not get quiet in time."""
+    begun_s = host.now_s()
+    echo(f"{reading}; waiting up to {duration(wait_s)} until it is quiet", err=True)
+    latest: Quietness | None = reading
+    while latest is not None and latest.busy:
+        if host.now_s() - begun_s >= wait_s:
+            raise Unmeasurable(
+                f"--wait-quiet: after {duration(wait_s)} {latest}",
+                "end other programs (`top -o %CPU` lists them), or wait for longer",
+            )
+        host.sleep(PAUSE_S)
+        latest = read_quietness(host, cpus)
+    return latest

@@ -1,0 +1,140 @@
+"""Races that spent their budget and get more time, in a world without processes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.cli.resume import verdicts_of
+from deadheat.errors import DeadheatError
+from deadheat.host import HostError
+from deadheat.report.model.load import load_view
+from deadheat.stats.alpha_spending import Looks
+from deadheat.store import Store
+from tests.campaign.fake_world import FakeWorld
+from tests.campaign.test_slice_race import protocol
+
+BUDGET_S = 60
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeWorld:
+    """Two servers that are too alike for the budget, and one far behind."""
+    fake = FakeWorld(tmp_path, fast=3000, middle=2990, slow=1000)
+    fake.noise = 0.2
+    return fake
+
+
+def conclusion(fake: FakeWorld) -> dict[str, Any]:
+    (run,) = fake.rows("SELECT conclusion FROM run")
+    stored: dict[str, Any] = json.loads(run["conclusion"])
+    return stored
+
+
+def extend(fake: FakeWorld, run_id: str, more_s: float) -> None:
+    with Store(fake.path) as store:
+        decided = verdicts_of(load_view(store, run_id))
+    fake.resume(run_id, lambda left: left.extended(more_s, decided))
+
+
+def test_an_extension_measures_only_what_is_open_and_ends_in_time(fake: FakeWorld) -> None:
+    run_id = fake.conduct(protocol())
+    assert conclusion(fake)["why"] == "budget spent"
+    before = fake.trials()
+    extend(fake, run_id, 30)
+    after = fake.trials()
+    assert after[: len(before)] == before
+    added = after[len(before) :]
+    assert {trial["name"] for trial in added} == {"fast", "middle", "null-server", "reference"}
+    end_s = max(trial["at_s"] + trial["elapsed_s"] for trial in added)
+    assert BUDGET_S < end_s <= BUDGET_S + 30 + 1
+    assert fake.left_running() == []
+
+
+def test_an_extension_has_one_look_with_half_of_the_error_that_is_left(fake: FakeWorld) -> None:
+    run_id = fake.conduct(protocol())
+    first = conclusion(fake)
+    extend(fake, run_id, 20)
+    second = conclusion(fake)
+    assert second["share"] == Looks().reserve / 2
+    assert second["resumed"][0] | {"more_s": 20, "share": first["share"]} == second["resumed"][0]
+    assert second["resumed"][0]["look"] == first["look"]
+    extend(fake, run_id, 20)
+    third = conclusion(fake)
+    assert third["share"] == Looks().reserve / 4
+    assert [entry["more_s"] for entry in third["resumed"]] == [20, 20]
+
+
+def test_what_was_decided_stays_decided(fake: FakeWorld) -> None:
+    run_id = fake.conduct(protocol())
+    with Store(fake.path) as store:
+        before = verdicts_of(load_view(store, run_id))[10]
+    assert before
+    extend(fake, run_id, 20)
+    with Store(fake.path) as store:
+        after = verdicts_of(load_view(store, run_id))[10]
+    assert before.items() <= after.items()
+
+
+def test_an_interrupted_extension_is_resumed_to_its_own_end(fake: FakeWorld) -> None:
+    run_id = fake.conduct(protocol())
+    slices = len(fake.slices)
+
+    def interrupt(name: str, request: dict[str, Any]) -> None:
+        if len(fake.slices) == slices + 30:
+            raise KeyboardInterrupt
+
+    fake.before_slice = interrupt
+    extend(fake, run_id, 30)
+    assert "share" not in conclusion(fake)
+    fake.before_slice = lambda _, __: None
+    fake.resume(run_id)
+    ended = conclusion(fake)
+    assert ended["share"] == Looks().reserve / 2
+    assert ended["decided"]
+    assert max(trial["at_s"] for trial in fake.trials()) > BUDGET_S + 10
+
+
+def test_refuses_a_settled_run(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, fast=3000, slow=1000)
+    run_id = fake.conduct(protocol())
+    with pytest.raises(DeadheatError, match="is settled: no neighboring pair is open"):
+        extend(fake, run_id, 30)
+
+
+def test_refuses_a_run_whose_server_has_changed(fake: FakeWorld, tmp_path: Path) -> None:
+    run_id = fake.conduct(protocol())
+    (tmp_path / "servers" / "slow" / "main.c").write_text("int other;\n")
+    with pytest.raises(DeadheatError, match="cannot be extended: slow: its build has changed"):
+        extend(fake, run_id, 30)
+
+
+def test_bug_a_resumed_race_took_a_look_again(fake: FakeWorld) -> None:
+    """The last trial ends before the look, so the look was not due at the end of the trials."""
+    looks: list[int] = []
+
+    def interrupt(name: str, request: dict[str, Any]) -> None:
+        if len(fake.slices) == 200:
+            raise KeyboardInterrupt
+
+    fake.before_slice = interrupt
+    run_id = fake.conduct(protocol())
+    taken = conclusion(fake)["look"]
+    assert taken is not None
+    fake.before_slice = lambda _, __: None
+    fake.resume(run_id)
+    looks.append(conclusion(fake)["resumed"][0]["look"])
+    assert looks == [taken]
+
+
+def test_bug_a_race_whose_open_contenders_dropped_out_never_ended(fake: FakeWorld) -> None:
+    """With nobody left to measure, a block took no time, and the budget was never spent."""
+
+    def refuse(name: str, request: dict[str, Any]) -> None:
+        if name in ("fast", "middle") and len(fake.slices) > 400:
+            raise HostError("no answer within 20 s")
+
+    fake.before_slice = refuse
+    fake.conduct(protocol())
+    assert fake.left_running() == []

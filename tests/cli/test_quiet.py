@@ -1,0 +1,71 @@
+"""The line before a race, the question on a busy machine, and --wait-quiet."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deadheat.cli.quiet import require_quiet
+from deadheat.errors import Unmeasurable
+from deadheat.measure.world import World
+from tests.campaign.fake_world import FakeWorld
+from tests.cli.conftest import Deadheat
+from tests.cli.test_run import BRIEF
+from tests.host.test_quietness import BusyHost
+
+
+def world_on(host: BusyHost, folder: Path) -> World:
+    return replace(FakeWorld(folder, a=1.0).world, server_host=host, load_host=host)
+
+
+def test_one_line_says_how_quiet_the_machine_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require_quiet(world_on(BusyHost(), tmp_path), None, None)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("the machine is quiet: ")
+
+
+def test_a_busy_machine_without_a_terminal_is_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require_quiet(world_on(BusyHost(others=0.5), tmp_path), None, None)
+    assert "the machine is busy: other processes use 50 %" in capsys.readouterr().err
+
+
+def test_the_user_decides_whether_to_measure_on_a_busy_machine(tmp_path: Path) -> None:
+    world = world_on(BusyHost(others=0.5), tmp_path)
+    require_quiet(world, None, lambda question: True)
+    with pytest.raises(Unmeasurable, match="the machine is busy"):
+        require_quiet(world, None, lambda question: False)
+
+
+def test_a_quiet_machine_is_not_asked_about(tmp_path: Path) -> None:
+    def refuse(question: str) -> bool:
+        raise AssertionError(question)
+
+    require_quiet(world_on(BusyHost(), tmp_path), None, refuse)
+
+
+def test_waits_until_the_machine_is_quiet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = BusyHost(others=0.5, until_s=20)
+    require_quiet(world_on(host, tmp_path), 60, None)
+    assert 20 < host.now_s() < 40
+    assert capsys.readouterr().err.splitlines()[-1].startswith("the machine is quiet")
+
+
+def test_gives_up_when_the_machine_stays_busy(tmp_path: Path) -> None:
+    host = BusyHost(others=0.5)
+    with pytest.raises(Unmeasurable, match="--wait-quiet: after 1 min the machine is busy"):
+        require_quiet(world_on(host, tmp_path), 60, None)
+    assert host.now_s() < 80
+
+
+def test_wait_quiet_takes_a_duration_behind_an_equals_sign_only(deadheat: Deadheat) -> None:
+    """A name that follows it is a server, not a duration."""
+    ended = deadheat("run", "--wait-quiet", "no-such-server", *BRIEF)
+    assert "no-such-server" in ended.err
+    assert "duration" not in ended.err
+    assert "expected a duration" in deadheat("run", "--wait-quiet=soon", "hello").err
