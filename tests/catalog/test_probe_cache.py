@@ -73,3 +73,35 @@ def test_a_missing_program_is_not_kept(tmp_path: Path, program: Path) -> None:
     cache.put(("no-such-tool",), "1")
     cache.save()
     assert not (program.parent / "probes.json").exists()
+
+
+def failed(folder: Path) -> ProbeCache:
+    cache = ProbeCache(folder / "home" / "probes.json")
+    cache.put(COMMAND, None)
+    cache.save()
+    return ProbeCache(folder / "home" / "probes.json")
+
+
+def test_a_failure_is_kept_while_nothing_is_installed(tmp_path: Path, program: Path) -> None:
+    assert program.is_file()
+    cache = failed(tmp_path)
+    assert (cache.failed(COMMAND), cache.get(COMMAND)) == (True, None)
+
+
+def test_a_new_program_makes_failures_be_probed_again(tmp_path: Path, program: Path) -> None:
+    cache = failed(tmp_path)
+    (program.parent / "another").touch()
+    os.utime(program.parent, ns=(1, 1))
+    assert not cache.failed(COMMAND)
+
+
+def test_a_program_that_does_not_exist_needs_no_probe(tmp_path: Path) -> None:
+    assert ProbeCache(tmp_path / "probes.json").failed(("no-such-program-here",))
+
+
+def test_a_dropped_output_is_probed_again(tmp_path: Path, program: Path) -> None:
+    assert program.is_file()
+    cache = kept(tmp_path)
+    cache.drop(COMMAND)
+    assert cache.get(COMMAND) is None
+    assert not cache.failed(COMMAND)

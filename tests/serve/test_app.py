@@ -167,3 +167,12 @@ def test_unknown_paths_are_404(client: TestClient, path: str) -> None:
 def test_rejects_a_foreign_host_name(client: TestClient) -> None:
     assert client.get("/", headers={"host": "evil.example"}).status_code == 400
     assert client.get("/", headers={"host": "127.0.0.1:8008"}).status_code == 200
+
+
+def test_a_server_page_marks_imported_runs(tmp_path: Path, run: MadeRun) -> None:
+    with Store(tmp_path / "other.sqlite") as store:
+        store.take(run.store, run.run_id, {"imported": {"at": "2026-11-22", "from": "x.deadheat"}})
+    with TestClient(make_app(tmp_path / "other.sqlite"), base_url="http://localhost") as other:
+        assert f"{run.run_id}</a>, imported" in other.get("/servers/alpha").text
+    with TestClient(make_app(run.store.path), base_url="http://localhost") as own:
+        assert "imported" not in own.get("/servers/alpha").text

@@ -16,13 +16,25 @@ const LOADED_S = "seconds under load, without the pauses";
  */
 function timeline(trials) {
   const lengths = trials.map(
-    ({ series }) => Math.max(series?.rate_at_s.at(-1) ?? 0, series?.usage_at_s.at(-1) ?? 0) || 1,
+    ({ series, elapsed_s }) =>
+      Math.max(series?.rate_at_s.at(-1) ?? 0, series?.usage_at_s.at(-1) ?? 0) || elapsed_s || 1,
   );
   return {
     lengths,
     begins_s: lengths.map((_, i) => sum(lengths.slice(0, i))),
     domain: [0, sum(lengths)],
   };
+}
+
+/**
+ * How many trials have a series, where it is not all of them: a document holds so many at most.
+ * @param {Trial[]} trials
+ */
+export function sampled(trials) {
+  const measured = trials.filter(({ rate_per_s }) => rate_per_s).length;
+  const shown = trials.filter(({ rate_per_s, series }) => rate_per_s && series).length;
+  if (!shown || shown === measured) return "";
+  return ` Values within trials: ${shown} of ${integer(measured)} trials, evenly over the race; --all-series has all.`;
 }
 
 /**
@@ -66,7 +78,7 @@ export function rateFigure(trials, middle) {
   const early = (/** @type {{ at_s: number }} */ { at_s }) => at_s < 0.8 * domain[1];
   return figure(
     caption,
-    `Requests per second of ${points.length} trials; filled: valid, hollow: failed a check.`,
+    `Requests per second of ${points.length} trials; filled: valid, hollow: failed a check.${sampled(trials)}`,
     {
       x: { label: LOADED_S, ticks: 6, domain },
       y: { label: "requests/s", zero: true, nice: true, ticks: 5, tickFormat: short },
@@ -186,7 +198,7 @@ function usageFigure(caption, label, unit, trials, value, written) {
   if (!points.length) return null; // no empty frame
   return figure(
     caption,
-    `${label} under load, by trial.`,
+    `${label} under load, by trial.${sampled(trials)}`,
     {
       x: { label: LOADED_S, ticks: 6, domain },
       y: { label: unit, zero: true, nice: true, ticks: 5 },

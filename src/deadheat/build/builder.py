@@ -47,16 +47,7 @@ class Builder:
 
     def find(self, server: Server, probes: list[Probe]) -> Built | None:
         """The finished build of exactly this folder, recipe and toolchain; None without one."""
-        files, toolchains = hash_files(server.folder), versions(probes)
-        key = build_key(server, files, toolchains)
-        path = self._folder / server.name / key
-        done = path.with_suffix(".json")
-        if not (done.is_file() and path.is_dir()):
-            return None
-        record = json.loads(done.read_text(encoding="utf-8"))
-        return Built(
-            server, key, path, record["log"], record["elapsed_s"], toolchains, files, cached=True
-        )
+        return find_build(self._folder, server, probes)
 
     def build(self, server: Server, probes: list[Probe]) -> Built:
         """Find the build, or make it. Raises `BuildFailed` with the last lines of its log."""
@@ -116,6 +107,22 @@ class Builder:
                     f"the complete log is in {log_path}",
                 )
         return log
+
+
+def find_build(builds: Path, server: Server, probes: list[Probe]) -> Built | None:
+    """The finished build in the folder `builds`; see `Builder.find`."""
+    if not (builds / server.name).is_dir():
+        return None
+    files, toolchains = hash_files(server.folder), versions(probes)
+    key = build_key(server, files, toolchains)
+    path = builds / server.name / key
+    done = path.with_suffix(".json")
+    if not (done.is_file() and path.is_dir()):
+        return None
+    record = json.loads(done.read_text(encoding="utf-8"))
+    return Built(
+        server, key, path, record["log"], record["elapsed_s"], toolchains, files, cached=True
+    )
 
 
 def _outcome(done: Completed, limit_s: float) -> str:

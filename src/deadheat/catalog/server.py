@@ -4,6 +4,7 @@ import difflib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -149,6 +150,13 @@ def _recipe(path: Path, name: str, recipes: Path) -> tuple[Recipe, str]:
         near = difflib.get_close_matches(name, [p.stem for p in recipes.glob("*.toml")])
         hint = f"did you mean {' or '.join(near)}?" if near else f"the recipes are in {recipes}"
         raise file_fault(path, [(("recipe",), f"no file {file}")], hint)
+    state = file.stat()
+    return _read_recipe(file, (state.st_mtime_ns, state.st_size, state.st_ino))
+
+
+@lru_cache(maxsize=256)
+def _read_recipe(file: Path, _state: tuple[int, ...]) -> tuple[Recipe, str]:
+    """Servers of a family share a recipe; it is read again when its file has changed."""
     return read_toml(file, Recipe), read_toml_text(file)
 
 

@@ -24,9 +24,12 @@ class Probe:
 
 
 class Toolchains:
-    """Probes needs; each command runs at most once, or not at all if `cache` has its output."""
+    """Probes needs; each command runs at most once, or not at all if `cache` has its outcome.
 
-    def __init__(self, host: Host, cache: ProbeCache | None = None) -> None:
+    Without a host, the cache must have all of them.
+    """
+
+    def __init__(self, host: Host | None, cache: ProbeCache | None = None) -> None:
         self._host = host
         self._cache = cache
         self._probed: dict[tuple[str, ...], str | None] = {}
@@ -47,6 +50,8 @@ class Toolchains:
             return Probe(need, None, f"{need.tool} is not installed")
         match = re.search(need.pattern, output)
         if match is None:
+            if self._cache is not None:
+                self._cache.drop(need.probe)
             return Probe(need, None, f"{need.tool} printed no version")
         version = match.group(1)
         tool = f"{need.tool} {version}"
@@ -59,7 +64,7 @@ class Toolchains:
     def _output(self, command: tuple[str, ...]) -> str | None:
         if command not in self._probed:
             cached = self._cache.get(command) if self._cache else None
-            if cached is not None:
+            if cached is not None or self._host is None or self._failed(command):
                 self._probed[command] = cached
                 return cached
             try:
@@ -67,10 +72,18 @@ class Toolchains:
                 self._probed[command] = done.stdout + done.stderr if done.exit_code == 0 else None
             except HostError:
                 self._probed[command] = None
-            output = self._probed[command]
-            if self._cache is not None and output is not None:
-                self._cache.put(command, output)
+            if self._cache is not None:
+                self._cache.put(command, self._probed[command])
         return self._probed[command]
+
+    def _failed(self, command: tuple[str, ...]) -> bool:
+        return self._cache is not None and self._cache.failed(command)
+
+
+def unknown_probes(servers: Iterable[Server], cache: ProbeCache) -> bool:
+    """Whether any need of these servers has to be probed: the cache lacks its outcome."""
+    commands = {need.probe for server in servers for need in server.needs}
+    return any(cache.get(command) is None and not cache.failed(command) for command in commands)
 
 
 def missing(probes: Iterable[Probe]) -> list[Probe]:

@@ -6,10 +6,12 @@ import keyword
 import sys
 
 import click
+from click.shell_completion import CompletionItem
 
 from deadheat import __version__
 from deadheat.cli.endings import ending_as_interrupts
 from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.summaries import SUMMARIES
 from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.output import color, echo, print_error
 
@@ -48,6 +50,24 @@ class _Commands(click.Group):
         module = f"{name}_" if keyword.iskeyword(name) else name
         command: click.Command = importlib.import_module(f"deadheat.cli.{module}").command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = formatter.width - 6 - max(map(len, COMMANDS))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self._summary(ctx, name, width)) for name in COMMANDS])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [
+            *(CompletionItem(name, help=self._summary(ctx, name)) for name in names),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
+
+    def _summary(self, ctx: click.Context, name: str, width: int = 45) -> str:
+        if name in SUMMARIES:
+            return click.Command(name, help=SUMMARIES[name]).get_short_help_str(width)
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str(width) if command else ""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

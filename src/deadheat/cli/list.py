@@ -1,13 +1,16 @@
 """`deadheat list`: lists the servers, and what is missing to run them."""
 
+import shutil
 import sys
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
-from rich.text import Text
 
-from deadheat.build.builder import Builder
+from deadheat.build.builder import find_build
 from deadheat.catalog import (
     Catalog,
     Server,
@@ -18,16 +21,17 @@ from deadheat.catalog import (
     missing,
 )
 from deadheat.catalog.probe_cache import ProbeCache
+from deadheat.catalog.toolchain import unknown_probes
 from deadheat.cli.options import catalog_option, json_option
 from deadheat.cli.server_names import complete_servers
-from deadheat.console import console
-from deadheat.foreign_text import escaped, printable
-from deadheat.host.local import LocalHost
-from deadheat.output import echo_json
+from deadheat.foreign_text import escaped
+from deadheat.output import echo, echo_json
 from deadheat.report import format
 from deadheat.store import home
 
-LINE_COLUMNS = 400
+HEADERS = ("server", "language", "framework", "kind", "here")
+GAP = "  "
+STATE_WIDTH_LEAST = 24  # columns; where less is left, the state has its own lines
 
 
 @click.command("list")
@@ -45,12 +49,7 @@ def command(
     """
     servers_catalog = load_catalog(find_root(catalog))
     chosen = choose(servers_catalog, servers, languages)
-    with LocalHost() as host:
-        cache = ProbeCache(home() / "probes.json")
-        toolchains, builder = Toolchains(host, cache), Builder(host, home() / "builds")
-        toolchains.probe_all(chosen)
-        cache.save()
-        rows = [_row(server, toolchains, builder) for server in chosen]
+    rows = _rows(chosen)
     faults = {} if servers or languages else {n: str(f) for n, f in servers_catalog.faults.items()}
     if as_json:
         echo_json({"servers": rows, "faults": faults})
@@ -58,7 +57,22 @@ def command(
     _print(rows, faults, servers_catalog)
 
 
-def _row(server: Server, toolchains: Toolchains, builder: Builder) -> dict[str, Any]:
+def _rows(servers: Sequence[Server]) -> list[dict[str, Any]]:
+    """One row for each server. Starts an agent only if a tool has to be probed."""
+    cache = ProbeCache(home() / "probes.json")
+    if unknown_probes(servers, cache):
+        from deadheat.host.local import LocalHost
+
+        with LocalHost() as host:
+            Toolchains(host, cache).probe_all(servers)
+        cache.save()
+    toolchains = Toolchains(None, cache)
+    rows = [_row(server, toolchains, home() / "builds") for server in servers]
+    cache.save()
+    return rows
+
+
+def _row(server: Server, toolchains: Toolchains, builds: Path) -> dict[str, Any]:
     probes = toolchains.check(server)
     missing_probes = missing(probes)
     manifest = server.manifest
@@ -69,7 +83,7 @@ def _row(server: Server, toolchains: Toolchains, builder: Builder) -> dict[str, 
         "kind": manifest.kind,
         "homepage": manifest.homepage,
         "ready": not missing_probes,
-        "built": not missing_probes and builder.find(server, probes) is not None,
+        "built": not missing_probes and find_build(builds, server, probes) is not None,
         "missing": [probe.fault for probe in missing_probes],
         "install": list(dict.fromkeys(probe.need.install for probe in missing_probes)),
         "toolchains": {p.need.tool: p.version for p in probes if p.version is not None},
@@ -80,30 +94,94 @@ def _row(server: Server, toolchains: Toolchains, builder: Builder) -> dict[str, 
 
 
 def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog) -> None:
-    # Not on a terminal, rows must stay whole: other programs read them line by line.
-    out = console(width=None if sys.stdout.isatty() else LINE_COLUMNS)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("server", "language", "framework", "kind", "here"):
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        state = "built" if row["built"] else "ready" if row["ready"] else "; ".join(row["missing"])
-        if row["verified"] and not row["built"]:
-            state += "; recipe verified against upstream sources"
-        style = "green" if row["ready"] else "yellow"
-        cells = [Text(escaped(row[name])) for name in ("name", "language", "framework", "kind")]
-        table.add_row(*cells, Text(escaped(state), style=style))
-    out.print(table)
+    # Not on a terminal, rows stay whole: other programs read them line by line.
+    width = shutil.get_terminal_size().columns if _is_terminal() else None
+    cells = [[escaped(row[name]) for name in ("name", *HEADERS[1:4])] for row in rows]
+    widths = [max(map(_width, column)) for column in zip(HEADERS[:4], *cells, strict=True)]
+    _print_row(HEADERS[:4], HEADERS[4], widths, width, bold=True)
+    for row, names in zip(rows, cells, strict=True):
+        _print_row(names, _state(row), widths, width, fg="green" if row["ready"] else "yellow")
+    for installs, names in _grouped(rows).items():
+        for install in installs:
+            _print_folded(f"install with: {escaped(install)}", width)
+        _print_folded(f"    for {escaped(format.listing(names))}", width)
+    for fault in faults.values():
+        for line in fault.splitlines():
+            _print_folded(line, width, fg="red")
+    servers = format.count(len(rows), "server")
+    ready = sum(row["ready"] for row in rows)
+    _print_folded(f"{servers} in {catalog.root / 'servers'}, {ready} ready here", width)
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def _state(row: dict[str, Any]) -> str:
+    if row["built"]:
+        return "built"
+    state = "ready" if row["ready"] else "; ".join(row["missing"])
+    verified = "; recipe verified against upstream sources" if row["verified"] else ""
+    return escaped(state + verified)
+
+
+def _grouped(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, ...], list[str]]:
+    """Install commands with the servers that need them; commands for the same servers together."""
     names_by_install: dict[str, list[str]] = {}
     for row in rows:
         for install in row["install"]:
             names_by_install.setdefault(install, []).append(row["name"])
+    installs_by_names: dict[tuple[str, ...], list[str]] = {}
     for install, names in names_by_install.items():
-        out.print(Text(f"install with: {escaped(install)}"), soft_wrap=not sys.stdout.isatty())
-        out.print(
-            Text(f"    for {escaped(format.listing(names))}"), soft_wrap=not sys.stdout.isatty()
-        )
-    for fault in faults.values():
-        out.print(Text(printable(fault), style="red"), soft_wrap=not sys.stdout.isatty())
-    servers = format.count(len(rows), "server")
-    ready = sum(row["ready"] for row in rows)
-    out.print(Text(f"{servers} in {catalog.root / 'servers'}, {ready} ready here"))
+        installs_by_names.setdefault(tuple(names), []).append(install)
+    return {tuple(installs): list(names) for names, installs in installs_by_names.items()}
+
+
+def _print_row(
+    names: Sequence[str], state: str, widths: Sequence[int], width: int | None, **style: Any
+) -> None:
+    """One row. On a terminal the state is folded, on its own lines where too little is left."""
+    line = "".join(
+        name + " " * (column - _width(name)) + GAP
+        for name, column in zip(names, widths, strict=True)
+    )
+    if width is None:
+        echo(line, newline=False)
+        echo(state, **style)
+        return
+    left = sum(widths) + len(GAP) * len(widths)
+    indent = left if width - left >= STATE_WIDTH_LEAST else min(len(GAP), width - 1)
+    parts = textwrap.wrap(state, max(width - indent, 1)) or [""]
+    if indent < left:
+        for part in _folded(line.rstrip(), width):
+            echo(part)
+        first = " " * indent
+    else:
+        first = line
+    for part in parts:
+        echo(first, newline=False)
+        echo(part, **style)
+        first = " " * indent
+
+
+def _print_folded(text: str, width: int | None, **style: Any) -> None:
+    for line in [text] if width is None else _folded(text, width):
+        echo(line, **style)
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """Lines of at most `width` columns, folded at spaces where there are any."""
+    indent = " " * min(len(text) - len(text.lstrip()), max(width - 1, 0))
+    lines = textwrap.wrap(
+        text.lstrip(),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+    return lines or [""]
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: East Asian wide characters take two."""
+    return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in text)

@@ -11,7 +11,6 @@ import click
 
 from deadheat.catalog import find_root
 from deadheat.catalog.manifest import WEEK_S
-from deadheat.protocol import amend, load_protocol
 from deadheat.store import home
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -132,6 +131,8 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
         scale, lift_cap = options.pop("duration_scale"), options.pop("no_request_cap")
         if options.get("resume") is not None or options.get("more_s") is not None:
             return command(*args, protocol=None, **options)
+        from deadheat.protocol import amend, load_protocol
+
         root = find_root(options.get("catalog"))
         amended = amend(load_protocol(root, protocol), changes, stopping, scale, lift_cap)
         return command(*args, protocol=amended, **options)

@@ -35,6 +35,7 @@ class Point:
     fastest_per_s: float
     trials: int
     of_reference: float | None
+    imported: bool = False
 
 
 def page(store: Store, name: str) -> str:
@@ -44,7 +45,7 @@ def page(store: Store, name: str) -> str:
         raise StoreError(f"no stored run has a valid trial of {name!r}")
     rows = [
         (
-            link(f"/runs/{point.run_id}", point.run_id),
+            _run(point),
             format.moment(point.started_at),
             format.plain(point.version or format.NONE, 40),
             Number(f"{point.connections:,}"),
@@ -61,6 +62,12 @@ def page(store: Store, name: str) -> str:
     return html_page(
         format.plain(name, 80), *charts, table("Every run, the newest first", HEADER, rows)
     )
+
+
+def _run(point: Point) -> Html:
+    """The run's link, and whether it was measured elsewhere."""
+    run = link(f"/runs/{point.run_id}", point.run_id)
+    return Html(f"{run}, imported") if point.imported else run
 
 
 def points(store: Store, name: str) -> list[Point]:
@@ -91,6 +98,7 @@ def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> Point:
         fastest_per_s=max(rates),
         trials=len(rates),
         of_reference=median_per_s / reference_per_s if reference_per_s else None,
+        imported=first.imported,
     )
 
 
@@ -104,7 +112,7 @@ def _chart(timeline: Sequence[Point], connections: int) -> Html:
     date_format = "%H:%M" if len(days) == 1 else "%Y-%m-%d"
     marks = [
         Mark(
-            run_id=point.run_id,
+            run_id=f"{point.run_id}, imported" if point.imported else point.run_id,
             date=f"{point.started_at:{date_format}}",
             version=format.plain(point.version or format.NONE, 14),
             median_per_s=point.median_per_s,

@@ -48,7 +48,8 @@ def t_critical(tail: float, degrees: npt.ArrayLike) -> Floats:
     """
     if not 0 < tail < 0.5:
         raise ValueError(f"tail probability {tail}: expected a number between 0 and 0.5")
-    degrees = np.asarray(degrees, dtype=float)
+    shape = np.shape(degrees)
+    degrees, place = np.unique(np.asarray(degrees, dtype=float), return_inverse=True)
     known = np.isfinite(degrees) & (degrees > 0)
     nu = np.where(known, degrees, 1.0)
     beyond_all = t_tail(_FARTHEST, nu) > tail
@@ -63,7 +64,8 @@ def t_critical(tail: float, degrees: npt.ArrayLike) -> Floats:
         t = np.minimum(t * np.exp(np.minimum(step, _LONGEST_STEP)), _FARTHEST)
         if np.all(np.abs(step) < 1e-6):  # convergence is quadratic: the next step is 1e-12
             break
-    return np.where(known, np.where(beyond_all, np.inf, t), np.nan)
+    critical = np.where(known, np.where(beyond_all, np.inf, t), np.nan)
+    return np.asarray(critical[place].reshape(shape), dtype=float)
 
 
 def binomial_bounds(hits: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -124,4 +126,6 @@ def _away_from_zero(value: Floats) -> Floats:
 
 
 def _log_gamma(value: Floats) -> Floats:
-    return np.array([math.lgamma(x) for x in value.flat]).reshape(value.shape)
+    distinct, place = np.unique(value, return_inverse=True)  # few are, among many contenders
+    logs = np.array([math.lgamma(x) for x in distinct])
+    return logs[place].reshape(value.shape)

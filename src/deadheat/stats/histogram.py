@@ -103,10 +103,11 @@ def merge(encoded: Iterable[str]) -> Latency:
     for text in encoded:
         first, last, values = _decode(text, scratch)
         if last >= 0:
-            counts[first : last + 1] += scratch[first : last + 1]
+            filled = scratch[first : last + 1]
+            counts[first : last + 1] += filled
+            filled[:] = 0
             total.total_count += values
             lowest, highest = min(lowest, first), max(highest, last)
-        scratch[:] = 0
     if highest >= 0:
         total.set_internal_tacking_values(lowest, highest, total.total_count)
     return Latency(total)

@@ -27,7 +27,8 @@ WITH_TRIALS = """
 CONTENDERS = "SELECT run_id, name FROM contender WHERE role = 'contender' ORDER BY run_id, position"
 # CROSS JOIN sets the order: if SQLite chooses, it reads every trial of the store.
 VALID_RATES = """
-    SELECT run.id AS run_id, run.started_at, contender.version, trial.connections, trial.rate_per_s
+    SELECT run.id AS run_id, run.started_at, contender.version, trial.connections, trial.rate_per_s,
+           json_extract(run.conclusion, '$.imported') IS NOT NULL AS imported
     FROM contender CROSS JOIN run ON run.id = contender.run_id
     CROSS JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
     WHERE contender.name = ? AND trial.kind = 'measure' AND trial.state = 'ok'
@@ -59,6 +60,7 @@ class ValidRate:
     version: str | None
     connections: int
     rate_per_s: float
+    imported: bool = False  # measured elsewhere
 
 
 def run_ids(store: Store) -> list[str]:
@@ -103,7 +105,13 @@ def contender_names(store: Store) -> Mapping[str, list[str]]:
 def valid_rates(store: Store, contender: str) -> list[ValidRate]:
     """Every valid trial of a contender in closed loop, by the time of its run, then by level."""
     return [
-        ValidRate(**row | {"started_at": datetime.datetime.fromisoformat(row["started_at"])})
+        ValidRate(
+            **row
+            | {
+                "started_at": datetime.datetime.fromisoformat(row["started_at"]),
+                "imported": bool(row["imported"]),
+            }
+        )
         for row in store.rows(VALID_RATES, contender)
     ]
 

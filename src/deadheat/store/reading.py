@@ -119,11 +119,19 @@ class StoredRun:
         rows = self._store.select(query, self.id, *names)
         return {(row["trial_id"], row["name"]): row["hdr_v2_base64"] for row in rows}
 
-    def series(self, *names: str) -> Iterator[tuple[int, dict[str, list[Any]]]]:
-        """The named series of each trial that has any, decoded one trial after the other."""
+    def series(
+        self, *names: str, trial_ids: Collection[int] | None = None
+    ) -> Iterator[tuple[int, dict[str, list[Any]]]]:
+        """The named series of each trial that has any, decoded one trial after the other.
+
+        With `trial_ids`, of these trials only.
+        """
         marks = ", ".join("?" * len(names))
-        query = f"SELECT * FROM series WHERE {OF_RUN} AND name IN ({marks}) ORDER BY trial_id"
-        rows = self._store.select(query, self.id, *names)
+        query, values = f"SELECT * FROM series WHERE {OF_RUN} AND name IN ({marks})", [*names]
+        if trial_ids is not None:
+            query += " AND trial_id IN (SELECT value FROM json_each(?))"
+            values.append(json.dumps(list(trial_ids)))
+        rows = self._store.select(f"{query} ORDER BY trial_id", self.id, *values)
         for trial_id, group in groupby(rows, key=lambda row: int(row["trial_id"])):
             yield (
                 trial_id,

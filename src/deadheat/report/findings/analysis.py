@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +59,7 @@ class Level:
     connections: int
     standings: tuple[Standing, ...]
     ranking: Ranking | None
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # of findings
 
     @property
     def served(self) -> bool:

@@ -35,7 +35,17 @@ class AtLeast:
 
 
 def at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
-    """The contenders that only the client's limits keep unranked, in the order of their rates."""
+    """The contenders that only the client's limits keep unranked, in the order of their rates.
+
+    Ranks the level once more, so the level keeps the result: each format asks several times.
+    """
+    if "at_least" not in level.kept:
+        level.kept["at_least"] = _at_least(view, level)
+    bounds: tuple[AtLeast, ...] = level.kept["at_least"]
+    return bounds
+
+
+def _at_least(view: RunView, level: Level) -> tuple[AtLeast, ...]:
     comparable = [level.lone] if level.lone is not None else level.ranked
     ranked = {standing.contender.name: standing.cell for standing in comparable}
     if not ranked:

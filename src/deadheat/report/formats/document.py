@@ -46,6 +46,9 @@ class Run(Part):
     trials: int
     measured_share: Finite | None
     """The share of the race's time, starts included, in which a server was measured."""
+    series_trials_max: int | None
+    """At most this many trials of a contender at a level have `series` and `slices`, evenly over
+    the race. Null: all trials. The figures are of all trials."""
 
 
 class Host(Part):
@@ -111,9 +114,10 @@ class Trial(Part):
     elapsed_s: Finite | None
     """The time measured; of a trial of slices, that of all slices."""
     slices: tuple[dict[str, Any], ...]
-    """The slices that the trial is the sum of; empty where it is one load. `at_s` counts from the
-    run's start."""
+    """The slices that the trial is the sum of; empty where it is one load, and where the document
+    leaves them out (`series_trials_max`). `at_s` counts from the run's start."""
     series: Series | None
+    """Null if nothing was recorded, or if the document leaves it out (`series_trials_max`)."""
 
 
 class Cell(Part):

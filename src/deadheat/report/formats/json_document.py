@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from operator import attrgetter
 from typing import Literal
 
 from deadheat.report.findings.analysis import Analysis, Level, Standing
@@ -28,6 +29,9 @@ from deadheat.report.model.view import (
 from deadheat.stats.ranking import Pair, Ranking
 from deadheat.stats.ratio import RatioInterval
 from deadheat.store.rows import StoredInstance
+
+TRIAL_FIELDS = tuple(to.Trial.model_fields)
+TRIAL_VALUES = attrgetter(*TRIAL_FIELDS)
 
 
 def write(view: RunView, analysis: Analysis, indent: Literal[2] | None = 2) -> str:
@@ -75,6 +79,7 @@ def _run(view: RunView, analysis: Analysis) -> to.Run:
             "invocations": analysis.invocations,
             "trials": view.trials,
             "measured_share": analysis.measured_share,
+            "series_trials_max": view.series_trials_max,
         }
     )
 
@@ -136,7 +141,8 @@ def _offered(cell: OfferedCell) -> to.Offered:
 
 
 def _trial(trial: TrialView) -> to.Trial:
-    values = {name: getattr(trial, name) for name in to.Trial.model_fields}
+    values = dict(zip(TRIAL_FIELDS, TRIAL_VALUES(trial), strict=True))
+    values["slices"] = trial.slices if trial.with_series else ()
     values["gates_failed"] = [
         {name: getattr(gate, name) for name in to.FailedGate.model_fields}
         for gate in trial.gates_failed

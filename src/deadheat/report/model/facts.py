@@ -1,7 +1,7 @@
 """`Facts`: the gates, errors, histograms and series of one run's trials, as views."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from deadheat.report.model.distribution import Distribution, of_histograms, of_summaries
@@ -15,19 +15,24 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Facts:
-    """Reads each table once. `whole` adds the time to first byte and the series."""
+    """Reads each table once. `whole` adds the time to first byte and the series.
 
-    def __init__(self, run: StoredRun, whole: bool) -> None:
+    Only `series_trials_max` trials of a contender at a level have their series and slices.
+    None: all of them.
+    """
+
+    def __init__(self, run: StoredRun, whole: bool, series_trials_max: int | None) -> None:
         self._run = run
         names = ("service_us", "response_us", *(["first_byte_us"] if whole else []))
         self._histograms = run.histograms(*names)
         self._slices = {trial_id: tuple(rows["slices"]) for trial_id, rows in run.series("slices")}
-        overall = {trial.id: _overall(trial) for trial in run.trials} if whole else {}
+        with_series = {trial.id: trial for trial in _spread(run.trials, series_trials_max)}
+        self._with_series = frozenset(with_series)
         self._series: dict[int, Series] = {}
         if whole:
-            for trial_id, rows in run.series("load", "machine"):
+            for trial_id, rows in run.series("load", "machine", trial_ids=with_series):
                 self._series[trial_id] = series(
-                    rows.get("load", ()), rows.get("machine", ()), overall.get(trial_id)
+                    rows.get("load", ()), rows.get("machine", ()), _overall(with_series[trial_id])
                 )
 
     def trial(self, trial: StoredTrial) -> TrialView:
@@ -46,6 +51,7 @@ class Facts:
             at_s=trial.at_s,
             command=trial.command,
             series=self._series.get(trial.id),
+            with_series=trial.id in self._with_series,
             instance_id=trial.instance_id,
             elapsed_s=trial.elapsed_s,
             client_busy_share=self._client_busy_share(trial),
@@ -78,6 +84,19 @@ def _overall(trial: StoredTrial) -> Overall | None:
         return None
     cpus_used = cpus_used_of(trial.rate_per_s, trial.server_cpu_us_per_request)
     return Overall(trial.elapsed_s or 0.0, cpus_used or 0.0, trial.memory_peak_bytes)
+
+
+def _spread(trials: Iterable[StoredTrial], most_per_level: int | None) -> Iterator[StoredTrial]:
+    """Trials of each contender and level, evenly over the race, the first and the last included."""
+    groups = grouped(
+        trials, lambda t: (t.contender_id, t.kind, t.connections, t.offered_rate_per_s)
+    )
+    for group in groups.values():
+        if most_per_level is None or len(group) <= most_per_level:
+            yield from group
+        else:
+            step = (len(group) - 1) / (most_per_level - 1)
+            yield from (group[round(step * place)] for place in range(most_per_level))
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> defaultdict[Key, list[Item]]:

@@ -12,19 +12,28 @@ from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView
 from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.rows import StoredCalibration, StoredContender, StoredTrial
 
+SERIES_TRIALS_MAX = 60  # of a contender at a level
 
-def load_view(store: Store, run_id: str, *, whole: bool = False) -> RunView:
+
+def load_view(
+    store: Store,
+    run_id: str,
+    *,
+    whole: bool = False,
+    series_trials_max: int | None = SERIES_TRIALS_MAX,
+) -> RunView:
     """The run of that id, in any state. Raises `StoreError` if there is none.
 
     `whole` adds what only the page and JSON show, and what takes the longest to read: series,
-    time to first byte, builds, and the output of the load generator.
+    time to first byte, builds, and the output of the load generator. Series are those of at most
+    `series_trials_max` trials of a contender at a level, evenly over the race; None: of all trials.
     """
-    return with_model(view_of(read_run(store, run_id), whole))
+    return with_model(view_of(read_run(store, run_id), whole, series_trials_max))
 
 
-def view_of(run: StoredRun, whole: bool) -> RunView:
+def view_of(run: StoredRun, whole: bool, series_trials_max: int | None) -> RunView:
     """The view of a stored run; see `load_view`."""
-    contenders = _contenders(run, whole)
+    contenders = _contenders(run, Facts(run, whole, series_trials_max), whole)
     return RunView(
         run_id=run.id,
         started_at=run.started_at,
@@ -43,6 +52,7 @@ def view_of(run: StoredRun, whole: bool) -> RunView:
         controls=tuple(each for each in contenders if each.role == "control"),
         gates=run.gate_codes,
         calibration=_calibration(run),
+        series_trials_max=series_trials_max,
     )
 
 
@@ -52,12 +62,11 @@ def _levels(run: StoredRun) -> tuple[int, ...]:
     return tuple(dict.fromkeys([*run.protocol.get("connections", ()), *sorted(measured)]))
 
 
-def _contenders(run: StoredRun, whole: bool) -> list[ContenderView]:
+def _contenders(run: StoredRun, facts: Facts, whole: bool) -> list[ContenderView]:
     trials = grouped(run.trials, lambda trial: trial.contender_id)
     outputs = _outputs(run, trials) if whole else {}
     builds = {key: build_of(build) for key, build in run.builds.items()} if whole else {}
     instances = grouped(run.instances, lambda instance: instance.contender_id)
-    facts = Facts(run, whole)
     return [
         ContenderView(
             name=row.name,

@@ -76,6 +76,8 @@ def _rates(rows: Sequence[Row]) -> list[tuple[float, float]]:
         if width_s > full_s / 2
     ]
     step = max(1, math.ceil(len(whole) / WINDOWS_MAX))
+    if step == 1:  # the usual case; a run may have tens of thousands
+        return [(round(at_s, 3), round(ok / width_s, 1)) for at_s, ok, width_s in whole]
     joined = []
     for first in range(0, len(whole), step):
         part = whole[first : first + step]

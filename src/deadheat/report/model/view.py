@@ -5,6 +5,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from deadheat.report.model.distribution import Distribution
@@ -41,6 +42,7 @@ class TrialView:
     at_s: float = 0.0  # since the run's start
     command: tuple[str, ...] = ()
     series: Series | None = None
+    with_series: bool = True  # whether documents show its series and slices
     instance_id: int | None = None
     elapsed_s: float | None = None  # measured
     client_busy_share: float | None = None  # of the busiest client thread
@@ -62,7 +64,7 @@ class TrialView:
         return self.measured and not self.gates_failed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cell:
     """A contender at one level.
 
@@ -76,7 +78,7 @@ class Cell:
     first_byte: Distribution = field(default_factory=Distribution)
     model_rate_per_s: float | None = None  # of a race in slices: its ratios are the printed ones
 
-    @property
+    @cached_property
     def valid(self) -> tuple[TrialView, ...]:
         return tuple(trial for trial in self.trials if trial.valid)
 
@@ -84,12 +86,12 @@ class Cell:
     def doubtful(self) -> bool:
         return not self.valid
 
-    @property
+    @cached_property
     def counted(self) -> tuple[TrialView, ...]:
         """The trials behind the figures."""
         return self.valid or tuple(trial for trial in self.trials if trial.measured)
 
-    @property
+    @cached_property
     def rates_per_s(self) -> tuple[float, ...]:
         return tuple(trial.rate_per_s for trial in self.counted if trial.rate_per_s is not None)
 
@@ -106,11 +108,11 @@ class Cell:
         rates = self.rates_per_s
         return (min(rates), max(rates)) if len(rates) > 1 else None
 
-    @property
+    @cached_property
     def server_cpu_us_per_request(self) -> float | None:
         return _median([trial.server_cpu_us_per_request for trial in self.counted])
 
-    @property
+    @cached_property
     def server_cpus_used(self) -> float | None:
         """CPUs that the server kept busy, the median over trials."""
         return _median([trial.server_cpus_used for trial in self.counted])
@@ -151,7 +153,7 @@ class OfferedCell:
         return _median([trial.server_cpu_us_per_request for trial in self.trials])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ContenderView:
     """What was measured: a server, a command or a URL at one setting."""
 
@@ -177,7 +179,7 @@ class ContenderView:
     raw_output: RawOutput | None = None
     half_load_cpu_us_per_request: float | None = None  # of a server that may spin
 
-    @property
+    @cached_property
     def trials(self) -> tuple[TrialView, ...]:
         """Every trial, in closed and in open loop."""
         cells: tuple[Cell | OfferedCell, ...] = (*self.cells.values(), *self.offered)
@@ -212,6 +214,7 @@ class RunView:
     gates: tuple[str, ...] = ()  # codes of every gate that any trial was checked with
     calibration: StoredCalibration | None = None
     sliced: Mapping[int, SlicedLevel] = field(default_factory=dict)  # by connections
+    series_trials_max: int | None = None  # of a contender at a level; None: all
 
     @property
     def aggregate(self) -> Aggregate:

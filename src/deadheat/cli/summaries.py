@@ -1,0 +1,28 @@
+"""The first sentence of each command's help, for the list of commands.
+
+The commands themselves would take half a second to import. `tests/cli/test_help.py` compares.
+"""
+
+SUMMARIES = {
+    "run": "Race servers until their order is settled, and rank them.",
+    "list": "List the servers: built, ready to build, or what is missing and how to install it.",
+    "build": "Build servers from their lock files, several in parallel.",
+    "verify": "Build and start servers, check their responses, and stop them.",
+    "new": "Create the folder of a new server as a copy of an existing one, for you to change.",
+    "report": "Show a stored run.",
+    "serve": "Show the stored runs as web pages, also a run in progress.",
+    "export": "Write a run to a bundle: one file from which anyone can regenerate every figure.",
+    "import": "Add the runs of a bundle to the store.",
+    "compare": "Compare two stored runs, or with --in two contenders of one run.",
+    "regress": "Race two git revisions of a server: PASS, FAIL or INCONCLUSIVE.",
+    "audit": "Compare a stored replay with the published figures: ranks then and now, and the "
+    "defects.",
+    "plan": "Print what a run would do and how long it takes, without starting anything.",
+    "protocols": "List the protocols, each with what it measures.",
+    "clean": "Delete logs, builds and old runs.",
+    "doctor": "Check this machine for what disturbs measurements, and print commands that fix it.",
+    "calibrate": "Race copies of one server against each other and against slowed copies.",
+    "capacity": "Search for the highest offered rate (open loop, Poisson) that holds a latency "
+    "objective.",
+    "completions": "Print a script that completes commands, options and servers in a shell.",
+}
