@@ -20,6 +20,7 @@ COMMANDS = (
     "build",
     "verify",
     "new",
+    "outdated",
     "report",
     "serve",
     "export",
