@@ -59,8 +59,8 @@ def command(
     ):
         answers = list(
             pool.map(
-                lambda server: ask(host, server, kinds[server.name], Path(scratch)),
-                [server for server in chosen if kinds[server.name] is not None],
+                lambda asked: ask(host, *asked, Path(scratch)),
+                [(server, kind) for server in chosen if (kind := kinds[server.name]) is not None],
             )
         )
     replays = {server.name: _replays(server) for server in chosen}
