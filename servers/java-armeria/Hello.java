@@ -12,7 +12,7 @@ public class Hello {
             .port(new InetSocketAddress(args[0], Integer.parseInt(args[1])), SessionProtocol.HTTP)
             .workerGroup(Integer.parseInt(args[2]))
             .channelOption(ChannelOption.SO_BACKLOG, 4096)
-            .connectionDrainDurationMillis(0)  // else `Connection: close` closes a second later
+            .connectionDrainDurationMicros(0)  // else `Connection: close` closes a second later
             .service("/", (context, request) ->
                 HttpResponse.of(HttpStatus.OK, MediaType.PLAIN_TEXT_UTF_8, "Hello, World!"))
             .build()
