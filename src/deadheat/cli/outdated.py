@@ -59,7 +59,7 @@ def command(
     ):
         answers = list(
             pool.map(
-                lambda asked: ask(host, *asked, Path(scratch)),
+                lambda pair: ask(host, pair[0], pair[1], Path(scratch)),
                 [(server, kind) for server in chosen if (kind := kinds[server.name]) is not None],
             )
         )
