@@ -21,6 +21,7 @@ COMMANDS = (
     "build",
     "verify",
     "new",
+    "outdated",
     "report",
     "serve",
     "export",

@@ -17,6 +17,7 @@ from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
+from deadheat.cli.verify_strict import verify_strictly
 from deadheat.cli.workbench import (
     builder_on,
     chosen_servers,
@@ -67,6 +68,11 @@ UNREACHABLE = re.compile(
     help="Freeze each for 90 s, several at a time; answer and processes must stay.",
 )
 @click.option(
+    "--strict",
+    is_flag=True,
+    help="Check all rules for a pull request, without a network; print Markdown.",
+)
+@click.option(
     "-o",
     "--output",
     type=FILE,
@@ -84,6 +90,7 @@ def command(
     every_setting: bool,
     levels: tuple[int, ...] | None,
     freeze: bool,
+    strict: bool,
     output: Path | None,
     page: Path | None,
     limits: Limits,
@@ -104,6 +111,7 @@ def command(
       deadheat verify go-gin
       deadheat verify --all -o verified.json         every server and setting
       deadheat verify ruby-puma --freeze             a minute and a half longer
+      deadheat verify go-gin --strict                a report for a pull request
     """
     if not (servers or languages or every_setting):
         raise DeadheatError(
@@ -111,6 +119,14 @@ def command(
             "deadheat verify go-gin; --all builds and starts every server in every setting",
         )
     servers_catalog = open_catalog(catalog)
+    if strict:
+        if every_setting or levels or output or page:
+            raise DeadheatError(
+                "--strict has a load and a report already: omit --all, --load, -o and --page",
+                "deadheat verify go-gin --strict > comment.md",
+            )
+        reviewed = chosen_servers(servers_catalog, servers, languages)
+        sys.exit(verify_strictly(reviewed, setting, limits, as_json))
     chosen = list(
         _selections(chosen_servers(servers_catalog, servers, languages), setting, every_setting)
     )

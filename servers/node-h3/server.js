@@ -1,0 +1,14 @@
+import cluster from "node:cluster";
+import { H3, serve } from "h3";
+
+const [host, port, workers] = process.argv.slice(2);
+
+if (cluster.isPrimary && workers > 1) {
+  for (let i = 0; i < workers; i++) cluster.fork();
+} else {
+  const app = new H3().get("/", (event) => {
+    event.res.headers.set("content-type", "text/plain");
+    return "Hello, World!";
+  });
+  serve(app, { hostname: host, port, silent: true, node: { backlog: 4096 } });
+}

@@ -1,0 +1,203 @@
+"""Pins that are behind, as the package manager of each ecosystem reports them.
+
+Only direct dependencies count: a lock file follows them.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tomllib import loads
+
+from deadheat.catalog.server import Server
+from deadheat.host import Host, HostError, ProcessSpec
+
+TIMEOUT_S = 180.0
+WORDS_MAX = 160  # characters of a client's last line
+VERSIONS_PLUGIN = "org.codehaus.mojo:versions-maven-plugin:2.18.0:display-dependency-updates"
+GO_TEMPLATE = (
+    "{{if not (or .Main .Indirect)}}{{.Path}} {{.Version}}"
+    "{{with .Update}} {{.Version}}{{end}}{{end}}"
+)
+PRE_RELEASE = re.compile(r"(?i)[-.](alpha|beta|dev|m|pre|rc|snapshot|cr|ea)[-.]?\d*")
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A direct dependency of a server, its version, and the newest one that the client offers."""
+
+    server: str
+    package: str
+    pinned: str
+    latest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ecosystem:
+    """How to ask one package manager. `files` are what it reads; `read` finds pins in its output.
+
+    `read` gets the folder and the output, and yields (package, pinned, latest) also of packages
+    that are not behind.
+    """
+
+    name: str
+    files: tuple[str, ...]  # the first one tells that a server belongs to this ecosystem
+    command: tuple[str, ...]
+    read: Callable[[Path, str], Iterator[tuple[str, str, str]]]
+    exit_codes: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one client said of one server. `fault`: why it did not answer."""
+
+    server: str
+    ecosystem: str
+    behind: tuple[Pin, ...]
+    fault: str | None = None
+
+
+def ecosystem_of(server: Server) -> Ecosystem | None:
+    """The ecosystem whose files the folder has; None if no registry serves it."""
+    for ecosystem in ECOSYSTEMS:
+        if (server.folder / ecosystem.files[0]).exists():
+            return ecosystem
+    return None
+
+
+def ask(host: Host, server: Server, ecosystem: Ecosystem, scratch: Path) -> Answer:
+    """Ask the client in a copy of the declaration and lock file, below `scratch`."""
+    folder = scratch / server.name
+    folder.mkdir(parents=True)
+    for name in ecosystem.files:
+        if (server.folder / name).exists():
+            shutil.copy(server.folder / name, folder)
+    _complete(folder)
+    env = {"GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+    try:
+        completed = host.run(ProcessSpec(ecosystem.command, str(folder), env), TIMEOUT_S)
+    except HostError as error:
+        return Answer(server.name, ecosystem.name, (), str(error))
+    if completed.exit_code not in ecosystem.exit_codes:
+        return Answer(
+            server.name, ecosystem.name, (), _last_words(completed.stderr or completed.stdout)
+        )
+    try:
+        pins = [
+            Pin(server.name, *row)
+            for row in ecosystem.read(folder, completed.stdout + completed.stderr)
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        return Answer(server.name, ecosystem.name, (), f"its output is not readable: {error!r}")
+    return Answer(server.name, ecosystem.name, tuple(pin for pin in pins if _is_behind(pin)))
+
+
+def _is_behind(pin: Pin) -> bool:
+    return pin.pinned != pin.latest and not PRE_RELEASE.search(pin.latest)
+
+
+def _complete(folder: Path) -> None:
+    """Add what a client needs besides the declaration."""
+    requirements = folder / "requirements.in"
+    if requirements.exists():  # without the pins, uv resolves to the newest versions
+        names = re.sub(r"==\S+", "", requirements.read_text("utf-8"))
+        (folder / "unpinned.in").write_text(names, "utf-8")
+    if (folder / "Cargo.toml").exists():
+        (folder / "src").mkdir()
+        (folder / "src" / "main.rs").write_text("", "utf-8")
+
+
+def _last_words(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    chosen = next((line for line in lines if re.search(r"(?i)error|refused|forbidden", line)), None)
+    return (chosen or (lines[-1] if lines else "it printed nothing"))[:WORDS_MAX]
+
+
+def _python(folder: Path, output: str) -> Iterator[tuple[str, str, str]]:
+    latest = dict(re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==([^\s;]+)", output, re.MULTILINE))
+    text = (folder / "requirements.in").read_text("utf-8")
+    for name, pinned in re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==([^\s;]+)", text, re.MULTILINE):
+        yield name, pinned, latest[name.lower()]
+
+
+def _npm(_: Path, output: str) -> Iterator[tuple[str, str, str]]:
+    start = output.find("{")
+    rows = json.JSONDecoder().raw_decode(output[start:])[0] if start >= 0 else {}
+    if "error" in rows and "code" in rows["error"]:  # its exit code is that of a pin behind
+        raise ValueError(rows["error"].get("summary") or rows["error"]["code"])
+    for name, row in rows.items():
+        yield name, row["wanted"], row["latest"]
+
+
+def _cargo(folder: Path, output: str) -> Iterator[tuple[str, str, str]]:
+    dependencies = loads((folder / "Cargo.toml").read_text("utf-8"))["dependencies"]
+    newer = re.findall(
+        r"(?:Updating|Unchanged) (\S+) v(\S+)(?: -> v(\S+))?(?: \(available: v([^\s,)]+))?",
+        output,
+    )
+    for name, pinned, compatible, available in newer:
+        if name in dependencies:
+            yield name, pinned, available or compatible or pinned
+
+
+def _go(_: Path, output: str) -> Iterator[tuple[str, str, str]]:
+    for path, pinned, latest in re.findall(r"^(\S+) (v\S+)(?: (v\S+))?$", output, re.MULTILINE):
+        yield path, pinned, latest or pinned
+
+
+def _maven(_: Path, output: str) -> Iterator[tuple[str, str, str]]:
+    lines = re.sub(r"^\[INFO\]", "", output, flags=re.MULTILINE)
+    for name, pinned, latest in re.findall(r"(\S+:\S+) \.+\s+(\S+) -> (\S+)", lines):
+        yield name.partition(":")[2], pinned, latest
+
+
+def _mix(_: Path, output: str) -> Iterator[tuple[str, str, str]]:
+    if "Dependency" not in output:
+        raise ValueError(_last_words(output))
+    yield from re.findall(r"^(\w+) +(\d\S+) +(\d\S+) ", output, re.MULTILINE)
+
+
+ECOSYSTEMS = (
+    Ecosystem(
+        "Python (uv)",
+        ("requirements.in",),
+        (
+            "uv",
+            "pip",
+            "compile",
+            "--quiet",
+            "--no-header",
+            "--no-annotate",
+            "--no-deps",
+            "--python-version",
+            "3.11",
+            "unpinned.in",
+        ),
+        _python,
+    ),
+    Ecosystem(
+        "npm",
+        ("package.json", "package-lock.json"),
+        ("npm", "outdated", "--json", "--package-lock-only"),
+        _npm,
+        (0, 1),
+    ),
+    Ecosystem(
+        "crates (cargo)",
+        ("Cargo.toml", "Cargo.lock"),
+        ("cargo", "update", "--dry-run", "--verbose", "--color", "never"),
+        _cargo,
+    ),
+    Ecosystem(
+        "Go", ("go.mod", "go.sum"), ("go", "list", "-m", "-u", "-f", GO_TEMPLATE, "all"), _go
+    ),
+    Ecosystem(
+        "Maven",
+        ("pom.xml",),
+        ("mvn", "--batch-mode", VERSIONS_PLUGIN, "-DprocessDependencyManagement=false"),
+        _maven,
+    ),
+    Ecosystem("Hex (mix)", ("mix.exs", "mix.lock"), ("mix", "hex.outdated"), _mix, (0, 1)),
+)

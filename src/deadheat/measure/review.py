@@ -1,0 +1,164 @@
+"""The strict review of a server: the checks of docs/rules.md that a program can make."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from deadheat.build.prepare import Candidate
+from deadheat.catalog.lock_file import LockFault, check_locks
+from deadheat.errors import DeadheatError
+from deadheat.host import Exited
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import HOST, contender_from
+from deadheat.measure.freezing import FREEZE_S, freeze_faults
+from deadheat.measure.inspection import load_server
+from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.verify import Behavior, verify
+from deadheat.measure.world import World
+
+CONNECTIONS = 100
+LOAD_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One rule and what was found. `passed` is None if this machine cannot decide it."""
+
+    rule: str
+    passed: bool | None
+    reading: str
+
+
+def review(world: World, candidate: Candidate, isolated: bool) -> Iterator[Check]:
+    """Every check in turn; those that need a running server end if it does not start.
+
+    `isolated`: the server host has only loopback. The candidate has to be built.
+    """
+    assert candidate.built is not None
+    try:
+        yield Check("lock file", True, check_locks(candidate.selection.server))
+    except LockFault as error:
+        yield Check("lock file", False, str(error))
+    contender = contender_from(candidate.selection, candidate.built)
+    try:
+        instance = lifecycle.start(world, contender)
+    except StartFailed as error:
+        yield Check("start", False, error.reason)
+        return
+    try:
+        ready = f"the right answer after {instance.ready_s:.2f} s"
+        yield Check("start", True, ready)
+        yield Check(
+            "no network at run time",
+            True if isolated else None,
+            "it ran with loopback only" if isolated else "not tried: it needs --isolate",
+        )
+        address = instance.address
+        deadline_s = contender.ready_s
+        behavior = verify(world.server_host, address, contender.media_type, deadline_s=deadline_s)
+        yield from _answers(behavior, candidate)
+        yield _load(world, instance)
+        yield _listeners(world, instance)
+    finally:
+        ended = lifecycle.stop(world, instance)
+    yield _stop(ended, contender.stop_signal)
+    yield _restart(world, candidate)
+    (fault,) = freeze_faults(world, [candidate])
+    unchanged = f"{FREEZE_S:g} s frozen: same processes, right answer"
+    yield Check("freeze", fault is None, fault or unchanged)
+
+
+def _answers(behavior: Behavior, candidate: Candidate) -> Iterator[Check]:
+    start = candidate.selection.start
+    yield Check(
+        "answer", behavior.fault is None, behavior.fault or "status, media type and body are right"
+    )
+    date = "with" if behavior.date else "without"
+    yield Check(
+        "headers",
+        behavior.framing in ("content-length", "chunked"),
+        f"body by {behavior.framing}, {behavior.head_bytes} B, {date} Date, "
+        f"Server: {behavior.server_header or 'none'}",
+    )
+    unknown = behavior.unknown_path
+    yield Check(
+        "unknown path",
+        unknown is not None and unknown >= 400,
+        f"status {unknown}" if unknown else "no answer",
+    )
+    yield Check(
+        "HEAD",
+        behavior.head in ("empty", "refuses"),
+        {
+            "empty": "no body",
+            "refuses": "an error status, no body expected",
+            "body": "expected no body, got one",
+        }.get(behavior.head or "", "no answer"),
+    )
+    yield Check(
+        "keep-alive",
+        behavior.keep_alive == start.keep_alive,
+        _against(behavior.keep_alive, start.keep_alive, "stays open", "closes"),
+    )
+    honors = start.connection_close == "closes"
+    yield Check(
+        "Connection: close",
+        behavior.close_honored == honors,
+        _against(behavior.close_honored, honors, "closes", "stays open"),
+    )
+    expected = 2 if start.keep_alive else 1
+    yield Check(
+        "pipelining",
+        (behavior.pipelined or 0) >= expected,
+        f"{behavior.pipelined or 0} of 2 requests answered, expected {expected}",
+    )
+
+
+def _against(seen: bool | None, declared: bool, yes: str, no: str) -> str:
+    """What a connection did, and what the manifest says if that differs."""
+    if seen is None:
+        return "no answer"
+    did = f"the connection {yes if seen else no}"
+    return did if seen == declared else f"{did}; server.toml says that it {yes if declared else no}"
+
+
+def _load(world: World, instance: Instance) -> Check:
+    try:
+        result = load_server(world, instance, CONNECTIONS, LOAD_S)
+    except DeadheatError as error:
+        return Check("load", False, str(error))
+    served = result.connections_served or 0
+    reading = f"{served} of {CONNECTIONS} connections served, {result.errors_total} errors"
+    return Check("load", served == CONNECTIONS and not result.errors_total, reading)
+
+
+def _listeners(world: World, instance: Instance) -> Check:
+    """Asked after a load, because some servers open a second port late."""
+    rule = "no other listener"
+    listeners = world.server_host.listeners(instance.process, instance.port)
+    own = {str(each) for each in listeners.own}
+    others = own - {f"{HOST}:{instance.port}"}
+    if others:
+        return Check(rule, False, f"expected only {HOST}:PORT, got {', '.join(sorted(others))} too")
+    if not own or not listeners.complete:
+        return Check(rule, None, "this machine does not show every socket of the server")
+    return Check(rule, True, f"listens on {HOST}:PORT only")
+
+
+def _stop(ended: Exited, signal: str) -> Check:
+    reading = f"{ended.how}, {ended.elapsed_s:.1f} s after {signal}"
+    if ended.killed:
+        return Check("stop", False, f"{reading}: killed")
+    if ended.survivors:
+        return Check("stop", False, f"{reading}: it left {ended.survivors} processes running")
+    return Check("stop", True, reading)
+
+
+def _restart(world: World, candidate: Candidate) -> Check:
+    """The files that a first instance left must not prevent a second one."""
+    assert candidate.built is not None
+    try:
+        instance = lifecycle.start(world, contender_from(candidate.selection, candidate.built))
+    except StartFailed as error:
+        return Check("restart", False, error.reason)
+    lifecycle.stop(world, instance)
+    return Check("restart", True, f"the right answer after {instance.ready_s:.2f} s")

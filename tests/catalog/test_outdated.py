@@ -1,0 +1,120 @@
+"""Pins that are behind, as the clients print them. No registry is asked."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deadheat.catalog import Server, load_server
+from deadheat.catalog.outdated import Pin, ask, ecosystem_of
+from deadheat.host import Completed
+from deadheat.host.fake import FakeHost
+from tests.servers.contenders import CATALOG
+
+MAVEN = """\
+[INFO] The following dependencies in Dependencies have newer versions:
+[INFO]   io.javalin:javalin .................................... 7.2.3 -> 7.3.0
+[INFO]   org.jetbrains.kotlin:kotlin-compiler-embeddable ...
+[INFO]                                                     2.4.20 -> 2.5.0-Beta2
+[INFO] BUILD SUCCESS
+"""
+CARGO = """\
+    Updating crates.io index
+    Updating tokio v1.50.0 -> v1.51.0
+    Updating bytes v1.0.0 -> v1.1.0
+   Unchanged hyper v0.14.1 (available: v1.9.0, requires Rust 1.90)
+"""
+NPM = {
+    "koa": {"wanted": "3.3.0", "latest": "3.4.0"},
+    "debug": {"wanted": "4.0.0", "latest": "4.0.0"},
+}
+CASES = [
+    (
+        {"requirements.in": "uvicorn[standard]==0.54.0\nFlask==3.1.3\n"},
+        "flask==3.1.3\nuvicorn[standard]==0.55.0 ; python_version > '3'\n",
+        [("uvicorn", "0.54.0", "0.55.0")],
+    ),
+    ({"package.json": "{}"}, "npm warn\n" + json.dumps(NPM), [("koa", "3.3.0", "3.4.0")]),
+    (
+        {"Cargo.toml": '[dependencies]\ntokio = "1"\nhyper = "0.14"\n'},
+        CARGO,
+        [("tokio", "1.50.0", "1.51.0"), ("hyper", "0.14.1", "1.9.0")],
+    ),
+    (
+        {"go.mod": "module hello\n"},
+        "example.org/mux v1.8.1 v1.9.0\nexample.org/chi v5.0.0\n",
+        [("example.org/mux", "v1.8.1", "v1.9.0")],
+    ),
+    ({"pom.xml": ""}, MAVEN, [("javalin", "7.2.3", "7.3.0")]),
+    (
+        {"mix.exs": ""},
+        "Dependency  Current  Latest  Status\ncowboy      2.16.1   2.18.0  Update possible\n",
+        [("cowboy", "2.16.1", "2.18.0")],
+    ),
+]
+
+
+def server_with(folder: Path, files: dict[str, str]) -> Server:
+    server = folder / "servers" / "hello"
+    server.mkdir(parents=True)
+    text = (CATALOG / "servers" / "hello" / "server.toml").read_text()
+    (server / "server.toml").write_text(text)
+    for name, content in files.items():
+        (server / name).write_text(content)
+    return load_server(server, CATALOG / "recipes")
+
+
+@pytest.mark.parametrize(("files", "output", "behind"), CASES)
+def test_reads_what_the_client_prints(
+    tmp_path: Path, files: dict[str, str], output: str, behind: list[tuple[str, str, str]]
+) -> None:
+    server = server_with(tmp_path, files)
+    ecosystem = ecosystem_of(server)
+    assert ecosystem is not None
+    host = FakeHost()
+    host.on_run(lambda _: True, lambda *_: Completed(0, output, "", 1.0, 0.0))
+    answer = ask(host, server, ecosystem, tmp_path)
+    assert answer.fault is None
+    assert list(answer.behind) == [Pin("hello", *row) for row in behind]
+
+
+def test_the_client_works_in_a_copy(tmp_path: Path) -> None:
+    server = server_with(tmp_path, {"requirements.in": "flask==3.1.3\n"})
+    ecosystem = ecosystem_of(server)
+    assert ecosystem is not None
+    host = FakeHost()
+    host.on_run(lambda _: True, lambda *_: Completed(0, "flask==3.1.3\n", "", 1.0, 0.0))
+    ask(host, server, ecosystem, tmp_path)
+    assert (tmp_path / "hello" / "unpinned.in").read_text() == "flask\n"
+    assert sorted(path.name for path in server.folder.iterdir()) == [
+        "requirements.in",
+        "server.toml",
+    ]
+
+
+@pytest.mark.parametrize("output", ["", "nothing of use"])
+def test_a_client_without_an_answer_is_not_reached(tmp_path: Path, output: str) -> None:
+    """No row must not look like no newer version."""
+    server = server_with(tmp_path, {"pom.xml": ""})
+    ecosystem = ecosystem_of(server)
+    assert ecosystem is not None
+    host = FakeHost()
+    host.on_run(lambda _: True, lambda *_: Completed(1, output, "x\nerror: 403", 1.0, 0.0))
+    assert ask(host, server, ecosystem, tmp_path).fault == "error: 403"
+    missing = ask(FakeHost(), server, ecosystem, tmp_path / "b")
+    assert missing.fault is not None
+
+
+def test_npm_without_a_registry_is_not_reached(tmp_path: Path) -> None:
+    """npm ends with 1 both for packages that are behind and for a registry that is away."""
+    server = server_with(tmp_path, {"package.json": "{}"})
+    ecosystem = ecosystem_of(server)
+    assert ecosystem is not None
+    host = FakeHost()
+    error = json.dumps({"error": {"code": "ENOTFOUND", "summary": "getaddrinfo"}})
+    host.on_run(lambda _: True, lambda *_: Completed(1, error, "npm error ENOTFOUND", 1.0, 0.0))
+    assert ask(host, server, ecosystem, tmp_path).fault is not None
+
+
+def test_a_server_without_a_declaration_has_no_registry(tmp_path: Path) -> None:
+    assert ecosystem_of(server_with(tmp_path, {})) is None

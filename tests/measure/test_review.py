@@ -1,0 +1,117 @@
+"""The strict review, on a virtual clock."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deadheat.build.builder import Built
+from deadheat.build.prepare import Candidate
+from deadheat.catalog import load_server, selection
+from deadheat.host import Completed, Listener, Listeners
+from deadheat.host.fake import FakeHost, FakeServer
+from deadheat.load import Engine
+from deadheat.measure.review import Check, review
+from deadheat.measure.world import World
+from deadheat.report.formats.review_markdown import READING_MAX, review_markdown
+from tests.servers.contenders import CATALOG
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n"
+GOOD = HEAD + b"\r\nHello, World!"
+MISSING = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.fixture
+def host() -> FakeHost:
+    return FakeHost()
+
+
+@pytest.fixture
+def world(host: FakeHost) -> World:
+    """The load has no result, so the check `load` fails in each of these tests."""
+    engine = Engine()
+    host.on_run(lambda _: True, lambda *_: Completed(1, "", "", 1.0, 0.0))
+    return World(host, host, (0,), (1,), engine, "1", engine, "1", Path("/logs"))
+
+
+def answer(request: bytes) -> bytes:
+    """One answer per request of a packet."""
+    answers = [MISSING if b"no-such-path" in each else GOOD for each in request.split(b"\r\n\r\n")]
+    return b"".join(answers[:-1])
+
+
+def checks(host: FakeHost, world: World, server: FakeServer) -> dict[str, Check]:
+    folder = CATALOG / "servers" / "hello"
+    manifest = load_server(folder, CATALOG / "recipes")
+    built = Built(manifest, "key", folder, "", 0.0, {}, {}, cached=True)
+    chosen = selection(manifest)
+    start = chosen.start.model_copy(update={"command": ("hello", "{port}")})
+    host.on_start(lambda command: command[0] == "hello", lambda *_: server)
+    candidate = Candidate(replace(chosen, start=start), built, "1.0", None)
+    return {check.rule: check for check in review(world, candidate, isolated=True)}
+
+
+def test_a_good_server_passes(host: FakeHost, world: World) -> None:
+    found = checks(host, world, FakeServer(answer=answer))
+    passed = {rule for rule, check in found.items() if check.passed}
+    assert passed >= {"lock file", "start", "no network at run time", "answer", "headers"}
+    assert passed >= {
+        "unknown path",
+        "pipelining",
+        "no other listener",
+        "stop",
+        "restart",
+        "freeze",
+    }
+
+
+def test_every_path_answered_alike_fails(host: FakeHost, world: World) -> None:
+    found = checks(host, world, FakeServer(answer=lambda _: GOOD))
+    assert found["unknown path"].passed is False
+    assert found["unknown path"].reading == "status 200"
+
+
+def test_one_answer_to_two_requests_fails(host: FakeHost, world: World) -> None:
+    found = checks(host, world, FakeServer(answer=lambda _: GOOD))
+    assert found["pipelining"].passed is False
+
+
+def test_a_second_port_fails(host: FakeHost, world: World) -> None:
+    """Regression: Passenger listens on a second port."""
+    own = (Listener("127.0.0.1", port := host.free_port() + 1), Listener("0.0.0.0", 9999))
+    listeners = Listeners(own, (), complete=True)
+    found = checks(host, world, FakeServer(answer=answer, listeners=listeners))
+    assert found["no other listener"].passed is False
+    assert "0.0.0.0:9999" in found["no other listener"].reading
+    assert port
+
+
+def test_a_watchdog_fails(host: FakeHost, world: World) -> None:
+    found = checks(host, world, FakeServer(answer=answer, watchdog_s=60))
+    assert found["freeze"].passed is False
+
+
+def test_a_server_that_has_to_be_killed_fails(host: FakeHost, world: World) -> None:
+    found = checks(host, world, FakeServer(answer=answer, deaf=True))
+    assert found["stop"].passed is False
+    assert "killed" in found["stop"].reading
+
+
+def test_a_server_that_does_not_start_has_no_further_checks(host: FakeHost, world: World) -> None:
+    found = checks(host, world, FakeServer(answer=answer, dies_after_s=0.0, exit_code=1))
+    assert [*found] == ["lock file", "start"]
+    assert found["start"].passed is False
+
+
+def test_the_report_is_a_table_for_a_comment() -> None:
+    failed = Check("HEAD", False, "expected | no\nbody " + "x" * READING_MAX)
+    report = review_markdown("go-gin", "1.12.0", "Debian", [Check("stop", True, "exit 0"), failed])
+    assert report.startswith("### `deadheat verify --strict go-gin`: 1 failed\n")
+    (row,) = [line for line in report.splitlines() if line.startswith("| HEAD")]
+    assert row.startswith(r"| HEAD | ❌ FAIL | expected \| no body xxx")
+    assert len(row) < READING_MAX + 50
+
+
+def test_the_report_ends_with_the_log_of_a_failed_build() -> None:
+    report = review_markdown("go-gin", None, "Debian", [Check("build", False, "ended")], "```oops")
+    assert "'''oops\n```\n\n</details>" in report
