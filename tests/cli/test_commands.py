@@ -27,6 +27,15 @@ def test_verify_prints_one_line_per_server(deadheat: Deadheat) -> None:
     assert last == "1 works; 0 works, with a note; 1 fails; 0 missing here"
 
 
+def test_verify_writes_a_page_and_a_folder_with_the_details(
+    deadheat: Deadheat, tmp_path: Path
+) -> None:
+    page = tmp_path / "out" / "results.md"
+    assert deadheat("verify", "hello", "--page", str(page)).code == 0
+    assert "[hello](results/python.md#hello)" in page.read_text()
+    assert "## hello" in (page.parent / "results" / "python.md").read_text()
+
+
 def test_verify_as_json(deadheat: Deadheat) -> None:
     ended = deadheat("verify", "hello", "--json")
     assert ended.code == 0
