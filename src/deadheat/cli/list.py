@@ -18,6 +18,7 @@ from deadheat.catalog import (
     missing,
 )
 from deadheat.catalog.probe_cache import ProbeCache
+from deadheat.cli.install import UPDATE, needs_update
 from deadheat.cli.options import catalog_option, json_option
 from deadheat.cli.server_names import complete_servers
 from deadheat.console import console
@@ -62,14 +63,16 @@ def _row(server: Server, toolchains: Toolchains, builder: Builder) -> dict[str, 
     probes = toolchains.check(server)
     missing_probes = missing(probes)
     manifest = server.manifest
+    built = not missing_probes and builder.find(server, probes) is not None
     return {
         "name": server.name,
         "language": manifest.language,
         "framework": manifest.framework,
         "kind": manifest.kind,
         "homepage": manifest.homepage,
-        "ready": not missing_probes,
-        "built": not missing_probes and builder.find(server, probes) is not None,
+        # With `verified`, the recipe has not built from its registry yet: only a build shows it.
+        "ready": built or (not missing_probes and manifest.verified is None),
+        "built": built,
         "missing": [probe.fault for probe in missing_probes],
         "install": list(dict.fromkeys(probe.need.install for probe in missing_probes)),
         "toolchains": {p.need.tool: p.version for p in probes if p.version is not None},
@@ -88,7 +91,7 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
     for row in rows:
         state = "built" if row["built"] else "ready" if row["ready"] else "; ".join(row["missing"])
         if row["verified"] and not row["built"]:
-            state += "; recipe verified against upstream sources"
+            state = "; ".join(filter(None, [state, "not tried with its registry"]))
         style = "green" if row["ready"] else "yellow"
         cells = [Text(escaped(row[name])) for name in ("name", "language", "framework", "kind")]
         table.add_row(*cells, Text(escaped(state), style=style))
@@ -97,6 +100,12 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
     for row in rows:
         for install in row["install"]:
             names_by_install.setdefault(install, []).append(row["name"])
+    if needs_update(names_by_install):
+        out.print(Text(f"install with: {UPDATE}"), soft_wrap=not sys.stdout.isatty())
+        out.print(
+            Text("    first; `deadheat build SERVER --install` runs the lines that SERVER needs"),
+            soft_wrap=not sys.stdout.isatty(),
+        )
     for install, names in names_by_install.items():
         out.print(Text(f"install with: {escaped(install)}"), soft_wrap=not sys.stdout.isatty())
         out.print(
