@@ -50,7 +50,7 @@ def server_pages(
     """Pages by path: `name`.md lists the servers; the folder `name` has one for each language."""
     shown = sorted(
         (inspection for inspection in inspections if inspection.server in catalog.servers),
-        key=lambda one: (one.server, one.setting != "default", one.setting),
+        key=lambda row: (row.server, row.setting != "default", row.setting),
     )
     languages: dict[str, list[Inspection]] = {}
     for inspection in shown:
@@ -96,7 +96,7 @@ def _servers(
     for server, settings in groupby(inspections, key=lambda inspection: inspection.server):
         contenders = list(settings)
         default = contenders[0]
-        short = [one.setting for one in contenders if _state(one, catalog) not in ("works", RECIPE)]
+        short = [row.setting for row in contenders if _state(row, catalog) not in ("works", RECIPE)]
         yield (
             f"[{server}]({page}#{server})",
             catalog.servers[server].manifest.framework,
