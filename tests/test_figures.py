@@ -1,5 +1,6 @@
 """The figures in the documents are what the stored runs give; `make figures` regenerates them."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,20 @@ def test_every_bundle_is_quoted_by_a_document() -> None:
     texts = [path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))]
     bundles = {path.name for path in (ROOT / "docs" / "results").glob("*.deadheat")}
     assert {name for name in bundles if not any(name in text for text in texts)} == set()
+
+
+def test_the_engine_s_costs_are_those_of_the_stored_bench() -> None:
+    bench = (ROOT / "docs" / "results" / "2026-11-20-engine-bench.txt").read_text()
+    first: dict[str, str] = {}
+    for connections, kind, block in re.findall(
+        r"^(\d+) connections, (kept|closed) .*\n((?:  .*\n)+)", bench, re.MULTILINE
+    ):
+        cost = re.search(r"^  deadheat-load +[\d.]+ +([\d.]+)", block, re.MULTILINE)
+        assert cost
+        first.setdefault(f"{connections} {kind}", cost[1])
+    page = (ROOT / "docs" / "engine.md").read_text()
+    rows = re.findall(r"^\| (\d+) connections, (kept|one)[^|]*\| ([\d.]+) \|", page, re.MULTILINE)
+    assert {f"{n} {kind.replace('one', 'closed')}": cost for n, kind, cost in rows} == first
 
 
 def test_replaces_the_block_and_keeps_the_rest() -> None:

@@ -1,4 +1,4 @@
-"""The house as README.md lays it out: an import never points back up its list."""
+"""The house as docs/architecture.md lays it out: an import never points back up its table."""
 
 import ast
 import re
@@ -34,6 +34,11 @@ def imports(path: Path) -> Iterator[str]:
 
 def test_every_room_has_its_place() -> None:
     assert {path.parent.name for path in SOURCE.glob("*/__init__.py")} == {*ROOMS}
+
+
+def test_the_architecture_lists_every_room_in_order() -> None:
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text()
+    assert tuple(re.findall(r"^\| `src/deadheat/(\w+)/` \|", page, re.MULTILINE)) == ROOMS
 
 
 def test_no_import_points_back_up() -> None:

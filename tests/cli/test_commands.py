@@ -27,6 +27,15 @@ def test_verify_prints_one_line_per_server(deadheat: Deadheat) -> None:
     assert last == "1 works; 0 works, with a note; 1 fails; 0 missing here"
 
 
+def test_verify_writes_a_page_and_a_folder_with_the_details(
+    deadheat: Deadheat, tmp_path: Path
+) -> None:
+    page = tmp_path / "out" / "results.md"
+    assert deadheat("verify", "hello", "--page", str(page)).code == 0
+    assert "[hello](results/python.md#hello)" in page.read_text()
+    assert "## hello" in (page.parent / "results" / "python.md").read_text()
+
+
 def test_verify_as_json(deadheat: Deadheat) -> None:
     ended = deadheat("verify", "hello", "--json")
     assert ended.code == 0
@@ -123,8 +132,10 @@ def test_install_runs_each_command_once(
     host.on_run(lambda command: command[0] == "sh", lambda *_: Completed(0, "", "", 1, 1))
     install_missing(host, servers)
     ran = [spec.command for name, spec in host.calls if spec.command[0] == "sh"]
-    assert ran == [["sh", "-c", "apt-get install -y python3"]]
-    assert capsys.readouterr().err == "installing: apt-get install -y python3\n"
+    commands = ["apt-get update", "apt-get install -y python3"]
+    assert ran == [["sh", "-c", command] for command in commands]
+    printed = capsys.readouterr().err
+    assert printed == "".join(f"installing: {command}\n" for command in commands)
 
 
 def test_install_skips_needs_that_are_met(servers: list[Server]) -> None:
@@ -142,7 +153,7 @@ def test_a_failed_install_shows_the_last_lines_of_output(servers: list[Server]) 
     )
     with pytest.raises(DeadheatError) as caught:
         install_missing(host, servers)
-    assert str(caught.value) == (
+    assert str(caught.value).startswith(
         "--install: `apt-get install -y python3` ended with exit code 100\n"
         "Reading\nE: no such package"
     )

@@ -20,7 +20,7 @@ def command_lines(page: Path) -> Iterator[list[str]]:
     """The words of each call of `deadheat`, without the name of the program."""
     for _, block in FENCED.findall(page.read_text()):
         for line in block.replace("\\\n", " ").splitlines():
-            for call in re.findall(r"(?:^|[;&$]|run:) *deadheat +([^;]+)", line):
+            for call in re.findall(r"(?:^|[;&$]|run:) *deadheat +([^-;][^;]*)", line):
                 yield shlex.split(call, comments=True)
 
 
@@ -45,6 +45,31 @@ def unknown_flags(words: list[str]) -> list[str]:
 def test_the_command_and_its_flags_exist(words: list[str]) -> None:
     assert words[0] in COMMANDS
     assert not unknown_flags(words)
+
+
+LINK = re.compile(r"(?<!!)\[[^]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+FENCE = re.compile(r"^ *```.*?^ *```", re.M | re.S)
+LINKING = (*PAGES, HERE / "CONTRIBUTING.md", HERE / "SECURITY.md", HERE / "STYLE.md")
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: page.name)
+def test_links_lead_to_a_file_and_a_heading(page: Path) -> None:
+    for name, anchor in LINK.findall(FENCE.sub("", page.read_text())):
+        target = (page.parent / name) if name else page
+        assert target.exists(), f"{page.name} links to {name}"
+        assert not anchor or anchor in anchors(target), f"{page.name} links to {name}#{anchor}"
+
+
+def test_the_index_lists_every_document() -> None:
+    index = (HERE / "docs" / "README.md").read_text()
+    names = {page.name for page in (HERE / "docs").glob("*.md")} - {"README.md"}
+    assert {name for name in names if f"({name})" not in index} == set()
 
 
 PICTURES = [
@@ -72,7 +97,8 @@ def test_the_readme_shows_a_picture() -> None:
 def test_command_lines_are_found_in_every_page_that_has_some() -> None:
     """Without this, the tests above could pass on an empty list."""
     pages = {page.name for page in PAGES if any(command_lines(page))}
-    assert pages == {"README.md", "add-a-server.md", "protocols.md", "regressions.md"}
+    pages_with_lines = ("README", "add-a-server", "first-ten-minutes", "installation")
+    assert pages == {f"{name}.md" for name in (*pages_with_lines, "protocols", "regressions")}
 
 
 def test_unknown_flags_are_found() -> None:

@@ -105,11 +105,28 @@ def test_list_imports_neither_the_statistics_nor_the_reports(home: Path) -> None
     assert done.stdout.strip() == "[]"
 
 
+def test_a_recipe_that_its_registry_never_served_is_not_ready(
+    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: lisp-woo, lisp-wookie and nim-jester were ready, and could not be built."""
+    root = tmp_path / "catalog"
+    shutil.copytree(CATALOG, root, symlinks=True)
+    manifest = root / "servers" / "hello" / "server.toml"
+    text = manifest.read_text().replace("\n[", '\nverified = "upstream sources"\n\n[', 1)
+    manifest.write_text(text)
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(root))
+    (row,) = json.loads(deadheat("list", "hello", "--json").out)["servers"]
+    assert (row["ready"], row["missing"]) == (False, [])
+    assert "not tried with its registry" in deadheat("list", "hello").out
+    assert deadheat("build", "hello").code == 0
+    assert json.loads(deadheat("list", "hello", "--json").out)["servers"][0]["ready"]
+
+
 @pytest.mark.usefixtures("bare_path")
 def test_servers_share_one_install_line(deadheat: Deadheat) -> None:
     lines = deadheat("list").out.splitlines()
     installs = [line for line in lines if line.startswith("install with: ")]
-    assert len(installs) == len(set(installs)) == 1
+    assert installs == ["install with: apt-get update", "install with: apt-get install -y python3"]
     assert any(line.startswith("    for ") and " and " in line for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""The page of all servers, and docs/servers.md, which is made from the stored outcome."""
+"""The lines of `deadheat verify`, and docs/servers.md with its folder, made from stored results."""
 
 import json
 import re
@@ -8,7 +8,8 @@ import pytest
 
 from deadheat.catalog import Catalog, load_catalog, selection
 from deadheat.measure.inspection import Inspection
-from deadheat.report.formats.inspections import line, servers_page, summary
+from deadheat.report.formats.inspections import line, summary
+from deadheat.report.formats.server_pages import server_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 BEHAVIOR = {
@@ -43,11 +44,29 @@ def test_the_summary_counts_every_state() -> None:
     assert summary(ALL) == "1 works; 1 works, with a note; 1 fails; 1 missing here"
 
 
-def test_the_page_has_a_row_for_each_contender_and_each_published_row(catalog: Catalog) -> None:
-    page = servers_page(ALL, catalog)
-    for inspection in ALL:
-        assert re.search(rf"^\| {inspection.name} \|", page, re.MULTILINE)
-    assert "a \\| b failed" in page
+def test_each_language_has_a_page_with_its_contenders(catalog: Catalog) -> None:
+    pages = server_pages(ALL, catalog, "servers")
+    names = {"go", "node-js", "rust", "published"}
+    assert set(pages) == {"servers.md", *(f"servers/{name}.md" for name in names)}
+    assert re.findall(r"^\| (go-\S+) \|", pages["servers/go.md"], re.MULTILINE)[:2] == [
+        "go-gin",
+        "go-gin:published",
+    ]
+    assert "a \\| b failed" in pages["servers/node-js.md"]
+
+
+def test_the_short_page_links_each_server_and_names_its_shortfalls(catalog: Catalog) -> None:
+    page = server_pages(ALL, catalog, "servers")["servers.md"]
+    rows = re.findall(r"^\| \[(\S+)\]\((\S+)\) \|.*\| (\S+) \|$", page, re.MULTILINE)
+    assert rows == [
+        ("go-gin", "servers/go.md#go-gin", "published"),
+        ("node-koa", "servers/node-js.md#node-koa", "default"),
+        ("rust-iron", "servers/rust.md#rust-iron", "default"),
+    ]
+
+
+def test_each_published_row_is_listed(catalog: Catalog) -> None:
+    page = server_pages(ALL, catalog, "servers")["servers/published.md"]
     published = re.findall(r"^\| (kzmake-2018|woo-2016|landshark-2009) \|", page, re.MULTILINE)
     assert len(set(published)) == 3
     assert len(published) >= 33 + 13 + 10
@@ -57,10 +76,11 @@ def test_a_recipe_verified_on_upstream_sources_is_not_a_failure(catalog: Catalog
     tried = Inspection(
         "lisp-woo", "lisp-woo", "default", fault="lisp-woo: no registry", lacks=("a registry",)
     )
-    page = servers_page([tried], catalog)
-    assert "| recipe, verified against upstream | 1 |" in page
-    assert "| fails | 0 |" in page
-    assert re.search(r"^\| lisp-woo \| upstream sources, .* \| no registry \|$", page, re.MULTILINE)
+    pages = server_pages([tried], catalog, "servers")
+    assert "| recipe, verified against upstream | 1 |" in pages["servers.md"]
+    assert "| fails | 0 |" in pages["servers.md"]
+    details = pages["servers/common-lisp.md"]
+    assert re.search(r"^Verified on upstream sources, .* built here: no registry\.$", details, re.M)
 
 
 def test_sorts_settings_below_their_server(catalog: Catalog) -> None:
@@ -70,11 +90,11 @@ def test_sorts_settings_below_their_server(catalog: Catalog) -> None:
         Inspection(f"{server}:{setting}", server, setting, behavior=BEHAVIOR, ready_s=0.1)
         for server, setting in names
     ]
-    page = servers_page(inspections, catalog)
-    contenders = re.findall(r"^\| (java-\S+) \| Java \|", page, re.MULTILINE)
-    assert contenders == ["java-tomcat:default", "java-tomcat:stock", "java-tomcat-6:default"]
-    behavior = page.partition("## Behavior")[2]
-    assert re.findall(r"^\| (java-\S+)", behavior, re.MULTILINE) == [contenders[0], contenders[2]]
+    page = server_pages(inspections, catalog, "servers")["servers/java.md"]
+    contenders, _, behavior = page.partition("## Behavior")
+    names_shown = re.findall(r"^\| (java-\S+)", contenders, re.MULTILINE)
+    assert names_shown == ["java-tomcat:default", "java-tomcat:stock", "java-tomcat-6:default"]
+    assert re.findall(r"^\| (java-\S+)", behavior, re.MULTILINE) == names_shown[::2]
 
 
 @pytest.fixture(scope="module")
@@ -83,11 +103,13 @@ def stored() -> list[Inspection]:
     return [Inspection.from_json(row) for row in rows]
 
 
-def test_servers_md_is_generated_from_the_stored_outcome(
+def test_servers_md_and_its_folder_are_generated_from_the_stored_outcome(
     stored: list[Inspection], catalog: Catalog
 ) -> None:
-    page = (ROOT / "docs/servers.md").read_text("utf-8")
-    assert page == servers_page(stored, catalog)
+    docs = ROOT / "docs"
+    paths = [docs / "servers.md", *(docs / "servers").iterdir()]
+    pages = {str(path.relative_to(docs)): path.read_text("utf-8") for path in paths}
+    assert pages == server_pages(stored, catalog, "servers")
 
 
 def test_every_contender_of_the_catalog_has_a_stored_outcome(

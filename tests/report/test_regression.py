@@ -1,5 +1,7 @@
 """Verdicts on a change, on made runs with known rates."""
 
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,6 +17,7 @@ from deadheat.report.formats.regression import (
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.stats.change import Outcome
+from deadheat.store import Gate
 from tests.report.made import made_run
 
 
@@ -65,3 +68,28 @@ def test_the_worst_level_decides(tmp_path: Path) -> None:
     assert worst([good, bad]) is Outcome.FAIL
     assert worst([good]) is Outcome.PASS
     assert worst([]) is Outcome.INCONCLUSIVE
+
+
+def test_an_inconclusive_verdict_quotes_the_command_with_a_longer_budget(tmp_path: Path) -> None:
+    view = raced(tmp_path, 9000, 9000, blocks=1)
+    words = ("deadheat", "regress", "--base", "v1 rc", "--budget", "1m", "--", "./s", "{port}")
+    (regression,) = regressions_in(replace(view, command=words))
+    assert regression.fix is not None
+    _, _, command = regression.fix.partition(": ")
+    changed = shlex.split(command)
+    assert changed[:5] == list(words[:5])
+    assert changed[6:] == list(words[6:])
+    assert int(changed[5].removesuffix("m")) >= 1
+    assert f"fix: a longer run: {command}" in sentence(regression)
+    assert f"`{shlex.join(words)}`" in comment(replace(view, command=words), [regression])
+
+
+def test_a_level_without_valid_trials_names_the_check_that_failed(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    busy = Gate("neighbor", False, 0.5, 0.05, "share", "end other processes")
+    rates = {"base-1": 9000.0, "head-2": 9000.0}
+    run.race(rates, blocks=3, gates_of={"base-1": [busy], "head-2": [busy]})
+    run.end()
+    (regression,) = regressions_in(load_view(run.store, run.run_id))
+    assert regression.outcome is Outcome.INCONCLUSIVE
+    assert regression.fix == "check neighbor failed in 18 of 18 trials: end other processes"

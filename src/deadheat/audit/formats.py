@@ -52,7 +52,7 @@ def _text(page: Page, _: Sequence[str]) -> str:
     lines.append(f"  $ {shlex.join(page.command)}")
     for section in page.sections:
         lines += ["", section.title, *(f"- {text}" for text in section.lines)]
-        lines += _text_table(section)
+        lines += (_text_records if section.as_records else _text_table)(section)
         lines += [f"  {text}" for text in section.notes]
     return printable("\n".join(lines))
 
@@ -74,6 +74,16 @@ def _text_table(section: Section) -> Iterator[str]:
             for cell, width, column in zip(row, widths, section.table, strict=True)
         ]
         yield GAP.join(padded).rstrip()
+
+
+def _text_records(section: Section) -> Iterator[str]:
+    """The first cell of each row, and below it the others with their headers."""
+    _, *headers = (column.header.replace("\n", " ") for column in section.table)
+    width = max(map(cell_len, headers), default=0)
+    for first, *cells in zip(*(column.cells for column in section.table), strict=True):
+        yield f"- {first}"
+        for header, cell in zip(headers, cells, strict=True):
+            yield f"    {header}{' ' * (width - cell_len(header))}{GAP}{cell}"
 
 
 def _json(page: Page, _: Sequence[str]) -> str:

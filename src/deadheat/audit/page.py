@@ -9,12 +9,16 @@ from deadheat.report.model.column import Column
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A title, sentences, at most one table, and notes below it."""
+    """A title, sentences, at most one table, and notes below it.
+
+    With `as_records`, cells hold sentences: plain text shows each row as a block, cell by cell.
+    """
 
     title: str
     lines: tuple[str, ...] = ()
     table: tuple[Column, ...] = ()
     notes: tuple[str, ...] = ()
+    as_records: bool = False
 
 
 @dataclass(frozen=True, slots=True)

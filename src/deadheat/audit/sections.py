@@ -1,6 +1,6 @@
 """An audit as a page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +14,10 @@ from deadheat.report import format
 from deadheat.report.model.column import Column
 
 MOVED = 5
+ONE_REPLAY = (
+    "Use --against RUN to compare two replays with each other: a published page cannot be expected "
+    "to agree better than they do."
+)
 
 
 def audit_page(audit: Audit) -> Page:
@@ -58,45 +62,57 @@ def _sections(audit: Audit) -> Iterator[Section]:
 
 
 def _agreement(audit: Audit) -> Section:
-    levels = [level for level in audit.case.levels if level.both]
-    lines = [
-        f"At {level.connections:,} connections: {agreement_text(level.agreement)}. {_moved(level)}"
-        for level in levels
+    rows = [
+        (f"published and replay, {_at(level.connections)}", level.agreement, _moved(level))
+        for level in audit.case.levels
+        if level.both
     ]
-    for connections, agreement in audit.replays_agree.items():
-        lines.append(
-            f"This replay and replay {audit.against}, at {connections:,} connections: "
-            f"{agreement_text(agreement)}."
-        )
-    if not audit.replays_agree:
-        lines.append(
-            "Use --against RUN to compare two replays with each other: a published page cannot be "
-            "expected to agree better than they do."
-        )
+    rows += [
+        (f"this replay and {audit.against}, {_at(connections)}", agreement, format.NONE)
+        for connections, agreement in audit.replays_agree.items()
+    ]
+    hint = () if audit.replays_agree else (ONE_REPLAY,)
     note = (
         "Kendall's tau-b over the rows with both figures; its interval (Fieller, Hartley and "
         "Pearson, 1957) is for other rows like these."
     )
-    return Section("Do they agree?", tuple(lines), notes=(note,))
+    table = (
+        Column("compared", tuple(row[0] for row in rows), right=False),
+        Column(
+            "agreement of the ranks", tuple(agreement_text(row[1]) for row in rows), right=False
+        ),
+        Column("largest changes of rank", tuple(row[2] for row in rows), right=False),
+    )
+    return Section("Do they agree?", (), table if rows else (), (note, *hint), as_records=True)
+
+
+def _at(connections: int) -> str:
+    return f"at {connections:,} connections"
 
 
 def _moved(level: Level) -> str:
     moved = [
         f"{line.row} from {line.rank_then} to {line.rank_now}" for line in level.moved_most(MOVED)
     ]
-    return f"Largest changes of rank: {format.listing(moved)}." if moved else "No rank changed."
+    return "; ".join(moved) or "none"
 
 
 def _defects(audit: Audit) -> Section:
-    lines = []
-    for defect in audit.defects:
-        at = format.listing([f"{connections:,}" for connections in defect.connections])
-        rows = format.listing(list(defect.rows)) or "all rows"
-        lines.append(
-            f"{_capitalized(defect.title)} ({defect.code}; {rows}; at {at}). "
-            f"Evidence: {defect.found}. Effect: {defect.changes}."
-        )
-    return Section("Defects", tuple(lines) or ("No defect was found.",))
+    defects = audit.defects
+    if not defects:
+        return Section("Defects", ("No defect was found.",))
+
+    def column(header: str, texts: Iterable[str]) -> Column:
+        return Column(header, tuple(texts), right=False)
+
+    table = (
+        column("defect", (f"{_capitalized(defect.title)} ({defect.code})" for defect in defects)),
+        column("evidence", (defect.found for defect in defects)),
+        column("effect", (defect.changes for defect in defects)),
+        column("rows", ("; ".join(defect.rows) or "all" for defect in defects)),
+        column("connections", (", ".join(f"{at:,}" for at in d.connections) for d in defects)),
+    )
+    return Section("Defects", (), table, as_records=True)
 
 
 def _level(level: Level, aggregate: str) -> Section:
@@ -157,11 +173,12 @@ def _missing(audit: Audit) -> Iterator[Section]:
             if contender.fault
         }
         missing = audit.case.replay.missing
-        lines = [
-            f"{row}: {(faults.get(row) or missing.get(row) or 'not in this run').splitlines()[0]}"
-            for row in rows
-        ]
-        yield Section("Published rows without a new figure", tuple(lines))
+        reasons = [faults.get(row) or missing.get(row) or "not in this run" for row in rows]
+        table = (
+            Column("row", tuple(rows), right=False),
+            Column("why", tuple(reason.splitlines()[0] for reason in reasons), right=False),
+        )
+        yield Section("Published rows without a new figure", (), table)
 
 
 def _facts(audit: Audit) -> Iterator[Section]:

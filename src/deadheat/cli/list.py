@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from deadheat.build.builder import find_build
 from deadheat.catalog import (
     Catalog,
     Server,
@@ -22,6 +21,7 @@ from deadheat.catalog import (
 )
 from deadheat.catalog.probe_cache import ProbeCache
 from deadheat.catalog.toolchain import unknown_probes
+from deadheat.cli.install import UPDATE, needs_update
 from deadheat.cli.options import catalog_option, json_option
 from deadheat.cli.server_names import complete_servers
 from deadheat.foreign_text import escaped
@@ -76,14 +76,16 @@ def _row(server: Server, toolchains: Toolchains, builds: Path) -> dict[str, Any]
     probes = toolchains.check(server)
     missing_probes = missing(probes)
     manifest = server.manifest
+    built = not missing_probes and find_build(builds, server, probes) is not None
     return {
         "name": server.name,
         "language": manifest.language,
         "framework": manifest.framework,
         "kind": manifest.kind,
         "homepage": manifest.homepage,
-        "ready": not missing_probes,
-        "built": not missing_probes and find_build(builds, server, probes) is not None,
+        # With `verified`, the recipe has not built from its registry yet: only a build shows it.
+        "ready": built or (not missing_probes and manifest.verified is None),
+        "built": built,
         "missing": [probe.fault for probe in missing_probes],
         "install": list(dict.fromkeys(probe.need.install for probe in missing_probes)),
         "toolchains": {p.need.tool: p.version for p in probes if p.version is not None},
@@ -101,6 +103,11 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
     _print_row(HEADERS[:4], HEADERS[4], widths, width, bold=True)
     for row, names in zip(rows, cells, strict=True):
         _print_row(names, _state(row), widths, width, fg="green" if row["ready"] else "yellow")
+    if needs_update(install for row in rows for install in row["install"]):
+        _print_folded(f"install with: {UPDATE}", width)
+        _print_folded(
+            "    first; `deadheat build SERVER --install` runs the lines that SERVER needs", width
+        )
     for installs, names in _grouped(rows).items():
         for install in installs:
             _print_folded(f"install with: {escaped(install)}", width)
@@ -121,8 +128,8 @@ def _state(row: dict[str, Any]) -> str:
     if row["built"]:
         return "built"
     state = "ready" if row["ready"] else "; ".join(row["missing"])
-    verified = "; recipe verified against upstream sources" if row["verified"] else ""
-    return escaped(state + verified)
+    untried = "not tried with its registry" if row["verified"] else ""
+    return escaped("; ".join(filter(None, [state, untried])))
 
 
 def _grouped(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, ...], list[str]]:

@@ -106,7 +106,7 @@ def command(
 
     Each revision is checked out into its own folder, built once by --build, and started there by
     the command behind `--`. PASS (exit code 0): it is not slower by more than --margin. FAIL (3):
-    it is slower. INCONCLUSIVE (4): neither is shown; try a longer --budget.
+    it is slower. INCONCLUSIVE (4): neither is shown; the output names cause and fix.
 
     \b
     Example:
@@ -175,7 +175,8 @@ def command(
     if view.state == "interrupted":
         sys.exit(ExitCode.INTERRUPTED)
     if worst(outcomes) is Outcome.INCONCLUSIVE:
-        explain("inconclusive: the data do not decide it", "use a longer --budget")
+        fixes = [outcome.fix for outcome in outcomes if outcome.fix]
+        explain("inconclusive: the data do not decide it", fixes[0] if fixes else "race again")
     sys.exit(EXIT_CODES[worst(outcomes)])
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,7 +34,8 @@ from deadheat.measure.inspection import Inspection, inspect
 from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
 from deadheat.report.format import count
-from deadheat.report.formats.inspections import line, servers_page, summary
+from deadheat.report.formats.inspections import line, summary
+from deadheat.report.formats.server_pages import server_pages
 
 ALL_LEVELS = (10, 100, 1000)
 FROZEN_TOGETHER = 16  # instances, which need memory at the same time
@@ -78,7 +79,11 @@ UNREACHABLE = re.compile(
     type=FILE,
     help="File for the results, updated after each server. A later call continues it.",
 )
-@click.option("--page", type=FILE, help="File for the results as Markdown.")
+@click.option(
+    "--page",
+    type=FILE,
+    help="File for the results as Markdown; the folder of the same name gets the details.",
+)
 @limit_options
 @isolate_option
 @catalog_option
@@ -146,13 +151,21 @@ def command(
             if not as_json:
                 echo(line(inspection))
     if page is not None:
-        page.write_text(servers_page(kept.all, servers_catalog), encoding="utf-8")
+        _write_pages(page, server_pages(kept.all, servers_catalog, page.stem))
     if as_json:
         echo_json([inspection.to_json() for inspection in inspections])
     else:
         echo(summary(inspections) + _recipes(inspections, servers_catalog))
     failed = any(row.fault and not row.lacks for row in inspections)
     sys.exit(ExitCode.FAILED if failed else ExitCode.OK)
+
+
+def _write_pages(page: Path, texts: Mapping[str, str]) -> None:
+    """Write `page` and those in the folder beside it, and create that folder."""
+    page.with_suffix("").mkdir(exist_ok=True)
+    for name, text in texts.items():
+        path = page if "/" not in name else page.parent / name
+        path.write_text(text, encoding="utf-8")
 
 
 def _selections(servers: Iterable[Server], setting: str, every: bool) -> Iterator[Selection]:

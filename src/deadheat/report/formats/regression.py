@@ -1,6 +1,8 @@
 """Whether the head is slower than the base: a verdict for each level, as text and for CI."""
 
 import math
+import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -27,7 +29,10 @@ HEADER = (
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """The ratio of the head's rate to the base's at one level, its interval, and the verdict."""
+    """The ratio of the head's rate to the base's at one level, its interval, and the verdict.
+
+    `fix` says what would decide an INCONCLUSIVE level; None for the other verdicts.
+    """
 
     outcome: Outcome
     connections: int
@@ -41,6 +46,7 @@ class Regression:
     base_cpu_us_per_request: float | None
     head_cpu_us_per_request: float | None
     why: str
+    fix: str | None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -51,7 +57,7 @@ class Regression:
 
 def regressions(view: RunView, analysis: Analysis, base: str, head: str) -> list[Regression]:
     """One for each connection level."""
-    return [_regression(level, base, head, _margin(view)) for level in analysis.levels]
+    return [_regression(view, level, base, head) for level in analysis.levels]
 
 
 def worst(regressions: Sequence[Regression]) -> Outcome:
@@ -61,7 +67,8 @@ def worst(regressions: Sequence[Regression]) -> Outcome:
 def sentence(regression: Regression) -> str:
     """`PASS at 100 connections: 0.8 % faster [-0.5, 2.1]; ...`."""
     at = format.count(regression.connections, "connection")
-    return f"{regression.outcome.name} at {at}: {regression.why}"
+    fix = f"; fix: {regression.fix}" if regression.fix else ""
+    return f"{regression.outcome.name} at {at}: {regression.why}{fix}"
 
 
 def comment(view: RunView, regressions: Sequence[Regression]) -> str:
@@ -75,7 +82,7 @@ def comment(view: RunView, regressions: Sequence[Regression]) -> str:
         "",
         *(f"- {escape(sentence(regression))}" for regression in regressions),
         "",
-        f"Run {view.run_id}: {code(' '.join(view.command))}",
+        f"Run {view.run_id}: {code(shlex.join(view.command))}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -101,24 +108,31 @@ def junit(view: RunView, regressions: Sequence[Regression]) -> str:
         if regression.outcome is Outcome.FAIL:
             ElementTree.SubElement(case, "failure", message=regression.why)
         elif regression.outcome is Outcome.INCONCLUSIVE:
-            ElementTree.SubElement(case, "skipped", message=regression.why)
+            text = "; fix: ".join(filter(None, (regression.why, regression.fix)))
+            ElementTree.SubElement(case, "skipped", message=text)
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _regression(level: Level, base: str, head: str, margin: float) -> Regression:
+def _regression(view: RunView, level: Level, base: str, head: str) -> Regression:
+    margin = _margin(view)
     standings = {standing.contender.name: standing for standing in level.standings}
     outcome, ratio, low, high, detectable = Outcome.INCONCLUSIVE, math.nan, 0.0, math.inf, math.nan
     unranked = [name for name in (base, head) if not standings[name].ranked]
     if level.ranking is None or unranked:
         reasons = [f"{name}: {standings[name].reason or 'no interval'}" for name in unranked]
         why = "; ".join(reasons) or "too few blocks for an interval"
+        fix: str | None = _fix_of_checks(level) or f"a longer run: {_with_budget(view, 4)}"
     else:
         change = Change.of(level.ranking, base, head)
         ratio, low, high = change.ratio, change.low, change.high
         detectable = level.ranking.minimum_detectable_effect
         outcome = change.judge(margin)
         why = _why(outcome, ratio, low, high, margin, detectable)
+        fix = None
+        if outcome is Outcome.INCONCLUSIVE:
+            times = (detectable / margin) ** 2 if math.isfinite(detectable) else 4.0
+            fix = f"a longer run: {_with_budget(view, times)}"
     ours, theirs = standings[head].cell, standings[base].cell
     head_rate_per_s, base_rate_per_s = paired_rates(ours, theirs)
     return Regression(
@@ -134,7 +148,35 @@ def _regression(level: Level, base: str, head: str, margin: float) -> Regression
         base_cpu_us_per_request=theirs.server_cpu_us_per_request,
         head_cpu_us_per_request=ours.server_cpu_us_per_request,
         why=why,
+        fix=fix,
     )
+
+
+def _fix_of_checks(level: Level) -> str | None:
+    """Name and advice of the check that failed in most trials of a level without valid trials."""
+    trials = [trial for standing in level.standings for trial in standing.cell.trials]
+    gates = [gate for trial in trials for gate in trial.gates_failed]
+    if not gates or any(not trial.gates_failed for trial in trials):
+        return None
+    (name, failed) = Counter(gate.code for gate in gates).most_common(1)[0]
+    advice = next((gate.advice for gate in gates if gate.code == name and gate.advice), None)
+    return f"check {name} failed in {failed} of {len(trials)} trials: {advice}" if advice else None
+
+
+def _with_budget(view: RunView, times: float) -> str:
+    """The command of the run with a budget that is `times` its duration, 2 to 12 times."""
+    longer_s = (view.elapsed_s or 300.0) * min(max(times, 2.0), 12.0)
+    budget = f"{math.ceil(longer_s / 60)}m"
+    words = list(view.command)
+    own = words.index("--") if "--" in words else len(words)
+    for place, word in enumerate(words[:own]):
+        if word == "--budget" and place + 1 < own:
+            words[place + 1] = budget
+            return shlex.join(words)
+        if word.startswith("--budget="):
+            words[place] = f"--budget={budget}"
+            return shlex.join(words)
+    return shlex.join([*words[:own], "--budget", budget, *words[own:]])
 
 
 def _why(
@@ -149,8 +191,8 @@ def _why(
         )
     return (
         f"the head is {change}; a slowdown of more than {format.percent(margin)} is neither shown "
-        f"nor ruled out. This run has 80 % power to detect a difference of "
-        f"{format.percent(detectable)}: use a longer --budget"
+        f"nor ruled out, because this run detects (with 80 % power) a difference of "
+        f"{format.percent(detectable)} or more"
     )
 
 

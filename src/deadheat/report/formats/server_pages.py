@@ -1,0 +1,244 @@
+"""The results of `deadheat verify` as pages: docs/servers.md, and a page for each language."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from deadheat.catalog import Catalog, Server
+from deadheat.measure.inspection import Inspection
+from deadheat.protocol.figures import read_figures
+from deadheat.report import format
+from deadheat.report.findings.behavior import QUESTIONS, answer
+from deadheat.report.formats.inspections import served
+from deadheat.report.formats.markdown import escape
+
+COMPARISONS = ("kzmake-2018", "woo-2016", "landshark-2009")
+RECIPE = "recipe, verified against upstream"
+STATES = {
+    "works": "the right answer, every connection served at each level, stopped on request",
+    "works, with a note": "the right answer, with a shortfall: see the page of its language",
+    RECIPE: "its registry is unreachable from this machine; its folder ran on upstream sources",
+    "missing here": "this machine lacks a tool that it needs",
+    "fails": "it did not build, did not start, or gave a wrong answer",
+}
+HEAD = """# Servers
+
+Every server in `servers/` in each of its settings (`server:setting`). `make verify-all` built each
+one, started it, checked its answers, loaded it at 10, 100 and 1,000 connections, and stopped it. It
+also wrote this page and those that it links to. [servers-missing.md](servers-missing.md) lists
+servers without a folder, with the reasons."""
+TABLE = """*Served* is the number of those connections, all open together, that got an answer within
+ten seconds, in the default setting. *Shortfalls* names the settings that did not serve all of them;
+the settings called `published` have the published backlogs and limits."""
+BEHAVIOR = """## Behavior
+
+Each server that answered, in its default setting. *Ready* is the time from the start to the first
+right answer, *idle* the memory at that point, *closes when asked* whether it honors
+`Connection: close`, *pipelined* how many of two requests sent together it answers. *Freeze* is
+`unchanged` if, after 90 s frozen as in a race, the server gave the right answer and had the same
+processes as before."""
+PUBLISHED = """# Published rows
+
+Each row of the three comparisons, in the order of its table, with the contender that repeats it and
+the differences from what was published. [The servers](../{index}) have the details."""
+
+
+def server_pages(
+    inspections: Sequence[Inspection], catalog: Catalog, name: str
+) -> Mapping[str, str]:
+    """Pages by path: `name`.md lists the servers; the folder `name` has one for each language."""
+    shown = sorted(
+        (inspection for inspection in inspections if inspection.server in catalog.servers),
+        key=lambda row: (row.server, row.setting != "default", row.setting),
+    )
+    languages: dict[str, list[Inspection]] = {}
+    for inspection in shown:
+        language = catalog.servers[inspection.server].manifest.language
+        languages.setdefault(language, []).append(inspection)
+    pages = {f"{name}.md": _index(shown, languages, catalog, name)}
+    for language, of_language in languages.items():
+        pages[f"{name}/{_slug(language)}.md"] = _language(language, of_language, catalog, name)
+    table = _table(
+        ("comparison", "row", "contender", "state", "differs"), _published(shown, catalog)
+    )
+    pages[f"{name}/published.md"] = f"{PUBLISHED.format(index=f'{name}.md')}\n\n{table}\n"
+    return pages
+
+
+def _index(
+    shown: Sequence[Inspection],
+    languages: Mapping[str, Sequence[Inspection]],
+    catalog: Catalog,
+    name: str,
+) -> str:
+    states = Counter(_state(inspection, catalog) for inspection in shown)
+    counts = ((state, str(states[state]), meaning) for state, meaning in STATES.items())
+    parts = [
+        HEAD,
+        f"{len({inspection.server for inspection in shown})} servers, {len(shown)} contenders:",
+        _table(("state", "contenders", "that is"), counts),
+        TABLE,
+        f"[{name}/published.md]({name}/published.md) lists the rows of the published comparisons.",
+    ]
+    header = ("server", "framework", "version", "state", "served", "shortfalls")
+    for language in sorted(languages, key=str.lower):
+        page = f"{name}/{_slug(language)}.md"
+        rows = _servers(languages[language], catalog, page)
+        parts += [f"## [{escape(language)}]({page})", _table(header, rows, linked=True)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _servers(
+    inspections: Sequence[Inspection], catalog: Catalog, page: str
+) -> Iterator[Sequence[str]]:
+    """A row for each server, in its default setting."""
+    for server, settings in groupby(inspections, key=lambda inspection: inspection.server):
+        contenders = list(settings)
+        default = contenders[0]
+        short = [row.setting for row in contenders if _state(row, catalog) not in ("works", RECIPE)]
+        yield (
+            f"[{server}]({page}#{server})",
+            catalog.servers[server].manifest.framework,
+            default.version or format.NONE,
+            _state(default, catalog),
+            served(default),
+            ", ".join(short) or format.NONE,
+        )
+
+
+def _language(language: str, inspections: Sequence[Inspection], catalog: Catalog, name: str) -> str:
+    parts = [f"# Servers in {language}", f"Generated with [{name}.md](../{name}.md)."]
+    for server, settings in groupby(inspections, key=lambda inspection: inspection.server):
+        parts += _server(catalog.servers[server], list(settings), catalog)
+    header = (
+        *(
+            "server",
+            "ready s",
+            "idle MiB",
+            *(text.replace("\n", " ") for text in QUESTIONS.values()),
+        ),
+        *("unknown path", "Date", "freeze", "stop"),
+    )
+    if rows := list(_behavior(inspections)):
+        parts += [BEHAVIOR, _table(header, iter(rows))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _server(server: Server, contenders: Sequence[Inspection], catalog: Catalog) -> Iterator[str]:
+    """Heading, notes and contenders of one server."""
+    manifest = server.manifest
+    yield f"## {server.name}"
+    yield f"{escape(manifest.framework)} ({manifest.kind}), <{manifest.homepage}>"
+    if manifest.notes:
+        yield "\n".join(f"- {escape(_sentence(note))}" for note in manifest.notes)
+    default = contenders[0]
+    if _state(default, catalog) == RECIPE and manifest.verified:
+        verified = escape(_sentence(manifest.verified))
+        yield f"Verified on {verified} Not built here: {_fault(default)}."
+    rows = (_contender(inspection, server, catalog) for inspection in contenders)
+    yield _table(("contender", "version", "state", "served", "shortfall", "why this setting"), rows)
+
+
+def _contender(inspection: Inspection, server: Server, catalog: Catalog) -> Sequence[str]:
+    setting = server.manifest.settings.get(inspection.setting)
+    state = _state(inspection, catalog)
+    fault = inspection.fault if state != RECIPE else None
+    return (
+        inspection.name,
+        inspection.version or format.NONE,
+        state,
+        served(inspection),
+        format.plain("; ".join(filter(None, [fault, *inspection.cautions]))) or format.NONE,
+        format.NONE if setting is None else _sentence(setting.why),
+    )
+
+
+def _fault(inspection: Inspection) -> str:
+    fault = inspection.fault or format.NONE
+    for prefix in (f"{inspection.server} is left out: ", f"{inspection.server}: "):
+        fault = fault.removeprefix(prefix)
+    return escape(format.plain(fault))
+
+
+def _published(inspections: Sequence[Inspection], catalog: Catalog) -> Iterator[Sequence[str]]:
+    contenders = {(inspection.server, inspection.setting): inspection for inspection in inspections}
+    for comparison in COMPARISONS:
+        path = catalog.root / "published" / f"{comparison}.csv"
+        if not path.is_file():  # a catalog of the user's, without it
+            continue
+        figures = read_figures(path)
+        for row in figures.rows:
+            matches = list(_servers_of(catalog, comparison, row))
+            if not matches:
+                yield comparison, row, format.NONE, "no server here", "see servers-missing.md"
+            for server, setting, differs in matches:
+                inspection = contenders.get((server.name, setting))
+                yield (
+                    comparison,
+                    row,
+                    inspection.name if inspection else server.name,
+                    _state(inspection, catalog) if inspection else "not verified",
+                    "; ".join(differs),
+                )
+
+
+def _servers_of(
+    catalog: Catalog, comparison: str, row: str
+) -> Iterator[tuple[Server, str, Sequence[str]]]:
+    for server in catalog.servers.values():
+        for published in server.manifest.published:
+            if (published.protocol, published.row) == (comparison, row):
+                yield server, published.setting, published.differs
+
+
+def _behavior(inspections: Sequence[Inspection]) -> Iterator[Sequence[str]]:
+    """The default setting of each server that answered."""
+    for _, settings in groupby(inspections, key=lambda inspection: inspection.server):
+        inspection = next(
+            (inspection for inspection in settings if inspection.behavior is not None), None
+        )
+        if inspection is None or inspection.behavior is None:
+            continue
+        yield (
+            inspection.name,
+            f"{inspection.ready_s:.2f}",
+            format.mebibytes(inspection.idle_memory_bytes),
+            *(answer(inspection.behavior.get(key)) for key in QUESTIONS),
+            answer(inspection.behavior.get("unknown_path")),
+            answer(inspection.behavior.get("date")),
+            _freeze(inspection),
+            inspection.stop or format.NONE,
+        )
+
+
+def _freeze(inspection: Inspection) -> str:
+    if inspection.frozen_s is None:
+        return format.NONE
+    return "changed" if inspection.fault is not None else "unchanged"
+
+
+def _state(inspection: Inspection, catalog: Catalog) -> str:
+    """The state; `RECIPE` if no registry here can install it but it was verified otherwise."""
+    if inspection.lacks and catalog.servers[inspection.server].manifest.verified:
+        return RECIPE
+    return inspection.state
+
+
+def _sentence(text: str) -> str:
+    text = format.plain(text)
+    return text if text.endswith((".", "…")) else f"{text}."
+
+
+def _slug(language: str) -> str:
+    """The language as a file name: `Node.js` is `node-js`, `C++` is `cpp`."""
+    named = language.lower().replace("+", "p").replace("#", "-sharp")
+    return re.sub(r"[^a-z0-9]+", "-", named).strip("-")
+
+
+def _table(header: Sequence[str], rows: Iterator[Sequence[str]], *, linked: bool = False) -> str:
+    """A Markdown table; with `linked`, the first cells are links of ours and stay as they are."""
+    lines = [header, ["---"] * len(header)]
+    for first, *others in rows:
+        lines.append([first if linked else escape(first), *map(escape, others)])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
