@@ -43,6 +43,7 @@ class Race:
         self.standings = Standings(protocol, run.named("contender"), run.named("control"))
         self.standings.recall(past.measured, past.elapsed_s / protocol.stopping.budget_s)
         self._trials = TrialRunner(run, self.standings, self._begun_s, len(past.measured))
+        self._unmeasured = run.unmeasured()
 
     @property
     def invocation(self) -> int:
@@ -51,9 +52,18 @@ class Race:
     def run(self) -> Look:
         """Race to the end. What has been measured is in the store, however this ends."""
         moment = self._moment()
-        while self.standings.contenders_left and self._pace.another_invocation(moment):
+        while self.standings.contenders_left and (
+            self._pace.another_invocation(moment) or self._owes_invocation()
+        ):
             moment = self._invoke()
         return self.standings.last_look()
+
+    def _owes_invocation(self) -> bool:
+        """Whether the budget has to wait: a run was resumed before all had a trial."""
+        is_first = self._invocation == self._run.past.invocations
+        left = {entered.contender.name for entered in self._entered}
+        settles = self._protocol.stopping.kind == "settle"
+        return settles and is_first and not left.isdisjoint(self._unmeasured)
 
     def _invoke(self) -> Moment:
         """One invocation: fresh instances, warm, then blocks until the pace ends them.

@@ -28,6 +28,10 @@ class StartFailed(DeadheatError):
         self.log_tail = log_tail
 
 
+class EndedEarly(StartFailed):
+    """Its process ended by itself before it was ready; the next start may go well."""
+
+
 class PortTaken(StartFailed):
     """Another process listens on the port that was free a moment ago."""
 
@@ -234,8 +238,10 @@ def _fault(contender: Contender, answer: Response) -> str | None:
 def _early_end(world: World, instance: Instance, end: Exited) -> StartFailed:
     symptom = f"{instance.contender.name} ended before it was ready ({end.how})"
     words = log_tail(world, instance)
+    if end.limit is not None:
+        return StartFailed(symptom, words)
     if end.exit_code == 0:
-        return StartFailed(f"{symptom}: its command has to stay in the foreground", words)
+        return EndedEarly(f"{symptom}: its command has to stay in the foreground", words)
     if is_taken(world.server_host, instance.port):
         return PortTaken(f"{symptom}: port {instance.port} is taken by another process", words)
-    return StartFailed(symptom, words)
+    return EndedEarly(symptom, words)
