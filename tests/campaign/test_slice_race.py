@@ -13,7 +13,7 @@ import pytest
 
 from deadheat.campaign.slice_block import neighbors_together
 from deadheat.errors import DeadheatError
-from deadheat.host import Exited, HostError, Sample
+from deadheat.host import Exited, HostError, Listeners, Sample
 from deadheat.host.fake import FakeServer
 from deadheat.protocol import Protocol
 from deadheat.store import store as store_module
@@ -378,6 +378,23 @@ def test_bug_a_server_killed_during_its_start_was_left_out(
     assert when in start["fault"] or "before it was ready" in start["fault"]
     assert f"{start['fault']}; it is started again (2 of 3 times)" in fake.troubles()
     assert fake.left_running() == []
+
+
+def test_bug_a_server_killed_after_its_first_answer_was_taken_for_another(fake: FakeWorld) -> None:
+    """Nothing listened on its port any more, so its answer seemed to be that of a container."""
+    gone = FakeServer(greet, dies_after_s=0.05, exit_code=-9)
+    dies_at_first(fake, replace(gone, listeners=Listeners([], [], complete=True)))
+    listeners = fake.host.listeners
+
+    def slowly(process: str, port: int) -> Listeners:
+        fake.host.sleep(0.1)
+        return listeners(process, port)
+
+    fake.host.listeners = slowly  # type: ignore[method-assign]
+    fake.conduct(protocol())
+    (start,) = fake.rows("SELECT fault FROM instance WHERE fault IS NOT NULL")
+    assert start["fault"] == "slow ended before it was ready (signal 9)"
+    assert "slow" in {trial["name"] for trial in fake.trials()}
 
 
 def test_bug_an_engine_killed_in_warm_up_cost_its_contender_the_race(fake: FakeWorld) -> None:

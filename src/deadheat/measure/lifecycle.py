@@ -101,7 +101,7 @@ def _start(world: World, contender: Contender) -> Instance:
     try:
         _await_ready(world, instance, begun_s)
         ready_s = host.now_s() - begun_s
-        listens_itself = _require_own_listener(host, instance)
+        listens_itself = _require_own_listener(world, instance)
     except StartFailed:
         host.stop(process, "SIGKILL", 0)
         raise
@@ -218,11 +218,14 @@ def _never_ready(world: World, instance: Instance, last: Answer | None) -> Start
     return StartFailed(symptom, log_tail(world, instance), hint)
 
 
-def _require_own_listener(host: Host, instance: Instance) -> bool | None:
+def _require_own_listener(world: World, instance: Instance) -> bool | None:
     """Raises `StartFailed` if another server answers; None if this cannot be seen."""
+    host = world.server_host
     listeners = host.listeners(instance.process, instance.port)
     wrong = wrong_listener(listeners, instance.port)
     if wrong is not None:
+        if (end := ended(world, instance)) is not None:  # after its first answer
+            raise _early_end(world, instance, end)
         words = host.read_tail(instance.log_path, LOG_TAIL_BYTES)
         name = instance.contender.name
         raise StartFailed(f"{name} is not measured: {wrong.reason}", words, wrong.hint)
