@@ -20,10 +20,10 @@ THIRD_PARTY = ROOT / "THIRD_PARTY.txt"
 TARGET = "x86_64-unknown-linux-gnu"
 MIT = ("LICENSE-MIT", "LICENSE-MIT.md", "LICENSE", "LICENSE.md")
 LICENSE_FILES = (MIT, ("LICENSE-UNICODE",))
-HEADING = """The load engine, deadheat-load, is compiled from these Rust crates. Where a crate offers
-several licenses, deadheat uses MIT. It also contains parts of the Rust standard library
-(MIT OR Apache-2.0, The Rust Project Contributors). The page of the reports has the licenses of its
-JavaScript in a comment. `make licenses` writes this file.
+HEADING = """The load engine, deadheat-load, is compiled from these Rust crates. Where a crate
+offers several licenses, deadheat uses MIT. It also contains parts of the Rust standard library
+(MIT OR Apache-2.0, The Rust Project Contributors). The page of the reports has the licenses of
+its JavaScript in a comment. `make licenses` writes this file.
 """
 PIP_AUDIT = "pip-audit==2.10.0"
 AUDIT_DEADLINE_S = 240.0

@@ -68,8 +68,8 @@ def test_the_page_has_the_version_of_the_package() -> None:
 def test_an_audit_that_saw_no_database_is_not_a_pass(
     code: int, output: str, verdict: str | None
 ) -> None:
-    found = supply_chain.python_verdict(code, output)
-    assert (found or "").partition("\n")[0] == (verdict or "")
+    shown = supply_chain.python_verdict(code, output)
+    assert (shown or "").partition("\n")[0] == (verdict or "")
 
 
 def test_an_audit_reads_npm_and_cargo() -> None:
