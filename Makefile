@@ -2,7 +2,7 @@
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
-.PHONY: run test accept build lint bench verify-all figures clean
+.PHONY: run test accept build lint licenses sbom audit bench verify-all figures clean
 
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
@@ -45,6 +45,15 @@ lint-python: build
 
 lint-page: build
 	$(call npm_run,lint,the checks of the page's JavaScript)
+
+licenses:                  ## THIRD_PARTY.txt: the licenses of the crates in the engine
+	$(UV) run python docs/supply_chain.py licenses
+
+sbom: page                 ## what the package, the page and the engine contain, as CycloneDX JSON
+	$(UV) run python docs/supply_chain.py sbom target/sbom
+
+audit: build               ## known vulnerabilities, where an advisory database is reachable
+	$(UV) run python docs/supply_chain.py audit
 
 bench: build               ## the engine's cost beside wrk's and ab's
 	$(UV) run python bench/engine.py
@@ -103,7 +112,7 @@ FIRST_EIGHT := go-net-http go-gin rust-hyper node-http node-express \
 
 .tools/bin/uv:
 	python3 -m venv .tools
-	.tools/bin/pip install --quiet --disable-pip-version-check uv
+	.tools/bin/pip install --quiet --disable-pip-version-check uv==0.13.9
 
 .PHONY: toolchains
 toolchains:

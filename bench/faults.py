@@ -1,30 +1,37 @@
 """Disturbs short races with signals, a full disk and clock steps, and checks what is left.
 
     python -m bench.faults --kills 40 --minutes 4 [--seed 1] [--json FILE] [--only WORD]
-    python -m bench.faults --show docs/results/faults.json
+    python -m bench.faults --again FILE
+    python -m bench.faults --merge PART.json ... --json FILE
+    python -m bench.faults --show FILE
 
 Each case hits one part of a race (target) with one fault (signal) in one moment. The next command
 resumes the race, and a last one completes it. A case fails if an acknowledged trial is lost, if a
 process, cgroup, listening socket or file is left, at a traceback, at an exit code that the
 documents do not have, if a command takes longer than two minutes, or if the race cannot be
-completed. `--json` adds the cases to those of the file; those with the fewest cases come first.
+completed. `--json` adds the cases, their seeds and the command to the file; faults with the fewest
+cases come first. `--again` repeats the chains that failed, with their seeds. Chains during which
+this process itself was stopped are left out, and counted.
 """
 
 import argparse
 import json
 import random
+import shlex
 import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.faulted.chain import Chain
 from bench.faulted.matrix import MOMENTS, Fault, fewest_first
 from bench.faulted.sandbox import refusal
+from bench.faulted.standstill import Standstills
 
 CHAIN_LENGTH = 4
 END_S = 60.0  # before the time is over, when no fault begins any more
@@ -32,27 +39,60 @@ END_S = 60.0  # before the time is over, when no fault begins any more
 Case = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Cases, and the commands and seeds they come from."""
+
+    cases: Sequence[Case] = ()
+    parts: Sequence[Mapping[str, Any]] = ()
+
+    def and_(self, other: "Outcome") -> "Outcome":
+        return Outcome([*self.cases, *other.cases], [*self.parts, *other.parts])
+
+
 def main() -> int:
     arguments = _arguments()
     if arguments.show:
-        print(table(read(arguments.show)))
+        print(table(read(arguments.show).cases))
         return 0
-    before = read(arguments.json) if arguments.json and arguments.json.exists() else []
-    cases = run(
-        arguments.kills, arguments.minutes, arguments.seed, arguments.jobs, before, arguments.only
-    )
+    stored = Outcome()
+    if arguments.json and arguments.json.exists():
+        stored = read(arguments.json)
+    if arguments.merge:
+        new = Outcome()
+        for path in arguments.merge:
+            new = new.and_(read(path))
+    else:
+        new = _run(arguments, stored.cases)
     if arguments.json:
-        write(arguments.json, [*before, *cases])
-    print(table(cases))
-    return 1 if any(case["failures"] for case in cases) else 0
+        write(arguments.json, stored.and_(new))
+    print(table(new.cases))
+    return 1 if any(case["failures"] for case in new.cases) else 0
 
 
-def run(
-    kills: int, minutes: float, seed: int, jobs: int, before: Sequence[Case] = (), only: str = ""
-) -> list[Case]:
-    """Run up to this many cases within this time; prints each that fails."""
-    end_s = time.monotonic() + 60 * minutes - min(END_S, 30 * minutes)
-    order = random.Random(seed)
+def _run(arguments: argparse.Namespace, before: Sequence[Case]) -> Outcome:
+    end_s = time.monotonic() + 60 * arguments.minutes - min(END_S, 30 * arguments.minutes)
+    order = random.Random(arguments.seed)
+    if arguments.again:
+        chains = failed_chains(read(arguments.again).cases)
+    else:
+        chains = new_chains(arguments.kills, order, before, arguments.only)
+    cases, stopped = run(chains, arguments.jobs, end_s)
+    part = {"seed": arguments.seed, "command": _command(), "cases": len(cases), "stopped": stopped}
+    return Outcome(cases, [part])
+
+
+def _command() -> str:
+    return shlex.join(["python", "-m", "bench.faults", *sys.argv[1:]])
+
+
+def new_chains(
+    kills: int, order: random.Random, before: Sequence[Case] = (), only: str = ""
+) -> list[tuple[list[Fault], int]]:
+    """Chains of faults with a seed for each: this many faults, those with the fewest cases first.
+
+    Prints what this machine cannot do, which is left out.
+    """
     counts = Counter(Fault(case["target"], case["signal"], case["moment"]) for case in before)
     wanted = [fault for fault in fewest_first(counts, order) if only in _name(fault)]
     for kind in sorted({fault.kind for fault in wanted}):
@@ -60,19 +100,49 @@ def run(
             print(f"left out: {kind}: {reason}", file=sys.stderr)
             wanted = [fault for fault in wanted if fault.kind != kind]
     wanted = (wanted * (1 + kills // max(1, len(wanted))))[:kills]
+    return [(part, order.randrange(2**32)) for part in _chains(wanted)]
+
+
+def failed_chains(cases: Sequence[Case]) -> list[tuple[list[Fault], int]]:
+    """The chains with a failed case, to be repeated with their seeds."""
+    faults: defaultdict[int, list[Fault]] = defaultdict(list)
+    for case in cases:
+        faults[case["seed"]].append(Fault(case["target"], case["signal"], case["moment"]))
+    seeds = {case["seed"]: None for case in cases if case["failures"]}
+    return [(faults[seed], seed) for seed in seeds]
+
+
+def run(
+    chains: Sequence[tuple[Sequence[Fault], int]], jobs: int, end_s: float
+) -> tuple[list[Case], int]:
+    """The cases of the chains that begin in time; prints each that fails.
+
+    Then the number of cases that are left out because this process, too, was stopped meanwhile.
+    """
     cases: list[Case] = []
+    stopped = 0
+    standstills = Standstills()
     with (
         tempfile.TemporaryDirectory(prefix="deadheat-faults-") as root,
         ThreadPoolExecutor(jobs) as pool,
     ):
-        chains = [Chain(Path(root), part, order.randrange(2**32)) for part in _chains(wanted)]
-        waiting = [pool.submit(chain.run, lambda: time.monotonic() > end_s) for chain in chains]
-        for done in as_completed(waiting):
-            for case in done.result():
+
+        def conduct(faults: Sequence[Fault], seed: int) -> tuple[list[Case], bool]:
+            begun_s = time.monotonic()
+            chain = Chain(Path(root), faults, seed)
+            return chain.run(lambda: time.monotonic() > end_s), standstills.any_since(begun_s)
+
+        for done in as_completed([pool.submit(conduct, *chain) for chain in chains]):
+            chain_cases, was_stopped = done.result()
+            if was_stopped:
+                stopped += len(chain_cases)
+                print(f"left out: {len(chain_cases)} cases: stopped meanwhile", file=sys.stderr)
+                continue
+            for case in chain_cases:
                 cases.append(case)
                 if case["failures"]:
                     print(f"FAILED {json.dumps(case, indent=1)}", file=sys.stderr, flush=True)
-    return cases
+    return cases, stopped
 
 
 def _chains(wanted: Sequence[Fault]) -> Iterator[list[Fault]]:
@@ -89,16 +159,19 @@ def _name(fault: Fault) -> str:
     return f"{fault.target} {fault.signal} {fault.moment}"
 
 
-def read(path: Path) -> list[Case]:
-    """The cases of a file."""
-    cases: list[Case] = json.loads(path.read_text(encoding="utf-8"))["cases"]
-    return cases
+def read(path: Path) -> Outcome:
+    """The outcome in a file."""
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    return Outcome(stored["cases"], stored.get("parts", ()))
 
 
-def write(path: Path, cases: Sequence[Case]) -> None:
-    """One line for each case."""
-    lines = ",\n".join(json.dumps(case) for case in cases)
-    path.write_text(f'{{"cases": [\n{lines}\n]}}\n', encoding="utf-8")
+def write(path: Path, outcome: Outcome) -> None:
+    """One line for each part and each case."""
+    parts, cases = (
+        ",\n".join(json.dumps(row) for row in rows) for rows in (outcome.parts, outcome.cases)
+    )
+    text = f'{{"parts": [\n{parts}\n],\n"cases": [\n{cases}\n]}}\n'
+    path.write_text(text, encoding="utf-8")
 
 
 def table(cases: Sequence[Case]) -> str:
@@ -144,6 +217,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=3, help="Races beside each other.")
     parser.add_argument("--only", default="", help="Only faults whose name has this.")
     parser.add_argument("--json", type=Path, help="File to which the cases are added.")
+    parser.add_argument("--again", type=Path, help="Repeat the chains of a file that failed.")
+    parser.add_argument("--merge", type=Path, nargs="+", help="Add the cases of these files.")
     parser.add_argument("--show", type=Path, help="Print the table of a file instead.")
     return parser.parse_args()
 

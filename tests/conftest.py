@@ -1,3 +1,4 @@
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -6,6 +7,16 @@ import pytest
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator_version
 from deadheat.measure.world import World, split_cpus
+
+
+@pytest.fixture(autouse=True)
+def signal_handlers() -> Iterator[None]:
+    """A command that a test runs in this process leaves handlers that ignore signals."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    handlers = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, handlers, strict=True):
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

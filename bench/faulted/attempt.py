@@ -24,6 +24,7 @@ END_S_MAX = 120.0  # an undisturbed command takes 6 s
 LEAVE_S_MAX = 25.0  # for the processes that a killed command leaves
 SILENT_S = 4.0  # when a stopped agent counts as hung; 120 s without the hook
 STOP_S_MAX = 1.0
+WAIT_S = 0.5
 CODES = {0, 1, 3, 4, 130}  # docs/exit-codes.md
 
 
@@ -121,9 +122,8 @@ def attempt(
         traces = None
         if injection is not None:
             traces = _inject(process.pid, moments, sandbox, injection, outcome)
-        try:
-            outcome.code = process.wait(END_S_MAX)
-        except subprocess.TimeoutExpired:
+        outcome.code = _wait(process)
+        if outcome.code is None:
             outcome.failures.append(f"did not end within {END_S_MAX:g} s")
             process.kill()
             process.wait()
@@ -134,6 +134,16 @@ def attempt(
     outcome.failures += _left(sandbox, traces)
     outcome.failures += _misbehavior(outcome, fault)
     return outcome
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int | None:
+    """The exit code; None past the deadline, without the time in which this process was stopped."""
+    for _ in range(round(END_S_MAX / WAIT_S)):
+        try:
+            return process.wait(WAIT_S)
+        except subprocess.TimeoutExpired:
+            continue
+    return None
 
 
 def _inject(

@@ -8,7 +8,7 @@ shortens the deadlines after which the agent counts as hung.
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from deadheat.build.builder import Builder
@@ -39,10 +39,11 @@ def watch(owner: Any, name: str, moment: str) -> None:
     setattr(owner, name, watched)
 
 
-def acknowledge(store: Store, record: TrialRecord) -> int:
-    trial_id = add_trial(store, record)
-    report(trial=trial_id, rate_per_s=record.rate_per_s)
-    return trial_id
+def acknowledge(store: Store, records: Sequence[TrialRecord]) -> list[int]:
+    trial_ids = add_trials(store, records)
+    for trial_id, record in zip(trial_ids, records, strict=True):
+        report(trial=trial_id, rate_per_s=record.rate_per_s)
+    return trial_ids
 
 
 def contained(host: local.LocalHost, _: str | None = None, *values: Any, **options: Any) -> None:
@@ -54,10 +55,10 @@ watch(revision, "_make", "build")
 watch(starter.Starter, "start", "start")
 watch(starter, "warm", "warm-up")
 watch(slice_block, "measure_slice", "slice")
-watch(Store, "add_trial", "store")
+watch(Store, "add_trials", "store")
 watch(starter.Starter, "_stop", "stop")
-add_trial, open_host = Store.add_trial, local.LocalHost.__init__
-Store.add_trial = acknowledge  # type: ignore[method-assign]
+add_trials, open_host = Store.add_trials, local.LocalHost.__init__
+Store.add_trials = acknowledge  # type: ignore[method-assign]
 local.LocalHost.__init__ = contained  # type: ignore[method-assign,assignment]
 for constant in ("SILENT_S", "AGENT_END_DEADLINE_S"):
     setattr(agent_host, constant, min(getattr(agent_host, constant), settings["deadline_s"]))

@@ -1,14 +1,23 @@
 """A short form of `python -m bench.faults`."""
 
+import math
 import random
+from pathlib import Path
 
 from bench.faulted.matrix import MOMENTS, Fault, faults, fewest_first
-from bench.faults import run, table
+from bench.faults import Outcome, failed_chains, new_chains, read, run, table, write
+
+SHORT = [  # two races at the same time, each disturbed and resumed, and each completed at the end
+    ([Fault("cli", "KILL", "store"), Fault("agent", "KILL", "slice")], 1),
+    ([Fault("master", "KILL", "start"), Fault("engine", "KILL", "warm-up")], 2),
+]
+CASE = {"target": "cli", "signal": "KILL", "moment": "slice", "inside": True, "trials": 7}
+CASE |= {"containment": "subreaper", "failures": ["lost trials [3]"], "seed": 5}
 
 
 def test_nothing_is_lost_and_nothing_is_left() -> None:
-    cases = run(kills=4, minutes=2, seed=random.randrange(2**32), jobs=2, only="KILL")
-    assert cases
+    cases, stopped = run(SHORT, jobs=2, end_s=math.inf)
+    assert len(cases) + stopped >= 2
     assert [case for case in cases if case["failures"]] == []
 
 
@@ -26,9 +35,7 @@ def test_faults_with_the_fewest_cases_come_first() -> None:
 
 
 def test_table_counts_cases_and_failures() -> None:
-    case = {"target": "cli", "signal": "KILL", "moment": "slice", "inside": True, "trials": 7}
-    case |= {"containment": "subreaper", "failures": ["lost trials [3]"]}
-    shown = table([case, case | {"failures": []}]).splitlines()
+    shown = table([CASE, CASE | {"failures": []}]).splitlines()
     assert shown[1].split() == ["cli", "KILL", "2", "(1!)"]
     assert shown[3] == "2 cases, 2 of them within the moment; 1 failed"
     assert shown[-1] == ("14 acknowledged trials checked; 1 cases lost one, 0 left something")
@@ -37,3 +44,21 @@ def test_table_counts_cases_and_failures() -> None:
 def test_a_fault_names_the_part_that_it_hits() -> None:
     fault = Fault("regress agent", "KILL", "slice")
     assert (fault.kind, fault.part) == ("regress", "agent")
+
+
+def test_a_seed_gives_the_same_chains_again() -> None:
+    first, second = (new_chains(40, random.Random(3)) for _ in range(2))
+    assert first == second
+    assert sum(len(chain) for chain, _ in first) == 40
+
+
+def test_only_the_chains_that_failed_are_repeated_whole() -> None:
+    good = CASE | {"moment": "stop", "failures": []}
+    chains = failed_chains([CASE, good, good | {"seed": 6}])
+    assert chains == [([Fault("cli", "KILL", "slice"), Fault("cli", "KILL", "stop")], 5)]
+
+
+def test_a_file_keeps_the_cases_and_where_they_come_from(tmp_path: Path) -> None:
+    outcome = Outcome([CASE], [{"seed": 1, "command": "python -m bench.faults", "cases": 1}])
+    write(tmp_path / "faults.json", outcome)
+    assert read(tmp_path / "faults.json") == outcome

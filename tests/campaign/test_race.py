@@ -176,9 +176,11 @@ def test_a_server_that_does_not_start_is_told_and_left_out(
     assert fake.rows("SELECT name, fault FROM contender WHERE fault IS NOT NULL") == [
         {"name": "slow", "fault": fault}
     ]
-    (start,) = fake.rows("SELECT fault, log_tail FROM instance WHERE fault IS NOT NULL")
-    assert start == {"fault": fault, "log_tail": "no configuration\n"}
-    assert fake.troubles() == [f"{fault}\n  | no configuration"]
+    starts = fake.rows("SELECT fault, log_tail FROM instance WHERE fault IS NOT NULL")
+    tries = 3 if "ended" in fault else 1
+    assert starts == [{"fault": fault, "log_tail": "no configuration\n"}] * tries
+    again = [f"{fault}; it is started again ({number} of 3 times)" for number in (2, 3)]
+    assert fake.troubles() == [*again[: tries - 1], f"{fault}\n  | no configuration"]
     assert fake.left_running() == []
 
 
@@ -197,10 +199,12 @@ def test_a_server_that_dies_while_it_is_warmed(fake: FakeWorld) -> None:
     fake.conduct(protocol(warmup={"kind": "fixed", "duration_s": 1.0}))
     assert {name for name, _ in order(fake)} == {"fast", "middle"}
     fault = "slow died during its warm-up (exit 0)"
-    assert fake.troubles() == [f"{fault}\n  | bye"]
-    assert fake.rows("SELECT fault, log_tail FROM instance WHERE fault IS NOT NULL") == [
-        {"fault": fault, "log_tail": "bye\n"}
-    ]
+    again = [f"{fault}; it is started again ({number} of 3 times)" for number in (2, 3)]
+    assert fake.troubles() == [*again, f"{fault}\n  | bye"]
+    assert (
+        fake.rows("SELECT fault, log_tail FROM instance WHERE fault IS NOT NULL")
+        == [{"fault": fault, "log_tail": "bye\n"}] * 3
+    )
     assert fake.left_running() == []
 
 
@@ -514,12 +518,11 @@ def test_bug_an_engine_killed_in_a_fixed_warm_up_ended_the_race(fake: FakeWorld)
     fake.conduct(protocol(warmup={"kind": "fixed", "duration_s": 1.0}))
     assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
     (trouble, *_) = fake.troubles()
-    name = trouble.split(":")[0]
-    assert trouble == f"{name}: deadheat-load ended by signal 9"
+    assert "could not be warmed up: deadheat-load ended by signal 9; it is started" in trouble
     unsteady = fake.rows(
         "SELECT DISTINCT contender.name FROM gate JOIN trial ON trial.id = gate.trial_id"
         " JOIN contender ON contender.id = trial.contender_id"
         " WHERE gate.code = 'steady' AND NOT gate.passed"
     )
-    assert unsteady == [{"name": name}]
+    assert unsteady == []
     assert len(fake.trials()) == 18

@@ -47,6 +47,26 @@ def test_a_second_signal_does_not_end_the_cleanup(tmp_path: Path) -> None:
     assert done.stdout == "cleaned up\ninterrupted\n"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("words", ["raise SystemExit(4)", "os.kill(os.getpid(), signal.SIGTERM)"])
+def test_a_signal_after_the_command_does_not_change_its_exit_code(
+    number: signal.Signals, words: str
+) -> None:
+    """Regression: SIGTERM while the interpreter ended was exit code -15."""
+    code = (
+        "import atexit, os, signal, time\n"
+        "from deadheat import cli\n"
+        f"atexit.register(lambda: (os.kill(os.getpid(), {int(number)}), time.sleep(0.05)))\n"
+        "def command(**_):\n"
+        f"    {words}\n"
+        "cli.cli.main = command\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == (4 if "4" in words else ExitCode.INTERRUPTED)
+    assert done.stderr == ""
+
+
 def test_a_signal_that_nohup_ignores_stays_ignored(tmp_path: Path) -> None:
     code = (
         "import os, signal\n"

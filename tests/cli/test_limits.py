@@ -17,6 +17,7 @@ REACH_OUT = (
     f"import socket, sys\nsocket.create_connection(('127.0.0.1', int(sys.argv[3])))\n{HELLO}"
 )
 RACE = ("--protocol", "brief")
+REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -66,3 +67,10 @@ def test_rejects_what_is_no_size(deadheat: Deadheat, size: str) -> None:
     ended = deadheat("run", "hello", f"--memory-limit={size}")
     assert ended.code == 2
     assert "expected a size such as 64K, 512M or 4G" in ended.err
+
+
+def test_calibrate_ends_a_copy_that_exceeds_a_limit(deadheat: Deadheat) -> None:
+    flags = ("--copies", "3", "--races", "1", "--catalog", str(REPOSITORY))
+    ended = deadheat("calibrate", *flags, "--memory-limit", "64K")
+    assert ended.code == 1
+    assert "memory_limit: " in ended.err

@@ -82,6 +82,21 @@ def test_warns_about_failed_trials_absences_errors_and_unsteady_starts(tmp_path:
     assert by_code["absent"].text == "b was not ready within 30 s"
 
 
+def test_counts_the_starts_that_were_repeated(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    for _ in range(2):
+        run.start("a", fault="a ended before it was ready (signal 9)\nits last words")
+    run.start("a")
+    run.contender("b", fault="b died during its warm-up (exit 1)")
+    run.start("b", fault="b died during its warm-up (exit 1)")
+    caution = cautions_of(run)["start-repeated"]
+    assert caution.contenders == ("a",), "the last start of b was not repeated"
+    assert caution.text == (
+        "a: 2 starts failed and had to be repeated: ended before it was ready (signal 9)"
+    )
+
+
 def test_says_when_the_middle_of_a_log_was_dropped(tmp_path: Path) -> None:
     """A server wrote 953 MiB of log; what is kept of it has to say so."""
     run = made_run(tmp_path / "runs.sqlite")

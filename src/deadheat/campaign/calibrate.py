@@ -165,6 +165,11 @@ def _cpu_us_per_request(world: World, protocol: Protocol, units: int) -> float:
         completed = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
         result = world.engine.parse(spec, completed, world.engine_version)
         used_s = world.server_host.usage(instance.process).cpu_s - before_s
+    except DeadheatError as error:
+        ended = lifecycle.ended(world, instance)
+        if ended is None or ended.limit is None:
+            raise
+        raise DeadheatError(f"the null server was ended: {ended.limit}", "raise it") from error
     finally:
         lifecycle.stop(world, instance)
     return used_s * 1e6 / max(result.requests_sent_in_all or 0, 1)

@@ -24,6 +24,11 @@ class RunContext:
     listen: Listener
     past: Past = field(default_factory=Past)
 
+    def unmeasured(self) -> set[str]:
+        """The contenders and controls of which no trial in the past went well."""
+        measured = {name for name, trial in self.past.measured if trial.state == "ok"}
+        return {entered.contender.name for entered in self.entered_contenders} - measured
+
     def named(self, role: str) -> list[str]:
         """The contenders with a role: `contender` or `control`."""
         return [e.contender.name for e in self.entered_contenders if e.contender.role == role]

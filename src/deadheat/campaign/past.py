@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from deadheat.measure.slices import SERIES
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Decided
 from deadheat.store import StoredRun, TrialRecord
@@ -61,7 +62,7 @@ class Past:
         A record has what the standings and the schedule ask for; of its gates, those that failed.
         """
         names = {contender.id: contender.name for contender in run.contenders}
-        series = dict(run.series("clock_khz", "slices"))
+        series = dict(run.series("clock_khz", SERIES))
         records = [
             TrialRecord.at(
                 trial,
@@ -76,7 +77,7 @@ class Past:
             )
             for trial in run.trials
         ]
-        ends_s = (record.at_s + (record.elapsed_s or 0.0) for record in records)
+        ends_s = (_end_s(record) for record in records)
         return cls(
             elapsed_s=max(ends_s, default=0.0),
             trials=[(names[record.contender_id], record) for record in records],
@@ -135,3 +136,9 @@ def _last_look(conclusion: Mapping[str, Any]) -> int | None:
     """The last look that the run or an earlier part of it took."""
     parts = [conclusion, *conclusion.get("resumed", ())]
     return max((part["look"] for part in parts if part.get("look") is not None), default=None)
+
+
+def _end_s(record: TrialRecord) -> float:
+    """When a trial ended. One of slices took longer than they did: others ran between them."""
+    slices_s = (float(row["at_s"]) for row in record.series.get(SERIES, ()))
+    return max(record.at_s + (record.elapsed_s or 0.0), *slices_s, 0.0)

@@ -47,6 +47,7 @@ class Race:
         self.standings.recall(past)
         self._trials = TrialRunner(run, self.standings, self._begun_s, len(past.measured))
         self._invalid = InvalidStreak()
+        self._unmeasured = run.unmeasured()
 
     @property
     def invocation(self) -> int:
@@ -55,9 +56,18 @@ class Race:
     def run(self) -> Look:
         """Race to the end. What has been measured is in the store, however this ends."""
         moment = self._moment()
-        while self.standings.contenders_left and self._pace.another_invocation(moment):
+        while self.standings.contenders_left and (
+            self._pace.another_invocation(moment) or self._owes_invocation()
+        ):
             moment = self._invoke()
         return self.standings.last_look()
+
+    def _owes_invocation(self) -> bool:
+        """Whether the budget has to wait: a run was resumed before all had a trial."""
+        is_first = self._invocation == self._run.past.invocations
+        left = {entered.contender.name for entered in self._entered}
+        settles = self._protocol.stopping.kind == "settle"
+        return settles and is_first and not left.isdisjoint(self._unmeasured)
 
     def _invoke(self) -> Moment:
         """One invocation: fresh instances, warm, then blocks until the pace ends them.

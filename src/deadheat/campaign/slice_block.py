@@ -152,9 +152,10 @@ class SliceBlock:
                 key = (instance.instance_id, connections)
                 if key in slices:
                     record = self._trial(instance, connections, slices[key], readings, at_s)
-                    self._run.store.add_trial(record)
-                    self._troubles.report(instance.name, record)
                     trials.append((instance, record))
+        self._run.store.add_trials([record for _, record in trials])
+        for instance, record in trials:
+            self._troubles.report(instance.name, record)
         return trials
 
     def _trial(

@@ -1,6 +1,7 @@
 """The race in slices: short loads close together, in rounds, on instances that stay up frozen."""
 
 import itertools
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,6 +68,8 @@ class SliceRace:
         self._trials = TrialRunner(run, self.standings, self._begun_s)
         self._half_loaded: set[str] = set()
         self._invalid = InvalidStreak()
+        self._unmeasured = run.unmeasured()
+        self._is_first_block = True
 
     @property
     def invocation(self) -> int:
@@ -79,7 +82,8 @@ class SliceRace:
         with Heat(self._run.world, self._starter, self._drop, self._protocol.at_once) as heat:
             while self.standings.contenders_left and not self._done():
                 for group in self._groups():
-                    if self._now_s() + self._block_s > budget_s and self._counts.blocks:
+                    is_late = self._now_s() + self._block_s > budget_s
+                    if is_late and not self._owes_block(group):
                         return self.standings.last_look()
                     self._prepare(heat, group)
                     if heat.contenders and self._left_s() > 0:
@@ -98,6 +102,8 @@ class SliceRace:
             self._run.listen(Event(text + ", ".join(names), trouble=True))
 
     def _left_s(self) -> float:
+        if self._owes_block(self.standings.open_names):
+            return math.inf
         return self._protocol.stopping.budget_s - self._now_s()
 
     def _done(self) -> bool:
@@ -109,7 +115,21 @@ class SliceRace:
                 self.standings.instances(name) >= self._protocol.stopping.invocations
                 for name in self.standings.open_names
             )
-        ) or self._now_s() >= self._protocol.stopping.budget_s
+        ) or (
+            self._now_s() >= self._protocol.stopping.budget_s
+            and not self._owes_block(self.standings.open_names)
+        )
+
+    def _owes_block(self, group: Sequence[str]) -> bool:
+        """Whether the budget has to wait: nothing is measured yet of some of a group.
+
+        That is so for the first block after a resumption, if the run was ended before a contender
+        or a control had a trial.
+        """
+        if not self._run.past.elapsed_s:
+            return False
+        due = {e.contender.name for e in self._entered if self._takes_part(e, group)}
+        return self._is_first_block and not due.isdisjoint(self._unmeasured)
 
     def _groups(self) -> list[list[str]]:
         """The open contenders in groups of neighbors, cut at another place each time."""
@@ -180,6 +200,7 @@ class SliceRace:
             self._run, self._begun_s, counts.blocks, counts.rounds, self._fresh.used, self._troubles
         )
         records = block.run(present, self._random)
+        self._is_first_block = False
         self._counts.rounds += self._rule.rounds
         for instance, record in records:
             self.standings.add(instance.name, record)

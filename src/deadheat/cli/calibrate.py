@@ -11,10 +11,12 @@ from deadheat import report
 from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
 from deadheat.catalog import find_root
 from deadheat.cli.exit_codes import ExitCode, explain
+from deadheat.cli.limits import server_limit_options
 from deadheat.cli.options import catalog_option, json_option, seed_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import local_world
 from deadheat.errors import DeadheatError
+from deadheat.host import Limits
 from deadheat.host.machine import host_key
 from deadheat.output import echo, echo_json
 from deadheat.protocol import load_protocol
@@ -38,6 +40,7 @@ from deadheat.store import Store
 )
 @seed_option
 @click.option("--from", "runs", multiple=True, metavar="RUN", help="Analyze stored races instead.")
+@server_limit_options
 @catalog_option
 @store_option
 @json_option
@@ -46,6 +49,7 @@ def command(
     races: int,
     seed: int,
     runs: tuple[str, ...],
+    limits: Limits,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -64,7 +68,7 @@ def command(
             result, fingerprint = _analyze_stored(store, runs)
         else:
             protocol = load_protocol(find_root(catalog), "calibrate")
-            with local_world("engine", 1) as world, progress_view() as listen:
+            with local_world("engine", 1, limits=limits) as world, progress_view() as listen:
                 result = calibrate(world, store, protocol, copies, races, seed, listen)
                 fingerprint = world.server_host.fingerprint()
         store.add_calibration(host_key(fingerprint), fingerprint, result.to_json())

@@ -1,5 +1,6 @@
 """Signals that end a command: SIGTERM and SIGHUP end it as Ctrl-C does."""
 
+import atexit
 import errno
 import os
 import signal
@@ -17,10 +18,10 @@ def ending_as_interrupts() -> Iterator[None]:
     """Raise `KeyboardInterrupt` in the block at the first SIGTERM or SIGHUP; ignore later ones.
 
     A terminal that closes sends SIGHUP more than once, and the second must not end the cleanup. A
-    signal that was ignored, as by nohup, stays ignored.
+    signal that was ignored, as by nohup, stays ignored. After the block the exit code is known, and
+    no signal changes it, SIGINT neither.
     """
-    former = {number: signal.getsignal(number) for number in ENDING}
-    installed = [number for number in ENDING if former[number] is not signal.SIG_IGN]
+    installed = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         for each in installed:
@@ -34,8 +35,18 @@ def ending_as_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
-        for number in installed:
-            signal.signal(number, former[number])
+        for number in (signal.SIGINT, *installed):
+            signal.signal(number, _pass)  # unlike SIG_IGN, no child inherits it
+        atexit.register(_ignore)  # Python takes its handlers away while it ends
+
+
+def _pass(number: int, frame: FrameType | None) -> None:
+    """The process ends anyway."""
+
+
+def _ignore() -> None:
+    for number in (signal.SIGINT, *ENDING):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _leave_lost_terminal() -> None:

@@ -33,28 +33,36 @@ class Size(click.ParamType[int]):
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that limit every process tree; the command gets them as `limits`."""
+    return _with_limits(command, "each server and build", builds=True)
 
+
+def server_limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """As `limit_options`, for a command that builds nothing."""
+    return _with_limits(command, "each server", builds=False)
+
+
+def _with_limits(command: Callable[..., Any], limited: str, builds: bool) -> Callable[..., Any]:
     @functools.wraps(command)
     def with_limits(*args: Any, **options: Any) -> Any:
         limits = Limits(
             memory_bytes=options.pop("memory_limit"),
             processes=options.pop("process_limit"),
             log_bytes=options.pop("log_limit"),
-            build_step_s=options.pop("build_timeout"),
+            build_step_s=options.pop("build_timeout", None),
         )
         return command(*args, limits=limits, **options)
 
-    flags = (
+    flags = [
         click.option(
             "--memory-limit",
             type=Size(),
-            help="Memory of each server and build; one that uses more is ended.  "
+            help=f"Memory of {limited}; one that uses more is ended.  "
             f"[default: {100 * MEMORY_SHARE_MAX:.0f} % of the machine's]",
         ),
         click.option(
             "--process-limit",
             type=click.IntRange(1),
-            help=f"Number of processes of each server and build.  [default: {PROCESSES_MAX}]",
+            help=f"Number of processes of {limited}.  [default: {PROCESSES_MAX}]",
         ),
         click.option(
             "--log-limit",
@@ -62,12 +70,16 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Size of each log; the middle of a longer one is dropped.  "
             f"[default: {LOG_BYTES_MAX // MIB}M]",
         ),
-        click.option(
-            "--build-timeout",
-            type=Duration(),
-            help="Time limit of each build step.  [default: as the manifest says; 1h for regress]",
-        ),
-    )
+    ]
+    if builds:
+        flags.append(
+            click.option(
+                "--build-timeout",
+                type=Duration(),
+                help="Time limit of each build step.  "
+                "[default: as the manifest says; 1h for regress]",
+            )
+        )
     for flag in reversed(flags):
         with_limits = flag(with_limits)
     return with_limits

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from deadheat.build.builder import find_build
 from deadheat.catalog import (
     Catalog,
     Server,

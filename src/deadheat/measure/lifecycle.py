@@ -28,6 +28,10 @@ class StartFailed(DeadheatError):
         self.log_tail = log_tail
 
 
+class EndedEarly(StartFailed):
+    """Its process ended by itself before it was ready; the next start may go well."""
+
+
 class PortTaken(StartFailed):
     """Another process listens on the port that was free a moment ago."""
 
@@ -97,7 +101,7 @@ def _start(world: World, contender: Contender) -> Instance:
     try:
         _await_ready(world, instance, begun_s)
         ready_s = host.now_s() - begun_s
-        listens_itself = _require_own_listener(host, instance)
+        listens_itself = _require_own_listener(world, instance)
     except StartFailed:
         host.stop(process, "SIGKILL", 0)
         raise
@@ -214,11 +218,14 @@ def _never_ready(world: World, instance: Instance, last: Answer | None) -> Start
     return StartFailed(symptom, log_tail(world, instance), hint)
 
 
-def _require_own_listener(host: Host, instance: Instance) -> bool | None:
+def _require_own_listener(world: World, instance: Instance) -> bool | None:
     """Raises `StartFailed` if another server answers; None if this cannot be seen."""
+    host = world.server_host
     listeners = host.listeners(instance.process, instance.port)
     wrong = wrong_listener(listeners, instance.port)
     if wrong is not None:
+        if (end := ended(world, instance)) is not None:  # after its first answer
+            raise _early_end(world, instance, end)
         words = host.read_tail(instance.log_path, LOG_TAIL_BYTES)
         name = instance.contender.name
         raise StartFailed(f"{name} is not measured: {wrong.reason}", words, wrong.hint)
@@ -234,8 +241,10 @@ def _fault(contender: Contender, answer: Response) -> str | None:
 def _early_end(world: World, instance: Instance, end: Exited) -> StartFailed:
     symptom = f"{instance.contender.name} ended before it was ready ({end.how})"
     words = log_tail(world, instance)
+    if end.limit is not None:
+        return StartFailed(symptom, words)
     if end.exit_code == 0:
-        return StartFailed(f"{symptom}: its command has to stay in the foreground", words)
+        return EndedEarly(f"{symptom}: its command has to stay in the foreground", words)
     if is_taken(world.server_host, instance.port):
         return PortTaken(f"{symptom}: port {instance.port} is taken by another process", words)
-    return StartFailed(symptom, words)
+    return EndedEarly(symptom, words)

@@ -7,11 +7,12 @@ from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener, Progress
+from deadheat.host import HostError
 from deadheat.load import LoadResult
 from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
-from deadheat.measure.lifecycle import UNKNOWN_LISTENER, Instance, StartFailed
+from deadheat.measure.lifecycle import UNKNOWN_LISTENER, EndedEarly, Instance, StartFailed
 from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
 from deadheat.measure.trial import load_spec
 from deadheat.measure.verify import first_answer, verify
@@ -21,6 +22,8 @@ from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.steady import Earlier, Reading
 from deadheat.store import Store
+
+TRIES = 3  # of one start, if the server or its load process ends by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,10 @@ class OutOfTime(Exception):
     """The budget of the race was spent before an instance was ready. Nothing runs then."""
 
 
+class _Ended(Exception):
+    """The server or its load process ended during the start; the store has the fault."""
+
+
 class Starter:
     """Starts and stops instances, and stores what came of it.
 
@@ -92,8 +99,29 @@ class Starter:
     def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance:
         """Start, verify (the first time), warm, freeze.
 
-        Raises `Unfit`, or `OutOfTime` at the end of the budget; nothing runs then.
+        Raises `Unfit`, or `OutOfTime` at the end of the budget; nothing runs then. A start during
+        which a process ends by itself is repeated, with `TRIES` in all. The store has an instance
+        for each.
         """
+        begun_s = self._world.server_host.now_s()
+        for number in range(1, TRIES):
+            taken_s = self._world.server_host.now_s() - begun_s
+            try:
+                return self._start(entered, invocation, at_s + taken_s, is_last=False)
+            except _Ended as end:
+                again = f"started again ({number + 1} of {TRIES} times)"
+                self._listen(Event(f"{end}; it is {again}", trouble=True))
+        taken_s = self._world.server_host.now_s() - begun_s
+        return self._start(entered, invocation, at_s + taken_s, is_last=True)
+
+    def stop(self, warm_instance: WarmInstance) -> None:
+        """Stop it and store the last lines of its log; nothing of its tree survives."""
+        self._stop(warm_instance.instance, warm_instance.instance_id, warm_instance.loads)
+
+    def _start(
+        self, entered: EnteredContender, invocation: int, at_s: float, is_last: bool
+    ) -> WarmInstance:
+        """One try; raises `_Ended` instead of `Unfit` if another try may go well."""
         contender = entered.contender
         if (left_s := self._left_s()) <= 0:
             raise OutOfTime
@@ -110,6 +138,8 @@ class Starter:
             self._store.add_instance(
                 **values, command=command, fault=error.reason, log_tail=error.log_tail
             )
+            if isinstance(error, EndedEarly) and not is_last:
+                raise _Ended(error.reason) from error
             message = f"{error}\n  hint: {error.hint}" if error.hint else str(error)
             raise self._unfit(entered, error.reason, message) from error
         command = list(contender.command_at(instance.port))
@@ -118,14 +148,14 @@ class Starter:
         workers = Workers(self._world.server_host, instance.process) if instance.process else None
         try:
             if contender.name not in self._verified:
-                self._verify(entered, instance, instance_id)
+                self._verify(entered, instance, instance_id, is_last)
             if workers is not None:
                 workers.begin()
-            self._open_loads(entered, instance, instance_id, loads)
-            warmed = self._warm(instance, instance_id, invocation, loads)
+            self._open_loads(entered, instance, instance_id, loads, is_last)
+            warmed = self._warm(instance, instance_id, invocation, loads, is_last)
             if workers is not None:
                 workers.end(opened_connections=warmed.requests > 0)
-            self._require_alive(entered, instance, instance_id)
+            self._require_alive(entered, instance, instance_id, is_last)
         except BaseException:
             self._stop(instance, instance_id, loads)
             raise
@@ -141,11 +171,9 @@ class Starter:
             workers=workers,
         )
 
-    def stop(self, warm_instance: WarmInstance) -> None:
-        """Stop it and store the last lines of its log; nothing of its tree survives."""
-        self._stop(warm_instance.instance, warm_instance.instance_id, warm_instance.loads)
-
-    def _verify(self, entered: EnteredContender, instance: Instance, instance_id: int) -> None:
+    def _verify(
+        self, entered: EnteredContender, instance: Instance, instance_id: int, is_last: bool
+    ) -> None:
         contender = entered.contender
         behavior = verify(
             self._world.server_host,
@@ -157,6 +185,7 @@ class Starter:
         fault = _answers_vary(self._world, instance) if contender.any_body else behavior.fault
         self._store.update_instance(instance_id, behavior=behavior.to_json(), fault=fault)
         if fault is not None:
+            self._require_alive(entered, instance, instance_id, is_last, "while it was verified")
             raise self._unfit(entered, fault, f"{contender.name} is not measured: {fault}")
         if instance.process and instance.listens_itself is None:
             self._listen(Event(f"{contender.name}: {UNKNOWN_LISTENER}", trouble=True))
@@ -168,6 +197,7 @@ class Starter:
         instance: Instance,
         instance_id: int,
         loads: dict[int, LoadProcess],
+        is_last: bool,
     ) -> None:
         """One load process per level, where the protocol has slices."""
         if self._protocol.slices is None:
@@ -177,8 +207,11 @@ class Starter:
                 spec = load_spec(self._protocol, instance, connections)
                 loads[connections] = open_load(self._world, instance, spec)
         except DeadheatError as error:
+            self._require_alive(entered, instance, instance_id, is_last)
             fault = f"{entered.contender.name} cannot be loaded: {error}"
             self._store.update_instance(instance_id, fault=fault)
+            if isinstance(error, HostError) and not is_last:
+                raise _Ended(fault) from error
             raise self._unfit(entered, fault, fault) from error
 
     def _warm(
@@ -187,7 +220,9 @@ class Starter:
         instance_id: int,
         invocation: int,
         loads: Mapping[int, LoadProcess],
+        is_last: bool,
     ) -> Warmed:
+        """Raises `_Ended` if the load failed, and not the server; the last try goes on without."""
         name = instance.contender.name
         self._listen(Progress(f"start {invocation} of {name}: warming up"))
         readings = self._readings.setdefault(name, [])
@@ -202,6 +237,10 @@ class Starter:
         if warmed.reading is not None:
             readings.append(warmed.reading)
         self._store.update_instance(instance_id, steady=warmed.to_json())
+        if warmed.load_failed and not is_last and lifecycle.ended(self._world, instance) is None:
+            fault = f"{name} could not be warmed up: {warmed.trouble}"
+            self._store.update_instance(instance_id, fault=fault)
+            raise _Ended(fault)
         if warmed.trouble is not None:
             self._listen(Event(f"{name}: {warmed.trouble}", trouble=True))
         return warmed
@@ -218,14 +257,21 @@ class Starter:
         return load_for
 
     def _require_alive(
-        self, entered: EnteredContender, instance: Instance, instance_id: int
+        self,
+        entered: EnteredContender,
+        instance: Instance,
+        instance_id: int,
+        is_last: bool,
+        when: str = "during its warm-up",
     ) -> None:
         """Raises `Unfit` where it died; loading a dead server gives an even rate of nothing."""
         ended = lifecycle.ended(self._world, instance)
         if ended is not None:
-            fault = f"{instance.contender.name} died during its warm-up ({ended.how})"
+            fault = f"{instance.contender.name} died {when} ({ended.how})"
             lines = lifecycle.log_tail(self._world, instance).strip().splitlines()[-5:]
             self._store.update_instance(instance_id, fault=fault)
+            if ended.limit is None and not is_last:
+                raise _Ended(fault)
             raise self._unfit(entered, fault, "\n  | ".join([fault, *lines]))
 
     def _unfit(self, entered: EnteredContender, fault: str, message: str) -> Unfit:

@@ -27,6 +27,7 @@ class Warmed:
 
     `kind` is `flat`, `warm-up` or `slowdown`; `none` where it never became steady or the
     load failed, `unsought` where the protocol does not look. `start` is the first steady window.
+    `load_failed`: the load process gave no result.
     """
 
     kind: str
@@ -37,10 +38,12 @@ class Warmed:
     trouble: str | None
     requests: float = 0  # in all windows
     reading: Reading | None = None  # what a later instance of the contender learns from
+    load_failed: bool = False
 
     def to_json(self) -> dict[str, Any]:
         values = asdict(self)
         reading = values.pop("reading")
+        del values["load_failed"]
         if reading is not None:
             values |= {name: reading[name] for name in ("reason", "requests_needed", "drift")}
             values["drift"] = None if reading["drift"] != reading["drift"] else reading["drift"]
@@ -71,7 +74,7 @@ def warm(
         try:
             counts, seconds = windows_of(load(rule.duration_s), rule.window_s)
         except DeadheatError as error:
-            return Warmed("none", (), rule.window_s, None, 0.0, str(error))
+            return Warmed("none", (), rule.window_s, None, 0.0, str(error), load_failed=True)
         rates = _rates(counts, seconds)
         return Warmed("unsought", rates, rule.window_s, None, _last(rates), None, sum(counts))
     return _until_steady(world, instance, rule, earlier, load, left_s)
@@ -95,6 +98,7 @@ def _until_steady(
     known = kind is Compiler.NONE and earlier is not None
     first_chunk_s = KNOWN_CHUNK_S if known else FIRST_CHUNK_S
     reading: Reading | None = None
+    load_fault: str | None = None
     trouble: str | None = None
     try:
         while reading is None or reading.verdict is Verdict.GO_ON:
@@ -111,11 +115,19 @@ def _until_steady(
             windows = Windows.of(counts, seconds, compiler_s if compiled is not None else None)
             reading = read(windows, rule, earlier)
     except DeadheatError as error:
-        trouble = str(error)
+        load_fault = str(error)
     rates = _rates(counts, seconds)
-    if trouble is not None or reading is None or not reading.steady:
-        trouble = trouble or (reading.reason if reading is not None else "never loaded")
-        return Warmed("none", rates, warmup.window_s, None, _last(rates), trouble, sum(counts))
+    if load_fault or trouble or reading is None or not reading.steady:
+        return Warmed(
+            kind="none",
+            windows_per_s=rates,
+            window_s=warmup.window_s,
+            start=None,
+            rate_per_s=_last(rates),
+            trouble=load_fault or trouble or (reading.reason if reading else "never loaded"),
+            requests=sum(counts),
+            load_failed=load_fault is not None,
+        )
     return Warmed(
         kind=reading.kind,
         windows_per_s=rates,

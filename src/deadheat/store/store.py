@@ -147,25 +147,13 @@ class Store:
 
     def add_trial(self, record: TrialRecord) -> int:
         """Add a trial with its series, histograms, errors and gates in one transaction."""
-        with self._commit() as connection:
-            values = record.columns()
-            trial_id = _insert(connection, "trial", values)
-            for name, text in record.histograms.items():
-                _insert(
-                    connection,
-                    "histogram",
-                    {"trial_id": trial_id, "name": name, "hdr_v2_base64": text},
-                )
-            for name, rows in record.series.items():
-                packed = zlib.compress(json.dumps(rows).encode())
-                _insert(connection, "series", {"trial_id": trial_id, "name": name, "rows": packed})
-            for name, count in record.errors.items():
-                _insert(
-                    connection, "error", {"trial_id": trial_id, "class": name, "requests": count}
-                )
-            for gate in record.gates:
-                _insert(connection, "gate", {"trial_id": trial_id, **gate.columns()})
+        (trial_id,) = self.add_trials([record])
         return trial_id
+
+    def add_trials(self, records: Sequence[TrialRecord]) -> list[int]:
+        """Add all trials of a block in one transaction: all of them are stored, or none."""
+        with self._commit() as connection:
+            return [_insert_trial(connection, record) for record in records]
 
     def add_calibration(
         self, host_key: str, fingerprint: Mapping[str, Any], result: Mapping[str, Any]
@@ -304,6 +292,21 @@ def _free_run_id(connection: sqlite3.Connection, now: datetime.datetime) -> str:
         run_id = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         if connection.execute("SELECT 1 FROM run WHERE id = ?", (run_id,)).fetchone() is None:
             return run_id
+
+
+def _insert_trial(connection: sqlite3.Connection, record: TrialRecord) -> int:
+    trial_id = _insert(connection, "trial", record.columns())
+    for name, text in record.histograms.items():
+        row = {"trial_id": trial_id, "name": name, "hdr_v2_base64": text}
+        _insert(connection, "histogram", row)
+    for name, rows in record.series.items():
+        packed = zlib.compress(json.dumps(rows).encode())
+        _insert(connection, "series", {"trial_id": trial_id, "name": name, "rows": packed})
+    for name, count in record.errors.items():
+        _insert(connection, "error", {"trial_id": trial_id, "class": name, "requests": count})
+    for gate in record.gates:
+        _insert(connection, "gate", {"trial_id": trial_id, **gate.columns()})
+    return trial_id
 
 
 def _insert(connection: sqlite3.Connection, table: str, values: Mapping[str, Any]) -> int:

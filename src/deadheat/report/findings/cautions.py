@@ -28,6 +28,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
     return (
         *_state(view),
         *(_absent(contender) for contender in contenders if contender.fault),
+        *(caution for contender in contenders for caution in _repeated_starts(contender)),
         *(caution for contender in contenders for caution in _failed_trials(contender)),
         *_gates(view, contenders),
         *_workers(view),
@@ -64,6 +65,17 @@ def _absent(contender: ContenderView) -> Caution:
     fault = (contender.fault or "").strip().splitlines()[0]
     text = fault if fault.startswith(contender.name) else f"{contender.name} did not run: {fault}"
     return Caution("absent", (contender.name,), text)
+
+
+def _repeated_starts(contender: ContenderView) -> Iterator[Caution]:
+    """The starts that failed and were tried again; the last of a contender that is out is not."""
+    faults = [start.fault.strip() for start in contender.starts if start.fault]
+    if contender.fault and faults:
+        faults.pop()
+    for fault, starts in Counter(fault.partition("\n")[0] for fault in faults).most_common():
+        reason = fault.removeprefix(f"{contender.name} ")
+        text = f"{contender.name}: {count(starts, 'start')} failed and had to be repeated: {reason}"
+        yield Caution("start-repeated", (contender.name,), text)
 
 
 def _failed_trials(contender: ContenderView) -> Iterator[Caution]:
