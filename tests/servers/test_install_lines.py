@@ -44,7 +44,7 @@ class Chroot(FakeHost):
         self._local, self._root = host, root
 
     def run(self, spec: ProcessSpec, timeout_s: float) -> Completed:
-        kept = [f"{k}={os.environ[k]}" for k in ("SSL_CERT_FILE",) if k in os.environ]
+        kept = ["SSL_CERT_FILE=/authorities.pem"] if "SSL_CERT_FILE" in os.environ else []
         variables = [f"PATH={CLEAN_PATH}", "HOME=/root", "DEBIAN_FRONTEND=noninteractive", *kept]
         words = ["env", "-i", *variables, "chroot", str(self._root), *spec.command]
         return self._local.run(replace(spec, command=words), timeout_s)
@@ -58,9 +58,7 @@ def clean() -> Iterator[Chroot]:
         subprocess.run(command, check=True, capture_output=True)
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
     if authorities := os.environ.get("SSL_CERT_FILE"):
-        copy = root / authorities.lstrip("/")
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(authorities, copy)
+        shutil.copy(authorities, root / "authorities.pem")  # Debian's own are replaced
     subprocess.run(["mount", "-t", "proc", "proc", str(root / "proc")], check=True)
     try:
         with LocalHost() as host:
