@@ -44,8 +44,8 @@ verify-all: build          ## every server in every setting, loaded; goes on whe
 	-$(UV) run deadheat verify --all --freeze -o docs/results/servers.json --page docs/servers.md
 
 figures: build             ## the figures in the documents, from the runs in docs/results
-	$(UV) run deadheat report --from docs/results/settle-24-a.deadheat --format svg \
-		-o docs/pictures/settle-24-a.svg
+	$(UV) run deadheat report --from docs/results/make-run.deadheat --format svg \
+		-o docs/pictures/make-run.svg
 	$(UV) run python docs/figures.py
 
 PAGE := src/deadheat/report/formats/page.html
