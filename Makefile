@@ -2,7 +2,7 @@
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
-.PHONY: run test accept build lint bench verify-all figures clean
+.PHONY: run test accept build lint bench verify-all figures site clean
 
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
@@ -47,6 +47,9 @@ figures: build             ## the figures in the documents, from the runs in doc
 	$(UV) run deadheat report --from docs/results/make-run.deadheat --format svg \
 		-o docs/pictures/make-run.svg
 	$(UV) run python docs/figures.py
+
+site: build                ## the gallery of the runs in docs/results
+	$(UV) run deadheat site docs/results/*.deadheat -o target/site
 
 PAGE := src/deadheat/report/formats/page.html
 

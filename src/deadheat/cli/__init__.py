@@ -22,6 +22,7 @@ COMMANDS = (
     "new",
     "report",
     "serve",
+    "site",
     "export",
     "import",
     "compare",

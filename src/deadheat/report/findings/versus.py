@@ -55,8 +55,8 @@ class Versus:
             return f"{confidence} confidence, jointly for all pairs of the run"
         measured = f"{name_of(self.first)} measured {self._middle} faster {self.interval}"
         if self.pair.verdict is Verdict.EQUIVALENT:
-            return f"they differ by less than matters: {measured}"
-        return f"the data cannot separate them: {measured}"
+            return f"They differ by less than matters: {measured}"
+        return f"The data cannot separate them: {measured}"
 
     @property
     def interval(self) -> str:
