@@ -21,7 +21,7 @@ WITHOUT_LOAD := $(wildcard tests/test_*.py) $(addprefix tests/,\
 		progress_view.py stored.py) \
 	$(addprefix host/test_,clock.py conversation.py doctor.py fake.py machine.py network.py) \
 	$(addprefix measure/test_,contender.py gates.py response.py verify.py) \
-	audit bench build campaign catalog golden protocol report serve stats store)
+	audit bench build campaign catalog golden protocol report serve site stats store)
 
 build: toolchains $(UV) page   ## the Python package, the load engine, the page
 	$(UV) sync --quiet

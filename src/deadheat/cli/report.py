@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from deadheat import report
+from deadheat.audit.view import with_defects
 from deadheat.cli.options import FILE, store_option, verbose_option
 from deadheat.cli.stored import run_argument, stored, write_output
 from deadheat.errors import DeadheatError
@@ -128,7 +129,10 @@ def _content(
     source: str,
     verbose: bool,
 ) -> str | bytes:
-    view = report.load_view(store, run_id, whole=format_ in report.WHOLE)
+    whole = format_ in report.WHOLE
+    view = report.load_view(store, run_id, whole=whole)
+    if whole:
+        view = with_defects(store, view)
     if format_ not in PICTURE_FORMATS:
         return report.write(view, format_, source, verbose=verbose)
     svg = draw(view, *picture)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deadheat.audit.view import with_defects
 from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.formats import page as report_page
@@ -59,7 +60,7 @@ class Gallery:
         """Write the page of a run, and keep what the other pages need."""
         if run_id in self.entries:
             return
-        view = load_view(store, run_id, whole=True)
+        view = with_defects(store, load_view(store, run_id, whole=True))
         analysis = analyze(view)
         entry = entry_of(view, analysis)
         self.entries[run_id] = entry

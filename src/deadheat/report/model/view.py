@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from deadheat.report.model.defect import Defect
 from deadheat.report.model.distribution import Distribution
 from deadheat.report.model.evidence import Build, RawOutput
 from deadheat.report.model.published import PublishedRow
+from deadheat.report.model.recovery import RecoveryView
 from deadheat.report.model.series import Series
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Gate
@@ -176,6 +178,7 @@ class ContenderView:
     build: Build | None = None
     raw_output: RawOutput | None = None
     half_load_cpu_us_per_request: float | None = None  # of a server that may spin
+    recoveries: tuple[RecoveryView, ...] = ()
 
     @property
     def trials(self) -> tuple[TrialView, ...]:
@@ -212,6 +215,7 @@ class RunView:
     gates: tuple[str, ...] = ()  # codes of every gate that any trial was checked with
     calibration: StoredCalibration | None = None
     sliced: Mapping[int, SlicedLevel] = field(default_factory=dict)  # by connections
+    defects: tuple[Defect, ...] | None = None  # of a replay; None if no audit was made
 
     @property
     def aggregate(self) -> Aggregate:
