@@ -2,7 +2,7 @@
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
-.PHONY: run test accept build lint licenses sbom audit bench verify-all figures clean
+.PHONY: run test accept build lint licenses sbom audit bench verify-all figures site clean
 
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
@@ -62,9 +62,12 @@ verify-all: build          ## every server in every setting, loaded; goes on whe
 	-$(UV) run deadheat verify --all --freeze -o docs/results/servers.json --page docs/servers.md
 
 figures: build             ## the figures in the documents, from the runs in docs/results
-	$(UV) run deadheat report --from docs/results/settle-24-a.deadheat --format svg \
-		-o docs/pictures/settle-24-a.svg
+	$(UV) run deadheat report --from docs/results/make-run.deadheat --format svg \
+		-o docs/pictures/make-run.svg
 	$(UV) run python docs/figures.py
+
+site: build                ## the gallery of the runs in docs/results
+	$(UV) run deadheat site docs/results/*.deadheat -o target/site
 
 PAGE := src/deadheat/report/formats/page.html
 

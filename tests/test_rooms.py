@@ -7,7 +7,18 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "deadheat"
 ROOMS = (
-    *("cli", "serve", "audit", "report", "campaign", "measure", "build", "protocol", "catalog"),
+    *(
+        "cli",
+        "site",
+        "serve",
+        "audit",
+        "report",
+        "campaign",
+        "measure",
+        "build",
+        "protocol",
+        "catalog",
+    ),
     *("load", "host", "store", "stats"),
 )
 REPORT_ROOMS = ("picture", "formats", "findings", "model")

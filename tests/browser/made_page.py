@@ -31,6 +31,18 @@ def hostile_run(path: Path) -> MadeRun:
     return run
 
 
+def many_servers_run(path: Path, invocations: int = 1, blocks: int = 2) -> MadeRun:
+    """60 servers in 12 languages at 3 levels."""
+    levels = (10, 100, 1000)
+    run = made_run(path, protocol={**SETTLE, "connections": list(levels)})
+    rates = {f"server-{i:02}": 200_000 * 0.95**i for i in range(60)}
+    for i, name in enumerate(rates):
+        run.contender(name, manifest={"language": f"Language {i % 12}", "kind": "server"})
+    run.race(rates, levels=levels, invocations=invocations, blocks=blocks)
+    run.end()
+    return run
+
+
 def _trials(run: MadeRun, name: str) -> None:
     """One that failed, with output; and one at an offered rate."""
     text = f"{SCRIPT}\u2028\u2029{MARKUP}</script>"

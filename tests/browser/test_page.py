@@ -6,16 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from deadheat.audit.view import with_defects
 from deadheat.report import load_view, write
 from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
-from tests.browser.made_page import hostile_run
+from tests.browser.made_page import hostile_run, many_servers_run
 from tests.browser.programs import WEB, chromium_and_node
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
-STORED = ("make-run", "settle-24-a")
+STORED = {
+    "real": "make-run",
+    "wide": "settle-24-a",
+    "replay": "kzmake-2018",
+    "decay": "decay",
+}
 TIMEOUT_S = 600  # ends a check that hangs
 CHECKS = (
     "answers_first",
@@ -24,6 +30,11 @@ CHECKS = (
     "keeps_choices_in_the_link",
     "copies_markdown_and_a_picture",
     "compares_in_charts",
+    "redraws_only_what_changed",
+    "shows_defects_and_published_figures_of_a_replay",
+    "labels_lines_and_shows_recovery_of_a_decay",
+    "prints_everything_that_shows",
+    "compares_sixty_servers_at_three_levels",
     "sorts",
     "filters",
     "chooses_columns_and_level",
@@ -45,9 +56,12 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
     folder = tmp_path_factory.mktemp("page")
     made = folder / "made.sqlite"
     hostile_run(made)
-    pages = [*(_stored_page(name, folder) for name in STORED), _page(made)]
+    many = many_servers_run(folder / "many.sqlite").store.path
+    pages = {role: _stored_page(name, folder) for role, name in STORED.items()}
+    pages |= {"made": _page(made), "many": _page(many)}
+    files = [f"{role}={page}" for role, page in pages.items()]
     done = subprocess.run(
-        [node, WEB / "test" / "run.js", browser, *pages, folder],
+        [node, WEB / "test" / "run.js", browser, folder, *files],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -61,7 +75,7 @@ def _stored_page(name: str, folder: Path) -> Path:
     """The page of a run of docs/results, whose bundle is first brought up to date."""
     html = folder / f"{name}.html"
     with open_bundle(RESULTS / f"{name}.deadheat") as store:
-        view = load_view(store, find_run(store, None), whole=True)
+        view = with_defects(store, load_view(store, find_run(store, None), whole=True))
     html.write_text(write(view, "html"), encoding="utf-8")
     return html
 

@@ -1,12 +1,45 @@
 // The conclusions, the failed checks, the machines, and the method.
 
 import { h, scrolling, table } from "./dom.js";
-import { percent, shell } from "./format.js";
+import { count, percent, shell } from "./format.js";
 
 /**
  * @import { Calibration, Report, Statement } from "../build/document"
  * @import { Child } from "./dom.js"
  */
+
+/**
+ * What the audit of a replay found, before the charts: the figures mislead in these ways.
+ * @param {Report} report
+ */
+export function defects({ defects, run }) {
+  if (!defects) return [];
+  const name = run.protocol.name ?? "the comparison";
+  return [
+    section("defects", "How this comparison misleads", [
+      h(
+        "p",
+        {},
+        defects.length
+          ? `The audit of ${name} found ${count(defects.length, "defect")}. The table has the published figures beside the new ones.`
+          : `The audit of ${name} found no defect.`,
+      ),
+      h(
+        "ol",
+        { class: "defects" },
+        defects.map((defect) =>
+          h(
+            "li",
+            { dir: "auto" },
+            h("strong", {}, defect.title),
+            h("p", {}, defect.found),
+            h("p", { class: "details" }, defect.changes),
+          ),
+        ),
+      ),
+    ]),
+  ];
+}
 
 /** @param {Report} report */
 export function about(report) {

@@ -47,7 +47,7 @@ export const columns = (rows, choice) =>
 /**
  * The columns that a reader can show and hide.
  * @param {Row[]} rows
- * @param {Choice} choice
+ * @param {Pick<Choice, "comparison" | "connections">} choice
  */
 export const optional = (rows, choice) =>
   offered(rows, choice).filter(({ key }) => !FIXED.includes(key));
@@ -57,7 +57,7 @@ export const isFastFirst = (key) => FAST_FIRST.includes(key);
 
 /**
  * @param {Row[]} rows
- * @param {Choice} choice
+ * @param {Pick<Choice, "comparison" | "connections">} choice
  * @returns {Column[]}
  */
 function offered(rows, { comparison, connections }) {

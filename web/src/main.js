@@ -1,11 +1,12 @@
 // Renders the page from one document, which is embedded or sent by a server.
 
-import { about } from "./about.js";
+import { about, defects } from "./about.js";
 import { h } from "./dom.js";
+import { keep, place } from "./keep.js";
 import { loads } from "./loads.js";
 import { overview } from "./overview.js";
 import { panels } from "./panel.js";
-import { firstChoice, linkedChoice, ranking } from "./ranking.js";
+import { controlsOf, firstChoice, linkedChoice, ranking } from "./ranking.js";
 import { mainLevel, panelId } from "./rows.js";
 import { encode, isState } from "./state.js";
 
@@ -22,6 +23,7 @@ const packed = document.getElementById("document")?.textContent.trim() ?? "";
 let chosen = null;
 /** @type {Report | null} */
 let shown = null;
+let epoch = 0; // counts the links that were followed: each replaces all choices
 
 /**
  * Shows a report document; the reader's choices and open panels stay.
@@ -36,33 +38,43 @@ export function show(report) {
   }
   const focused = document.activeElement?.id;
   const open = new Set([...page.querySelectorAll("details[open][id]")].map(({ id }) => id));
-  const again = () => show(report);
+  const at = choice.connections;
+  const again = () => show(shown ?? report);
   const races =
     report.levels.some((level) =>
       level.standings.some((standing) => standing.rank_low || standing.ratio_to_leader),
     ) || report.contenders.some((contender) => contender.levels.length);
-  const charts = overview(report, choice.connections);
   const remember = () => setFragment(encode(choice, firstChoice(report)));
   const onLevel = () => {
     remember();
     again();
   };
-  let first = true;
-  const rankingSection = races
-    ? ranking(report, choice, onLevel, (kept) => {
-        charts.draw(kept);
-        if (!first) remember();
-        first = false;
+  const first = firstChoice(report);
+  // The ranking stays as long as its controls do: it draws new rows itself.
+  const race = races
+    ? keep("race", [at, epoch, controlsOf(report), [...first.shown]], () => {
+        const charts = overview(at);
+        const section = ranking(report, choice, onLevel, charts.draw, remember);
+        return { charts, section };
       })
     : null;
-  page.replaceChildren(
-    head(report, choice.connections),
-    ...(rankingSection ? [rankingSection, facts(report), charts.section] : [facts(report)]),
-    ...loads(report, choice.connections),
-    panels(report, choice.connections, open),
-    ...about(report),
-  );
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  race?.section.update(report);
+  const level = report.levels.find((each) => each.connections === at);
+  const { levels, contenders } = report;
+  place(page, [
+    keep("head", [level?.answer, level?.trust, contenders.map(({ name }) => name)], () =>
+      head(report, at),
+    ),
+    ...(race ? [race.section.element] : []),
+    keep("facts", report.heading, () => facts(report)),
+    ...(race ? [race.charts.section] : []),
+    ...keep("defects", report.defects, () => defects(report)),
+    ...keep("loads", [at, levels, contenders, report.capacities], () => loads(report, at)),
+    panels(report, at, open),
+    ...keep("about", { ...report, contenders: 0, levels: 0, heading: 0 }, () => about(report)),
+  ]);
+  if (focused && document.activeElement?.id !== focused)
+    document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
 /**
@@ -80,7 +92,7 @@ function head(report, connections) {
       { dir: "auto" },
       level ? linked(`${level.answer}.`, report.contenders) : "Nothing was measured.",
     ),
-    level?.trust ? h("p", { class: "trust", dir: "auto" }, `${level.trust}.`) : null,
+    level?.trust ? h("p", { class: "trust", dir: "auto" }, `${whole(level.trust)}.`) : null,
   );
 }
 
@@ -108,9 +120,16 @@ function setFragment(state) {
 function follow() {
   if (shown && isState(fragment())) {
     chosen = linkedChoice(shown, fragment());
+    epoch += 1;
     show(shown);
   } else openTarget();
 }
+
+/**
+ * Keeps a number and its percent sign on one line.
+ * @param {string} sentence
+ */
+const whole = (sentence) => sentence.replaceAll(" %", "\u00a0%");
 
 /**
  * A sentence whose contender names link to their panels and stay on one line.
@@ -119,8 +138,7 @@ function follow() {
  */
 function linked(sentence, contenders) {
   const panels = new Map(contenders.map(({ label, name }, i) => [label ?? name, panelId(i)]));
-  return sentence
-    .replaceAll(" %", "\u00a0%")
+  return whole(sentence)
     .split(/( )/)
     .map((word) => {
       const [, name, mark] = /^(.*?)([,.:]*)$/s.exec(word) ?? ["", word, ""];

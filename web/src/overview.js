@@ -23,10 +23,9 @@ const MOST = 6; // lines: more would hide each other
 /**
  * An empty section, and a function that draws its charts for the rows that the reader sees. They are
  * drawn after the page: the first screen does not wait for them.
- * @param {Report} report
  * @param {number | null} connections
  */
-export function overview(report, connections) {
+export function overview(connections) {
   const holder = h("div", { class: "figures" });
   const note = h("p", { class: "status" });
   let waiting = 0;
@@ -38,19 +37,26 @@ export function overview(report, connections) {
     holder,
   );
   let drawn = "";
-  const draw = (/** @type {Row[]} */ kept) => {
+  const draw = (/** @type {Report} */ report, /** @type {Row[]} */ kept) => {
     const rows = kept.filter((row) => row.rate).slice(0, MOST);
-    const key = rows.map((row) => row.panel).join();
+    const key = JSON.stringify([rows, kept.length, report.contenders.filter(isControl)]);
     clearTimeout(waiting);
     if (key === drawn) return;
     waiting = window.setTimeout(() => {
       drawn = key;
       note.textContent = `The first ${rows.length} of ${format.count(kept.length, "server")} above. A filter chooses others.`;
+      const open = new Set([...holder.children].filter(isOpen).map(captionOf));
       holder.replaceChildren(...charts(report, connections, rows));
+      for (const each of holder.children)
+        if (open.has(captionOf(each))) each.querySelector("details")?.setAttribute("open", "");
     });
   };
   return { section, draw };
 }
+
+const isControl = (/** @type {Contender} */ { role }) => role === "control";
+const isOpen = (/** @type {Element} */ chart) => chart.querySelector("details[open]") !== null;
+const captionOf = (/** @type {Element} */ chart) => chart.querySelector("figcaption")?.textContent;
 
 /**
  * @param {Report} report
@@ -58,7 +64,7 @@ export function overview(report, connections) {
  * @param {Row[]} rows
  */
 function charts(report, connections, rows) {
-  const controls = report.contenders.filter(({ role }) => role === "control");
+  const controls = report.contenders.filter(isControl);
   return [
     latencyFigure(
       "Latency by percentile (service time)",
@@ -148,12 +154,21 @@ function blocks(rows) {
   return lines(series, {
     caption: `Ratio to ${name}, block by block`,
     label: `Rate in percent of ${name}, in each block where both are valid.`,
-    x: { label: `block of ${name}`, tickFormat: "d" },
+    x: { label: `block of ${name}`, ticks: wholes(order.size), tickFormat: "d" },
     y: `% of ${name}`,
     log: false,
     even: 100,
     headers: ["server", "block", `% of ${name}`],
   });
+}
+
+/**
+ * About six whole numbers from 1 on: Plot's own ticks have fractions where blocks are few.
+ * @param {number} most
+ */
+function wholes(most) {
+  const step = Math.max(1, Math.ceil(most / 6));
+  return Array.from({ length: Math.ceil(most / step) }, (_, i) => 1 + i * step);
 }
 
 /**

@@ -3,6 +3,7 @@
 import { cpuFigure, memoryFigure, rateFigure } from "./course.js";
 import { h, link, scrolling, table } from "./dom.js";
 import * as format from "./format.js";
+import { keep, place } from "./keep.js";
 import { latencyFigure } from "./latency.js";
 import { panelId, sum } from "./rows.js";
 
@@ -20,21 +21,28 @@ import { panelId, sum } from "./rows.js";
 export function panels(report, connections, open) {
   const standings =
     report.levels.find((level) => level.connections === connections)?.standings ?? [];
-  const place = (/** @type {Contender} */ contender) => {
+  const placeOf = (/** @type {Contender} */ contender) => {
     const at = standings.findIndex((standing) => standing.name === contender.name);
     return at < 0 ? Infinity : at;
   };
   const order = report.contenders
     .map((contender, i) => ({ contender, i }))
-    .sort((a, b) => place(a.contender) - place(b.contender) || a.i - b.i);
-  return h(
-    "section",
-    { "aria-labelledby": "servers" },
-    h("h2", { id: "servers" }, "Behind each row"),
-    order.map(({ contender, i }) =>
-      panel(contender, standings[place(contender)], panelId(i), connections, open),
-    ),
+    .sort((a, b) => placeOf(a.contender) - placeOf(b.contender) || a.i - b.i);
+  const section = keep("panels", null, () =>
+    h("section", { "aria-labelledby": "servers" }, h("h2", { id: "servers" }, "Behind each row")),
   );
+  place(section, [
+    /** @type {Element} */ (section.firstElementChild),
+    ...order.map(({ contender, i }) => {
+      const standing = standings[placeOf(contender)];
+      return keep(
+        panelId(i),
+        [contender, standing?.rank_low, standing?.rank_high, connections],
+        () => panel(contender, standing, panelId(i), connections, open),
+      );
+    }),
+  ]);
+  return section;
 }
 
 /**

@@ -65,18 +65,35 @@ export const linkedChoice = (report, fragment) =>
   decode(isState(fragment) ? fragment : "", firstChoice(report), isFastFirst);
 
 /**
- * The section. `chosen` is changed in place; `onLevel` is called when its level changes, and
- * `onChoice` with the rows that pass the filters after any other change.
+ * What the controls offer: while it stays, they stay.
  * @param {Report} report
+ */
+export const controlsOf = (report) => ({
+  levels: report.levels.map(({ connections }) => connections),
+  names: comparisons(report),
+  servers: report.contenders.map(({ name, language, kind, role }) => [name, language, kind, role]),
+  columns: report.levels.map(({ connections }) =>
+    offeredKeys(rowsAt(report, connections), connections),
+  ),
+});
+
+/**
+ * The section, and a function that shows another report with the same controls. `chosen` is changed
+ * in place; `onLevel` is called when its level changes, `onRows` with the report and the rows that
+ * pass the filters each time that they are drawn, and `onChoice` after any other choice.
+ * @param {Report} first
  * @param {Choice} chosen
  * @param {() => void} onLevel
- * @param {(kept: Row[]) => void} onChoice
+ * @param {(report: Report, kept: Row[]) => void} onRows
+ * @param {() => void} onChoice
  */
-export function ranking(report, chosen, onLevel, onChoice) {
-  const level = report.levels.find(({ connections }) => connections === chosen.connections);
-  const rows = rowsAt(report, chosen.connections);
+export function ranking(first, chosen, onLevel, onRows, onChoice) {
+  let report = first;
+  let rows = rowsAt(report, chosen.connections);
   const colors = languageColors(report);
-  const margin = level?.margin ?? null;
+  const levelNow = () =>
+    report.levels.find(({ connections }) => connections === chosen.connections);
+  const marginNow = () => levelNow()?.margin ?? null;
   const status = h("p", { class: "status", role: "status" });
   const said = h("p", { class: "said", "aria-live": "polite" });
   const chart = h("div", { class: "chart-holder" });
@@ -84,6 +101,7 @@ export function ranking(report, chosen, onLevel, onChoice) {
   const kept = () => rows.filter((row) => passes(row, chosen));
   const drawChart = () => {
     const work = chosen.own_us > 0;
+    const margin = marginNow();
     const entries = work ? withWork(rows, chosen.own_us, margin) : measured(rows);
     said.replaceChildren(...meaning(rows, entries, chosen.own_us, margin));
     const close = percent(margin ?? 0.03).replace(".0 ", " ");
@@ -92,7 +110,7 @@ export function ranking(report, chosen, onLevel, onChoice) {
     const shown = entries.filter(({ row }) => passes(row, chosen));
     chart.replaceChildren(board(shown, { colors, work, band }));
   };
-  const draw = (/** @type {string | undefined} */ focus = undefined) => {
+  const redraw = () => {
     const passing = kept();
     holder.replaceChildren(rankingTable(rows, passing, chosen, draw));
     drawChart();
@@ -100,21 +118,24 @@ export function ranking(report, chosen, onLevel, onChoice) {
       passing.length === rows.length
         ? count(rows.length, "server")
         : `${passing.length} of ${count(rows.length, "server")} shown`;
+    onRows(report, passing);
+  };
+  const draw = (/** @type {string | undefined} */ focus = undefined) => {
+    redraw();
     if (focus) document.getElementById(focus)?.focus();
-    onChoice(passing);
+    onChoice();
   };
   const work = (/** @type {number} */ own_us) => {
     chosen.own_us = own_us;
     drawChart();
-    onChoice(kept());
+    onChoice();
   };
-  draw();
   const table = () => {
     const shown = columns(rows, chosen);
     const by = shown.find(({ key }) => key === chosen.sort) ?? shown[0];
     return { shown, sorted: sort(kept(), by, chosen.descending) };
   };
-  return h(
+  const element = h(
     "section",
     { "aria-labelledby": "ranking" },
     h("h2", { id: "ranking", class: "visually-hidden" }, "Ranking"),
@@ -125,12 +146,27 @@ export function ranking(report, chosen, onLevel, onChoice) {
       "div",
       { class: "table-controls" },
       columnChoice(report, rows, chosen, draw),
-      actions(table, () => ({ chart, title: level ? `${level.answer}.` : "" })),
+      actions(table, () => ({ chart, title: levelNow() ? `${levelNow()?.answer}.` : "" })),
     ),
     holder,
     status,
   );
+  const update = (/** @type {Report} */ next) => {
+    report = next;
+    rows = rowsAt(report, chosen.connections);
+    redraw();
+  };
+  return { element, update };
 }
+
+/**
+ * @param {Row[]} rows
+ * @param {number | null} connections
+ */
+const offeredKeys = (rows, connections) => [
+  optional(rows, { comparison: null, connections }).map(({ key }) => key),
+  rows.filter((row) => row.rate).length > 1,
+];
 
 /**
  * @param {Row} row

@@ -71,7 +71,8 @@ function outside(charts) {
 /**
  * `real`: a stored run of eight servers; `wide`: one of 24, with dead heats; `made`: two levels,
  * workers, rates, hostile text.
- * @type {Record<string, Check<{ real: string, wide: string, made: string, folder: string }>>}
+ * `many`: 60 servers at three levels; `replay`: one of kzmake-2018; `decay`: a decay study.
+ * @type {Record<string, Check<Record<"real" | "wide" | "made" | "many" | "replay" | "decay" | "folder", string>>>}
  */
 export const checks = {
   async answers_first(visit, { real }) {
@@ -188,6 +189,87 @@ export const checks = {
     assert.ok(
       (await texts(two, "[aria-labelledby=charts] figcaption")).includes("Rate by connections"),
     );
+  },
+
+  async redraws_only_what_changed(visit, { real }) {
+    const { page, complaints } = await visit(real);
+    await page.click("#server-0 > summary");
+    await page.click("#server-1 > summary");
+    await page.fill("#filter-name", "o");
+    const parts = ["#filter-name", "#server-0", "#server-1", "#method", ".ranking", ".facts"];
+    const same = await page.evaluate(async (selectors) => {
+      const packed = document.getElementById("document")?.textContent?.trim() ?? "";
+      const bytes = Uint8Array.from(atob(packed), (char) => char.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+      const report = JSON.parse(await new Response(stream).text());
+      const find = () => selectors.map((selector) => document.querySelector(selector));
+      const before = find();
+      report.contenders[1].levels[0].rate_per_s = 12_345;
+      window.deadheat.show(report);
+      return find().map((element, i) => element === before[i]);
+    }, parts);
+    assert.deepEqual(same, [true, true, false, true, false, true]);
+    assert.equal(await page.inputValue("#filter-name"), "o");
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "filter-name");
+    assert.equal(await page.getAttribute("#server-1", "open"), "");
+    assert.ok((await texts(page, ".ranking td")).includes("12,345"));
+    assert.deepEqual(complaints, []);
+  },
+
+  async shows_defects_and_published_figures_of_a_replay(visit, { replay }) {
+    const { page } = await visit(replay);
+    const headers = await texts(page, ".ranking thead th");
+    assert.ok(headers.some((header) => header.startsWith("then")));
+    assert.ok(headers.some((header) => header.startsWith("now")));
+    const found = await texts(page, ".defects strong");
+    assert.ok(found.length >= 3, `${found.length} defects`);
+  },
+
+  async labels_lines_and_shows_recovery_of_a_decay(visit, { decay }) {
+    const { page } = await visit(decay);
+    const captions = await texts(page, "[aria-labelledby=decay] figcaption");
+    assert.deepEqual(captions, ["Rate by trial of an instance", "Recovery after each trial"]);
+    for (const chart of await page.$$("[aria-labelledby=decay] .chart")) {
+      const labels = await chart.$$eval("text", (all) => all.map((each) => each.textContent));
+      for (const name of ["java-tomcat-6", "python-fapws"]) assert.ok(labels.includes(name), name);
+    }
+    const seconds = await texts(page, "[aria-labelledby=decay] figure:last-of-type tbody tr");
+    assert.equal(seconds.length, 16);
+  },
+
+  async prints_everything_that_shows(visit, { real, folder }) {
+    const { page } = await visit(real);
+    await page.emulateMedia({ media: "print" });
+    await page.setViewportSize({ width: 720, height: 1000 });
+    for (const hidden of [".controls", ".table-controls", ".slider"])
+      assert.equal(await page.isVisible(hidden), false, hidden);
+    for (const shown of ["h1", ".board", ".ranking", ".chart", "#method"])
+      assert.equal(await page.isVisible(shown), true, shown);
+    const cut = await page.$$eval(".board .value, .ranking td", (all) =>
+      all
+        .filter((each) => each.getBoundingClientRect().right > 720)
+        .map((each) => each.textContent),
+    );
+    assert.deepEqual(cut, []);
+    await page.pdf({ path: join(folder, "page.pdf") });
+  },
+
+  async compares_sixty_servers_at_three_levels(visit, { many }) {
+    const { page, complaints } = await visit(many);
+    for (const level of [10, 100, 1000]) {
+      await page.check(`#level-${level}`);
+      assert.equal((await servers(page)).length, 60);
+      assert.equal((await texts(page, ".board .row")).length, 60);
+    }
+    const colors = await page.$$eval(".board .row", (all) =>
+      all.map((row) => {
+        const language = row.querySelector(".language")?.textContent;
+        return `${language}: ${getComputedStyle(row).getPropertyValue("--bar")}`;
+      }),
+    );
+    assert.equal(new Set(colors).size, 12, "a color for each language");
+    assert.equal(new Set(colors.map((each) => each.split(": ")[1])).size, 12, "a shared color");
+    assert.deepEqual(complaints, []);
   },
 
   async sorts(visit, { real }) {

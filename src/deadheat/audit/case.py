@@ -1,4 +1,4 @@
-"""The input of an audit, and a defect, its output."""
+"""The input of an audit."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -6,21 +6,9 @@ from dataclasses import dataclass
 from deadheat.audit.beside import Agreement, Level, agree, set_beside
 from deadheat.audit.replay import Contender, Replay
 from deadheat.protocol.figures import Figure, Figures
+from deadheat.report.model.defect import Defect
 
-
-@dataclass(frozen=True, slots=True)
-class Defect:
-    """A way in which published or replayed figures mislead.
-
-    `found` is the evidence, `changes` the effect. `rows` is empty if all rows are affected.
-    """
-
-    code: str
-    title: str
-    rows: tuple[str, ...]
-    connections: tuple[int, ...]
-    found: str
-    changes: str
+__all__ = ["Case", "Defect", "agreement_text"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ COMMANDS = (
     "outdated",
     "report",
     "serve",
+    "site",
     "export",
     "import",
     "compare",

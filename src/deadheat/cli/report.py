@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from deadheat import report
+from deadheat.audit.view import with_defects
 from deadheat.cli.options import FILE, store_option, verbose_option
 from deadheat.cli.stored import run_argument, stored, write_output
 from deadheat.errors import DeadheatError
@@ -17,7 +18,7 @@ from deadheat.output import echo_rendered
 from deadheat.report.foreign import reading
 from deadheat.report.formats.encoding import fit
 from deadheat.report.model.runs import find_run, lines, list_runs
-from deadheat.report.picture import PICTURES, draw, png
+from deadheat.report.picture import NAMING, PICTURES, draw, png
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import contender_names
@@ -39,7 +40,16 @@ PICTURE_FORMATS = ("svg", "png")
     "--picture",
     type=click.Choice(PICTURES),
     help="Content of an svg or png: bars (the default; servers on one core and on several are "
-    "shown apart), bars by language, latency curves, or decay.",
+    "shown apart), bars by language, latency curves, decay, a card with two contenders, or a "
+    "badge for a README.",
+)
+@click.option(
+    "--of",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Contender on a card (give two) or a badge (one for its rank, two for their verdict). "
+    " [default: the first of the ranking]",
 )
 @click.option("-o", "--output", type=FILE, help="File to write.")
 @click.option(
@@ -61,6 +71,7 @@ def command(
     run: str | None,
     format_: str,
     picture: str | None,
+    names: tuple[str, ...],
     output: Path | None,
     bundle: Path | None,
     listing: bool,
@@ -77,6 +88,7 @@ def command(
       deadheat report 20261120 --format md -o results.md
       deadheat report --format html -o page.html   a self-contained page
       deadheat report --format svg --picture latency -o latency.svg
+      deadheat report --format png --picture card --of go-gin --of go-echo -o card.png
       deadheat report --list
       deadheat report --from theirs.deadheat       a bundle that deadheat export wrote
     """
@@ -89,6 +101,10 @@ def command(
     if all_series and (listing or format_ not in report.WHOLE):
         given = "--list" if listing else f"--format {format_}"
         raise click.UsageError(f"--all-series: {given} has no series; add --format json or html")
+    if names and picture not in NAMING:
+        raise click.UsageError(f"--of {names[0]}: add --picture card or --picture badge")
+    if len(names) > 2:
+        raise click.UsageError(f"--of: expected at most two contenders, got {len(names)}")
     faults = reading(bundle) if bundle else nullcontext()
     with open_bundle(bundle) if bundle else stored(store_path) as store, faults:
         content = (
@@ -98,7 +114,7 @@ def command(
                 store,
                 find_run(store, run),
                 format_,
-                picture or PICTURES[0],
+                (picture or PICTURES[0], names),
                 _source(find_run(store, run), bundle, store_path),
                 verbose,
                 all_series,
@@ -122,17 +138,20 @@ def _content(
     store: Store,
     run_id: str,
     format_: str,
-    picture: str,
+    picture: tuple[str, tuple[str, ...]],
     source: str,
     verbose: bool,
     all_series: bool,
 ) -> str | bytes:
     all_or_some = {"series_trials_max": None} if all_series else {}
     with _uncollected():
-        view = report.load_view(store, run_id, whole=format_ in report.WHOLE, **all_or_some)
+        whole = format_ in report.WHOLE
+        view = report.load_view(store, run_id, whole=whole, **all_or_some)
+        if whole:
+            view = with_defects(store, view)
         if format_ not in PICTURE_FORMATS:
             return report.write(view, format_, source, verbose=verbose)
-        svg = draw(view, picture)
+        svg = draw(view, *picture)
         return png(svg) if format_ == "png" else svg
 
 

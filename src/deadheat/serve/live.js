@@ -18,13 +18,14 @@ async function refresh() {
   shown = true;
 }
 
-/** @param {{ trials: number, document_cpu_ms: number | null }} event */
-function underWay({ trials, document_cpu_ms: cpuMs }) {
+/** @param {{ trials: number, left: string | null, document_cpu_ms: number | null }} event */
+function underWay({ trials, left, document_cpu_ms: cpuMs }) {
   const cost = cpuMs
     ? ` Each refresh takes ${Math.round(cpuMs)} ms of CPU on the machine that runs deadheat serve.` +
       " If this machine is measured, close the page."
     : "";
-  return `Under way: ${trials} trials. Refreshed every ${REFRESH_MS / 1000} s.${cost}`;
+  const time = left ? `, ${left} left` : "";
+  return `Under way: ${trials} trials${time}. Refreshed every ${REFRESH_MS / 1000} s.${cost}`;
 }
 
 const events = new EventSource(`${here}/events`);

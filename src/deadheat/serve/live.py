@@ -12,12 +12,14 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
+from deadheat.audit.view import with_defects
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats import json_document
 from deadheat.report.formats import page as report_page
 from deadheat.report.model.load import load_view
+from deadheat.serve.time_left import time_left
 from deadheat.store import Store
-from deadheat.store.listing import RunSummary, run_summary
+from deadheat.store.listing import RunSummary, run_progress, run_summary
 
 INTERVAL_S = 2.0
 CACHED_MAX = 8  # documents
@@ -82,7 +84,7 @@ class Documents:
 
     def _make(self, store: Store, run_id: str, summary: RunSummary) -> "_Made":
         begun_s, begun_cpu_s = self._clock(), time.thread_time()
-        view = load_view(store, run_id, whole=True)
+        view = with_defects(store, load_view(store, run_id, whole=True))
         text = json_document.write(view, analyze(view), indent=None)
         packed = gzip.compress(text.encode(), PACKING, mtime=0)
         self.cpu_ms = round(1000 * (time.thread_time() - begun_cpu_s), 1)
@@ -100,25 +102,31 @@ class _Made:
 
 
 async def events(store_path: Path, run_id: str, documents: Documents) -> AsyncIterator[str]:
-    """Server-sent events: the run's state and its number of trials, each time they change.
+    """Server-sent events: the run's state, trials and time left, each time that they change.
 
     The last event says that the run has ended.
     """
     sent: RunSummary | None = None
     while sent is None or sent.state == "running":
-        summary = await run_in_threadpool(_summary, store_path, run_id)
+        summary, left = await run_in_threadpool(_progress, store_path, run_id)
         if summary != sent:
             sent = summary
-            yield _event(summary, documents.cpu_ms)
+            yield _event(summary, left, documents.cpu_ms)
         if summary.state == "running":
             await asyncio.sleep(INTERVAL_S)
 
 
-def _summary(store_path: Path, run_id: str) -> RunSummary:
+def _progress(store_path: Path, run_id: str) -> tuple[RunSummary, str | None]:
+    """The run, and how long it still takes."""
     with Store(store_path, read_only=True) as store:
-        return run_summary(store, run_id)
+        return run_summary(store, run_id), time_left(run_progress(store, run_id))
 
 
-def _event(run: RunSummary, cpu_ms: float) -> str:
-    values = {"state": run.state, "trials": run.trials, "document_cpu_ms": cpu_ms}
+def _event(run: RunSummary, left: str | None, cpu_ms: float) -> str:
+    values = {
+        "state": run.state,
+        "trials": run.trials,
+        "left": left,
+        "document_cpu_ms": cpu_ms,
+    }
     return f"data: {json.dumps(values)}\n\n"

@@ -25,6 +25,13 @@ WITH_TRIALS = """
     SELECT id, protocol FROM run WHERE EXISTS (SELECT 1 FROM trial WHERE run_id = run.id)
 """
 CONTENDERS = "SELECT run_id, name FROM contender WHERE role = 'contender' ORDER BY run_id, position"
+PROGRESS = """
+    SELECT run.id, run.protocol,
+           (SELECT count(*) FROM contender WHERE run_id = run.id) AS contenders,
+           (SELECT count(*) FROM trial WHERE run_id = run.id AND kind = 'measure') AS trials,
+           (SELECT max(at_s) FROM trial WHERE run_id = run.id) AS last_trial_at_s
+    FROM run WHERE run.id = ?
+"""
 # CROSS JOIN sets the order: if SQLite chooses, it reads every trial of the store.
 VALID_RATES = """
     SELECT run.id AS run_id, run.started_at, contender.version, trial.connections, trial.rate_per_s,
@@ -49,6 +56,16 @@ class RunSummary:
     contenders: int
     trials: int
     imported: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """How far a run is. `contenders` counts controls too; `trials` only those in closed loop."""
+
+    contenders: int
+    trials: int
+    last_trial_at_s: float | None  # since the run's start
+    protocol: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +94,15 @@ def run_summary(store: Store, run_id: str) -> RunSummary:
     """One run. Raises `StoreError` if there is none of that id."""
     for row in store.rows(SUMMARIES + " WHERE id = ?", run_id):
         return _summary(row)
+    raise StoreError(f"the store {store.path} has no run {run_id}")
+
+
+def run_progress(store: Store, run_id: str) -> RunProgress:
+    """Raises `StoreError` if there is no run of that id, or if its protocol cannot be read."""
+    for row in store.rows(PROGRESS, run_id):
+        _name(row)
+        numbers = (row["contenders"], row["trials"], row["last_trial_at_s"])
+        return RunProgress(*numbers, parse(row["protocol"]))
     raise StoreError(f"the store {store.path} has no run {run_id}")
 
 

@@ -4,7 +4,8 @@ History: 1, the first. 2: scaling and capacities; a trial's heat, a reading's un
 3: all that the page shows: the answer in a sentence, time to first byte, curves, series, builds,
 commands, the generator's output, published rows. The page uses nothing but this document.
 4: what limited a rate.
-5: how the run was measured, in sentences that follow its protocol.
+5: how the run was measured, in sentences that follow its protocol; recoveries, and the defects of
+a replay.
 """
 
 import datetime
@@ -15,6 +16,7 @@ from pydantic import Field
 
 from deadheat.report.findings.limits import Limit
 from deadheat.report.formats.document_part import Finite, Part
+from deadheat.report.formats.document_replay import Defect, Recovery
 from deadheat.report.model.evidence import Build, RawOutput
 from deadheat.report.model.published import PublishedRow
 from deadheat.report.model.series import Series
@@ -206,6 +208,8 @@ class Contender(Part):
     starts: tuple[Start, ...]
     levels: tuple[Cell, ...]
     offered: tuple[Offered, ...]
+    recoveries: tuple[Recovery, ...]
+    """After each trial, in a decay study only."""
 
 
 class Ratio(Part):
@@ -381,6 +385,9 @@ class Document(Part):
     method: tuple[str, ...]
     """How it was measured and what its ranks mean, in sentences."""
     calibration: Calibration | None
+    defects: tuple[Defect, ...] | None
+    """What the audit of a replay found; null if the run is no replay, or if the published figures
+    are not on the machine that made this report."""
 
 
 def schema() -> str:

@@ -57,6 +57,9 @@ def build(view: RunView, analysis: Analysis) -> to.Document:
             "heading": heading(view, analysis),
             "method": method(view, analysis),
             "calibration": dataclasses.asdict(calibration) if calibration else None,
+            "defects": None
+            if view.defects is None
+            else [dataclasses.asdict(defect) for defect in view.defects],
         }
     )
 
@@ -98,6 +101,7 @@ def _contender(view: RunView, contender: ContenderView) -> to.Contender:
             "starts": [_start(start) for start in contender.starts],
             "levels": [_cell(view, contender, cell) for cell in contender.cells.values()],
             "offered": [_offered(cell) for cell in contender.offered],
+            "recoveries": [dataclasses.asdict(recovery) for recovery in contender.recoveries],
         }
     )
 

@@ -7,6 +7,7 @@ from deadheat.host.machine import host_key
 from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
 from deadheat.report.model.facts import Facts, grouped
 from deadheat.report.model.published import published_rows
+from deadheat.report.model.recovery import recoveries
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
 from deadheat.store import Store, StoredRun, read_run
@@ -89,6 +90,7 @@ def _contenders(run: StoredRun, facts: Facts, whole: bool) -> list[ContenderView
             published=published_rows(row.manifest),
             build=builds.get(row.build_id) if row.build_id is not None else None,
             raw_output=outputs.get(row.id),
+            recoveries=recoveries(trials[row.id]),
             half_load_cpu_us_per_request=_half_load_cpu_us(trials[row.id]),
         )
         for row in run.contenders

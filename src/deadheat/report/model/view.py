@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from deadheat.report.model.defect import Defect
 from deadheat.report.model.distribution import Distribution
 from deadheat.report.model.evidence import Build, RawOutput
 from deadheat.report.model.published import PublishedRow
+from deadheat.report.model.recovery import RecoveryView
 from deadheat.report.model.series import Series
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Gate
@@ -178,6 +180,7 @@ class ContenderView:
     build: Build | None = None
     raw_output: RawOutput | None = None
     half_load_cpu_us_per_request: float | None = None  # of a server that may spin
+    recoveries: tuple[RecoveryView, ...] = ()
 
     @cached_property
     def trials(self) -> tuple[TrialView, ...]:
@@ -215,6 +218,7 @@ class RunView:
     calibration: StoredCalibration | None = None
     sliced: Mapping[int, SlicedLevel] = field(default_factory=dict)  # by connections
     series_trials_max: int | None = None  # of a contender at a level; None: all
+    defects: tuple[Defect, ...] | None = None  # of a replay; None if no audit was made
 
     @property
     def aggregate(self) -> Aggregate:

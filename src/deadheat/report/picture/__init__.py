@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.model.view import RunView
-from deadheat.report.picture import bars, decay, latency
+from deadheat.report.picture import badge, bars, card, decay, latency
 from deadheat.report.picture.raster import png
 
-__all__ = ["PICTURES", "draw", "png"]
+__all__ = ["NAMING", "PICTURES", "draw", "png"]
 
 _DRAWERS: Mapping[str, Callable[[RunView, Analysis], str | None]] = {
     "bars": bars.draw,
@@ -16,16 +16,30 @@ _DRAWERS: Mapping[str, Callable[[RunView, Analysis], str | None]] = {
     "latency": latency.draw,
     "decay": decay.draw,
 }
-PICTURES = tuple(_DRAWERS)
+_NAMING: Mapping[str, Callable[[RunView, Analysis, tuple[str, ...]], str | None]] = {
+    "card": card.draw,
+    "badge": badge.draw,
+}
+PICTURES = (*_DRAWERS, *_NAMING)
+NAMING = tuple(_NAMING)  # pictures of one or two contenders
 _NEEDS = {
     "latency": "the histograms of the load generator `engine`",
     "decay": "two consecutive trials of one start",
+    "card": "two contenders",
+    "badge": "a contender",
 }
 
 
-def draw(view: RunView, picture: str) -> str:
-    """One of `PICTURES` as SVG. Raises `DeadheatError` if the run has nothing to draw."""
-    drawn = _DRAWERS[picture](view, analyze(view))
+def draw(view: RunView, picture: str, names: tuple[str, ...] = ()) -> str:
+    """One of `PICTURES` as SVG; `names` are the contenders of one in `NAMING`.
+
+    Raises `DeadheatError` if the run has nothing to draw.
+    """
+    analysis = analyze(view)
+    if picture in _NAMING:
+        drawn = _NAMING[picture](view, analysis, names)
+    else:
+        drawn = _DRAWERS[picture](view, analysis)
     if drawn is None:
         needs = _NEEDS.get(picture, "a closed-loop trial that ended with a rate")
         raise DeadheatError(

@@ -72,12 +72,12 @@ def _draw(
         parts.append(
             svg.text(svg.WIDTH - 16, top - 4, "rank", anchor="end", fill=svg.MUTED, size=11)
         )
-    for place, (head, group) in enumerate(groups.items()):
+    colors = svg.colors(len(groups)) if len(groups) > 1 else (svg.BLUE,)
+    for color, (head, group) in zip(colors, groups.items(), strict=True):
         if len(groups) > 1:
             parts.append(svg.text(16, y + 20, head, weight=600))
             y += HEAD
         parts.append(svg.line(left, y, left, y + ROW * len(group), svg.LINE))
-        color = svg.PALETTE[place % len(svg.PALETTE)] if len(groups) > 1 else svg.BLUE
         for standing in group:
             parts += _row(chart, standing, y, color)
             y += ROW
@@ -98,7 +98,8 @@ def _row(chart: Chart, standing: Standing, y: float, color: str) -> list[str]:
     middle, length = y + ROW / 2, chart.scale * _length(view, standing)
     place = rank(standing) if level.ranked else ""
     shape = (chart.left, middle - BAR / 2, length, BAR)
-    bar = svg.outline(*shape) if standing.cell.doubtful else svg.rect(*shape, color, SOLID)
+    unranked = standing.cell.doubtful or (level.ranked and not standing.ranked)
+    bar = svg.hatched(*shape) if unranked else [svg.rect(*shape, color, SOLID)]
     low, high = map(chart.x, _ends(view, level, standing))
     unknown = _is_unknown(standing)
     if unknown:
@@ -119,7 +120,7 @@ def _row(chart: Chart, standing: Standing, y: float, color: str) -> list[str]:
         svg.text(
             chart.left - 10, middle + 4.5, chart.named(standing), anchor="end", longest=NAME_MAX
         ),
-        bar,
+        *bar,
         *(whisker if unknown or high > low else ()),
         svg.text(right, middle + 4.5, rate(view, standing, level.connections), size=12),
         svg.text(svg.WIDTH - 16, middle + 4.5, place, anchor="end", fill=svg.MUTED, size=12),

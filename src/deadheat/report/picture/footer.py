@@ -42,9 +42,9 @@ def _load(view: RunView, analysis: Analysis) -> str:
 def _whiskers(analysis: Analysis) -> str:
     ranking = analysis.main.ranking
     if ranking is None:
-        return "whiskers: the slowest and the fastest trial"
+        return "whiskers: the slowest and the fastest trial; hatched: no valid trial"
     confidence = format.percent(ranking.level.confidence, 0)
     return (
         f"whiskers: interval of the ratio to the fastest, jointly at {confidence}; "
-        "a fading line: unknown"
+        "a fading line: unknown; hatched: not ranked"
     )

@@ -1,5 +1,6 @@
 """SVG as text: a few shapes on white, in colors that color-blind readers can distinguish."""
 
+import colorsys
 import html
 import textwrap
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from deadheat.report import format
 
 WIDTH = 860
 STEP = 16  # line height of small text
+HATCH = 6.0  # pixels between the lines of a hatched bar
 FADE = 8  # parts of a line that fades out
 TITLE_CHARS = 80
 INK, MUTED, LINE, GROUND = "#1b1e21", "#59626b", "#d9dde0", "#ffffff"
@@ -15,6 +17,21 @@ BLUE = "#0b62ad"
 # Okabe and Ito 2008, without the yellow, which is invisible on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5195", "#56b4e9", "#8c6d1f", "#59626b")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', Arial, sans-serif"
+
+
+def colors(count: int) -> tuple[str, ...]:
+    """As many colors as needed, no two equal: `PALETTE`, or evenly spaced hues of two tones."""
+    if count <= len(PALETTE):
+        return PALETTE[:count]
+    tones = ((0.42, 0.62), (0.62, 0.5))
+    return tuple(
+        "#" + "".join(f"{round(255 * part):02x}" for part in _hls(0.58 + i / count, *tones[i % 2]))
+        for i in range(count)
+    )
+
+
+def _hls(hue: float, lightness: float, saturation: float) -> tuple[float, float, float]:
+    return colorsys.hls_to_rgb(hue % 1, lightness, saturation)
 
 
 def document(height: float, title: str, parts: Sequence[str], width: float = WIDTH) -> str:
@@ -72,6 +89,21 @@ def rect(x: float, y: float, width: float, height: float, fill: str, opacity: fl
 def outline(x: float, y: float, width: float, height: float) -> str:
     """A dashed bar: a figure that does not count."""
     return _box(x, y, width, height, f'fill="none" stroke="{MUTED}" stroke-dasharray="3 3"')
+
+
+def hatched(x: float, y: float, width: float, height: float) -> list[str]:
+    """A dashed bar with slanted lines: a figure that has no rank. Also plain without color."""
+    end, bottom, strokes = x + width, y + height, []
+    start = x - height + HATCH
+    while start < end:
+        # A line that rises by `height` over `height`, cut to the bar.
+        x1, x2 = max(x, start), min(end, start + height)
+        if x1 < x2:
+            y1, y2 = bottom - (x1 - start), bottom - (x2 - start)
+            strokes.append(f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}")
+        start += HATCH
+    path = f'<path d="{"".join(strokes)}" fill="none" stroke="{MUTED}" stroke-width="0.8"/>'
+    return [path, outline(x, y, width, height)] if strokes else [outline(x, y, width, height)]
 
 
 def _box(x: float, y: float, width: float, height: float, style: str) -> str:

@@ -1,0 +1,69 @@
+"""`deadheat site`: writes a static gallery of runs."""
+
+import functools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from deadheat.cli.options import store_option
+from deadheat.cli.stored import stored
+from deadheat.output import echo
+from deadheat.report import format
+from deadheat.report.foreign import reading
+from deadheat.report.model.runs import find_run, list_runs
+from deadheat.report.picture import png
+from deadheat.site.gallery import Gallery, write_gallery
+from deadheat.store import Store
+from deadheat.store.bundle import open_bundle
+from deadheat.store.listing import run_ids
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command("site")
+@click.argument("runs", nargs=-1)
+@click.option("-o", "--output", type=FOLDER, required=True, help="Folder to write.")
+@click.option(
+    "--url",
+    help="Address where the folder will be published. It adds pictures for link previews, which "
+    "need an absolute address.",
+)
+@store_option
+def command(runs: tuple[str, ...], output: Path, url: str | None, store_path: Path) -> None:
+    """Write a gallery of runs: an index, a page per run, per server and per pair of servers.
+
+    RUNS are bundles, or ids or unique prefixes of stored runs; the default is every stored run. The
+    pages need no server and no network. A second gallery in the same folder replaces the first.
+
+    \b
+    Examples:
+      deadheat site -o gallery                         then open gallery/index.html
+      deadheat site 20261120 theirs.deadheat -o gallery
+      deadheat site -o gallery --url https://example.org/results
+    """
+    gallery = Gallery(output, url, functools.partial(png, zoom=1) if url else None)
+    write_gallery(gallery, _sources(runs, store_path))
+    counts = [
+        format.count(len(gallery.entries), "run"),
+        format.count(sum(name.startswith("servers/") for name in gallery.files), "server"),
+        format.count(len(gallery.cards), "comparison"),
+    ]
+    echo(f"{output / 'index.html'}: {format.listing(counts)}")
+
+
+def _sources(runs: Sequence[str], store_path: Path) -> Iterator[tuple[Store, str]]:
+    """Each run with an open store that has it."""
+    if not runs:
+        with stored(store_path) as store:
+            for summary in list_runs(store):
+                yield store, summary.run_id
+    for run in runs:
+        bundle = Path(run)
+        if bundle.is_file():
+            with open_bundle(bundle) as store, reading(bundle):
+                for run_id in run_ids(store):
+                    yield store, run_id
+        else:
+            with stored(store_path) as store:
+                yield store, find_run(store, run)

@@ -1,0 +1,107 @@
+"""A card: two contenders of a run on one picture, for a message or a link preview."""
+
+import textwrap
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Analysis, Standing
+from deadheat.report.findings.versus import Versus, chosen_versus, name_of
+from deadheat.report.model.view import RunView
+from deadheat.report.picture import svg
+
+WIDTH, HEIGHT = 1200, 630  # the size that link previews expect
+LEFT, RIGHT = 64, 1136
+TITLE_SIZE, TITLE_CHARS, TITLE_STEP = 54, 34, 64
+DETAIL_CHARS = 82
+BAR, ROW = 40, 108
+MOST_MAX = 1.5  # an interval beyond this share of the longer bar is cut
+WHISKER = 3.0
+FADE_OUT = 120.0
+
+
+def draw(view: RunView, analysis: Analysis, names: tuple[str, ...] = ()) -> str | None:
+    """The contenders `names`; without names, the first two. None if the run compares none."""
+    if not analysis.levels or (not names and len(analysis.main.standings) < 2):
+        return None
+    return draw_versus(view, chosen_versus(view, analysis, names))
+
+
+def draw_versus(view: RunView, versus: Versus) -> str:
+    titles = textwrap.wrap(versus.headline, TITLE_CHARS)[:3]
+    parts = [svg.text(LEFT, 72, "deadheat", fill=svg.MUTED, size=24, weight=600)]
+    y = 72.0
+    for line in titles:
+        y += TITLE_STEP
+        parts.append(svg.text(LEFT, y, line, size=TITLE_SIZE, weight=700))
+    y += 12
+    for line in textwrap.wrap(versus.detail, DETAIL_CHARS)[:2]:
+        y += 32
+        parts.append(svg.text(LEFT, y, line, fill=svg.MUTED, size=24))
+    parts += _bars(view, versus)
+    for i, line in enumerate(_footer(view, versus)):
+        parts.append(svg.text(LEFT, HEIGHT - 56 + 26 * i, line, fill=svg.MUTED, size=19))
+    return svg.document(HEIGHT, f"{versus.headline}; {versus.detail}", parts, WIDTH)
+
+
+def _bars(view: RunView, versus: Versus) -> list[str]:
+    """Both rates as bars above the footer; the whisker is the interval of their ratio."""
+    top = HEIGHT - 118 - 2 * ROW + 30
+    rates = [_rate(view, standing) for standing in (versus.first, versus.second)]
+    # With a pair the lengths are its ratio: rates of other trials would contradict the sentence.
+    share = 1 / versus.pair.ratio.ratio if versus.pair else rates[1] / (rates[0] or 1.0)
+    low, high = _ends(versus)
+    most = max(1.0, share, min(high or 1.0, MOST_MAX))
+    scale = (RIGHT - LEFT) / most
+    parts = []
+    for i, (standing, length, color) in enumerate(
+        ((versus.first, 1.0, svg.BLUE), (versus.second, share, svg.PALETTE[1]))
+    ):
+        y = top + ROW * i
+        parts += [
+            svg.text(LEFT, y - 10, name_of(standing), size=26, weight=600),
+            svg.text(RIGHT, y - 10, _figures(view, standing), anchor="end", size=22),
+        ]
+        box = (LEFT, y, scale * min(length, most), BAR)
+        parts += [svg.rect(*box, color, 0.6)] if standing.ranked else svg.hatched(*box)
+    middle = top + ROW + BAR / 2
+    if versus.pair is None:
+        return parts
+    end = LEFT + scale * share
+    if low is None or high is None:
+        return [*parts, *svg.fade(end, min(end + FADE_OUT, RIGHT), middle, svg.INK, WHISKER)]
+    ends = [LEFT + scale * min(each, most) for each in (low, high)]
+    return [
+        *parts,
+        svg.line(ends[0], middle, ends[1], middle, svg.INK, WHISKER),
+        *(svg.line(x, middle - 12, x, middle + 12, svg.INK, WHISKER) for x in ends),
+    ]
+
+
+def _ends(versus: Versus) -> tuple[float | None, float | None]:
+    """The interval of the slower one's share of the faster one; None if it is unknown."""
+    if versus.pair is None:
+        return None, None
+    ratio = versus.pair.ratio
+    known = format.is_known(ratio.low, ratio.high)
+    return (1 / ratio.high, 1 / ratio.low) if known else (None, None)
+
+
+def _rate(view: RunView, standing: Standing) -> float:
+    return standing.cell.rate_per_s(view.aggregate) or 0.0
+
+
+def _figures(view: RunView, standing: Standing) -> str:
+    figures = f"{format.rate(standing.cell.rate_per_s(view.aggregate))} requests/s"
+    p99_us = standing.cell.service["p99"]
+    if p99_us is not None:
+        figures += f", p99 {format.milliseconds(p99_us)} ms"
+    return figures if standing.ranked else f"({figures}) not ranked"
+
+
+def _footer(view: RunView, versus: Versus) -> list[str]:
+    server = next((host for host in view.hosts if host.role == "server"), None)
+    return [
+        f"{format.count(versus.connections, 'connection')}, "
+        f"{format.count(view.server_cpus, 'server CPU')}, closed loop; "
+        f"{format.moment(view.started_at)}, run {view.run_id}",
+        format.plain(format.machine(server.fingerprint) if server else "unknown machine", 100),
+    ]

@@ -1,0 +1,140 @@
+"""Writes the gallery: an index, a page per run, per server and per pair of servers."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from deadheat.audit.view import with_defects
+from deadheat.errors import DeadheatError
+from deadheat.report.findings.analysis import Analysis, analyze
+from deadheat.report.formats import page as report_page
+from deadheat.report.model.load import load_view
+from deadheat.report.model.view import RunView
+from deadheat.report.picture.card import draw_versus
+from deadheat.serve.markup import text
+from deadheat.site.comparison_page import comparison_page
+from deadheat.site.entry import Entry, Figures, Meeting, entry_of, pairs_of
+from deadheat.site.index_page import index_page
+from deadheat.site.server_page import server_page
+from deadheat.site.shell import comparison_file, preview_tags, run_file, server_file
+from deadheat.store import Store
+
+LIST = ".deadheat-site"  # the files of the last gallery in this folder
+RUN_NAVIGATION = (
+    '<body>\n<nav class="live" aria-label="gallery" style="max-width: 84rem; margin: 0 auto; '
+    'padding: .75rem 1.5rem 0; font-size: .9rem"><a href="../index.html">All runs</a></nav>'
+)
+
+Pair = tuple[str, str]
+Png = Callable[[str], bytes]
+
+
+@dataclass(slots=True)
+class Gallery:
+    """The runs seen so far, and the files written. `url` is where the gallery will be published:
+    link previews need an absolute address, so only with one there are pictures for them."""
+
+    folder: Path
+    url: str | None = None
+    png: Png | None = None
+    entries: dict[str, Entry] = field(default_factory=dict)
+    cards: dict[Pair, tuple[Entry, str]] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+
+    def open(self) -> None:
+        """Raises `DeadheatError` if the folder holds files that are not of a gallery."""
+        listed = self.folder / LIST
+        if self.folder.exists() and not listed.exists() and any(self.folder.iterdir()):
+            raise DeadheatError(
+                f"--output {self.folder}: the folder is not empty, and it is no gallery",
+                "choose a new folder",
+            )
+        for name in listed.read_text(encoding="utf-8").split("\n") if listed.exists() else ():
+            old = (self.folder / name).resolve()
+            if name and old.is_relative_to(self.folder.resolve()):
+                old.unlink(missing_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def add(self, store: Store, run_id: str) -> None:
+        """Write the page of a run, and keep what the other pages need."""
+        if run_id in self.entries:
+            return
+        view = with_defects(store, load_view(store, run_id, whole=True))
+        analysis = analyze(view)
+        entry = entry_of(view, analysis)
+        self.entries[run_id] = entry
+        self._write(run_file(run_id), _run_page(view, analysis, entry))
+        # The last card of a run is that of its first meeting in `finish`.
+        for level in sorted(
+            analysis.levels, key=lambda level: (level is analysis.main, -level.connections)
+        ):
+            for pair in pairs_of(level):
+                names = _pair((pair.first.contender.name, pair.second.contender.name))
+                newest, _ = self.cards.get(names, (entry, ""))
+                if newest is entry or newest.run.started_at < view.started_at:
+                    self.cards[names] = (entry, draw_versus(view, pair))
+
+    def finish(self) -> None:
+        """Write the other pages, and the list of all files."""
+        entries = sorted(self.entries.values(), key=lambda e: e.run.started_at, reverse=True)
+        servers: defaultdict[str, list[Figures]] = defaultdict(list)
+        meetings: defaultdict[Pair, list[Meeting]] = defaultdict(list)
+        for entry in entries:
+            for figures in entry.figures:
+                servers[figures.name].append(figures)
+            # The main level first: the card shows it.
+            for meeting in sorted(
+                entry.meetings,
+                key=lambda m: (m.connections != entry.run.connections, m.connections),
+            ):
+                meetings[_pair(meeting.names)].append(meeting)
+        for pair, of_pair in meetings.items():
+            self._comparison(pair, of_pair)
+        opponents: defaultdict[str, list[tuple[Meeting, int]]] = defaultdict(list)
+        for pair, of_pair in sorted(meetings.items()):
+            runs = len({meeting.run.run_id for meeting in of_pair})
+            for name in pair:
+                opponents[name].append((of_pair[0], runs))
+        for name, of_server in servers.items():
+            self._write(server_file(name), server_page(name, of_server, opponents[name]))
+        self._write("index.html", index_page(entries, servers))
+        (self.folder / LIST).write_text("\n".join([*self.files, ""]), encoding="utf-8")
+
+    def _comparison(self, pair: Pair, meetings: list[Meeting]) -> None:
+        name = comparison_file(*pair)
+        _, card = self.cards[pair]
+        image = None
+        if self.url and self.png:
+            picture = name.removesuffix(".html") + ".png"
+            self._write(picture, self.png(card))
+            image = f"{self.url.rstrip('/')}/{picture}"
+        self._write(name, comparison_page(meetings, card, image))
+
+    def _write(self, name: str, content: str | bytes) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        self.files.append(name)
+
+
+def write_gallery(gallery: Gallery, runs: Iterable[tuple[Store, str]]) -> None:
+    """Write a gallery of runs; each is read before the next one is asked for."""
+    gallery.open()
+    for store, run_id in runs:
+        gallery.add(store, run_id)
+    gallery.finish()
+
+
+def _pair(names: Pair) -> Pair:
+    first, second = sorted(names)
+    return first, second
+
+
+def _run_page(view: RunView, analysis: Analysis, entry: Entry) -> str:
+    """The report as one page, with a link to the index."""
+    html = report_page.write(view, analysis)
+    tags = preview_tags(entry.run.answer, f"{entry.run.protocol}, {text(entry.run.machine)}")
+    return html.replace("<body>", RUN_NAVIGATION, 1).replace(
+        '<link rel="icon"', f'{tags}\n<link rel="icon"', 1
+    )

@@ -1,0 +1,90 @@
+"""The page of one server: its figures in every run, and its verdicts against other servers."""
+
+from collections.abc import Sequence
+
+from deadheat.report import format
+from deadheat.serve.chart import Mark, chart
+from deadheat.serve.markup import Html, Number, link, table
+from deadheat.site.entry import Figures, Meeting
+from deadheat.site.shell import comparison_file, heading, page, preview_tags, run_file
+
+HEADER = (
+    "run",
+    "version",
+    *map(Number, ("connections", "rank", "req/s", "% of the fastest", "p99, ms")),
+    *map(Number, ("CPU, µs/request", "peak, MiB")),
+    "note",
+)
+OPPONENTS = ("opponent", "verdict of the newest run", Number("connections"), Number("runs"))
+ROOT = "../"
+
+
+def server_page(
+    name: str, figures: Sequence[Figures], newest: Sequence[tuple[Meeting, int]]
+) -> str:
+    """`figures` with the newest first; `newest` has a meeting and the number of runs for each
+    opponent."""
+    shown = format.plain(name, 80)
+    parts = [
+        *(_chart(figures, connections) for connections in _levels(figures)),
+        table("Every run, the newest first", HEADER, [_row(each) for each in figures]),
+    ]
+    if newest:
+        rows = [_opponent(name, meeting, runs) for meeting, runs in newest]
+        parts += [heading("Against other servers"), table("Verdicts", OPPONENTS, rows)]
+    count = format.count(len({each.run.run_id for each in figures}), "run")
+    return page(shown, parts, root=ROOT, preview=preview_tags(shown, f"Measured in {count}."))
+
+
+def _row(figures: Figures) -> tuple[object, ...]:
+    run = figures.run
+    return (
+        link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
+        format.plain(figures.version or format.NONE, 40),
+        Number(f"{figures.connections:,}"),
+        Number(figures.rank),
+        Number(format.rate(figures.rate_per_s)),
+        Number(figures.of_fastest),
+        Number(format.milliseconds(figures.p99_us)),
+        Number(format.microseconds(figures.cpu_us)),
+        Number(format.mebibytes(figures.memory_bytes)),
+        format.plain(f"not ranked: {figures.reason}") if figures.reason else "",
+    )
+
+
+def _opponent(name: str, meeting: Meeting, runs: int) -> tuple[object, ...]:
+    opponent = next(each for each in meeting.names if each != name)
+    return (
+        link(f"{ROOT}{comparison_file(name, opponent)}", format.plain(opponent, 60)),
+        meeting.headline,
+        Number(f"{meeting.connections:,}"),
+        Number(str(runs)),
+    )
+
+
+def _levels(figures: Sequence[Figures]) -> list[int]:
+    """The levels with a rate in two runs or more: one run needs no chart."""
+    levels = sorted({each.connections for each in figures})
+    return [level for level in levels if len(_marks(figures, level)) > 1]
+
+
+def _chart(figures: Sequence[Figures], connections: int) -> Html:
+    caption = f"req/s at {format.count(connections, 'connection')}, run by run"
+    return chart(f"{caption}; machines may differ", _marks(figures, connections))
+
+
+def _marks(figures: Sequence[Figures], connections: int) -> list[Mark]:
+    at_level = [
+        each for each in reversed(figures) if each.connections == connections and each.rate_per_s
+    ]
+    return [
+        Mark(
+            run_id=each.run.run_id,
+            date=f"{each.run.started_at:%Y-%m-%d}",
+            version=format.plain(each.version or format.NONE, 14),
+            median_per_s=each.rate_per_s or 0.0,
+            slowest_per_s=each.slowest_per_s or each.rate_per_s or 0.0,
+            fastest_per_s=max(each.fastest_per_s or 0.0, each.rate_per_s or 0.0),
+        )
+        for each in at_level
+    ]

@@ -1,0 +1,43 @@
+"""Reports of replays have the defects that their audit finds."""
+
+from pathlib import Path
+
+import pytest
+
+from deadheat.audit.view import with_defects
+from deadheat.report import RunView, load_view
+from deadheat.report.formats.markdown import escape
+from deadheat.report.model.runs import find_run
+from deadheat.store.bundle import open_bundle
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+
+
+def view_of(name: str) -> RunView:
+    with open_bundle(RESULTS / f"{name}.deadheat") as store:
+        return with_defects(store, load_view(store, find_run(store, None)))
+
+
+def test_a_replay_has_the_defects_of_its_audit() -> None:
+    defects = view_of("woo-2016").defects
+    assert defects
+    audited = (RESULTS / "woo-2016.md").read_text()
+    assert all(escape(defect.title) in audited for defect in defects)
+
+
+def test_a_run_that_repeats_nothing_has_none() -> None:
+    assert view_of("make-run").defects is None
+
+
+def test_a_replay_without_its_published_figures_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "servers").mkdir()
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(tmp_path))
+    assert view_of("woo-2016").defects is None
+
+
+def test_a_decay_study_has_its_recoveries() -> None:
+    tomcat, fapws = view_of("decay").contenders
+    assert [len(each.recoveries) for each in (tomcat, fapws)] == [8, 8]
+    assert fapws.recoveries[6].recovered_after_s == pytest.approx(11.3, abs=0.1)
