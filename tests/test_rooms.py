@@ -7,8 +7,8 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "deadheat"
 ROOMS = (
-    *("cli", "serve", "audit", "report", "campaign", "measure", "build", "protocol", "catalog"),
-    *("load", "host", "store", "stats"),
+    *("cli", "serve", "audit", "report", "campaign", "measure", "build"),
+    *("protocol", "workload", "catalog", "load", "host", "store", "stats"),
 )
 REPORT_ROOMS = ("picture", "formats", "findings", "model")
 LINES_MAX = 400

@@ -29,6 +29,7 @@ COMMANDS = (
     "audit",
     "plan",
     "protocols",
+    "workloads",
     "clean",
     "doctor",
     "calibrate",

@@ -27,7 +27,9 @@ WITH_TRIALS = """
 CONTENDERS = "SELECT run_id, name FROM contender WHERE role = 'contender' ORDER BY run_id, position"
 # CROSS JOIN sets the order: if SQLite chooses, it reads every trial of the store.
 VALID_RATES = """
-    SELECT run.id AS run_id, run.started_at, contender.version, trial.connections, trial.rate_per_s
+    SELECT run.id AS run_id, run.started_at, contender.version, trial.connections, trial.rate_per_s,
+           iif(json_valid(run.protocol), json_extract(run.protocol, '$.workload.name'), NULL)
+           AS workload
     FROM contender CROSS JOIN run ON run.id = contender.run_id
     CROSS JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
     WHERE contender.name = ? AND trial.kind = 'measure' AND trial.state = 'ok'
@@ -59,6 +61,7 @@ class ValidRate:
     version: str | None
     connections: int
     rate_per_s: float
+    workload: str | None = None  # None: hello
 
 
 def run_ids(store: Store) -> list[str]:
@@ -123,6 +126,9 @@ def _summary(row: Mapping[str, Any]) -> RunSummary:
 
 def _name(row: Mapping[str, Any]) -> str:
     try:
-        return str(parse(row["protocol"]).get("name", "?"))
+        protocol = parse(row["protocol"])
+        workload = protocol.get("workload")
+        what = f", workload {workload.get('name', '?')}" if workload else ""
+        return f"{protocol.get('name', '?')}{what}"
     except (ValueError, AttributeError) as error:
         raise StoreError(f"run {row['id']}: protocol cannot be read: {error}") from error
