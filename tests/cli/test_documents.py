@@ -72,7 +72,13 @@ def test_the_readme_shows_a_picture() -> None:
 def test_command_lines_are_found_in_every_page_that_has_some() -> None:
     """Without this, the tests above could pass on an empty list."""
     pages = {page.name for page in PAGES if any(command_lines(page))}
-    assert pages == {"README.md", "add-a-server.md", "protocols.md", "regressions.md"}
+    assert pages == {
+        "README.md",
+        "add-a-server.md",
+        "protocols.md",
+        "regressions.md",
+        "workloads.md",
+    }
 
 
 def test_unknown_flags_are_found() -> None:
