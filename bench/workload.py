@@ -3,7 +3,7 @@
 
     python bench/workload.py [--pairs 9] [--scene kept-100]... [--seconds 1] [--json]
 
-Both load the same null server, in turn and in alternating order; the workload has 4,096 requests,
+Both load the same null server, in turn and in alternating order; the workload has 1,024 requests,
 each with its own path and its own expected body. The figure judged is the median over rounds of the
 ratio of CPU time per response within a round: at most 1.10.
 """
@@ -22,7 +22,7 @@ RATIO_MAX = 1.10
 SCENES = ("kept-100", "kept-1000", "slices-100")
 ROUTE = {
     "name": "route",
-    "draws": 4096,
+    "draws": 1024,
     "variables": {
         "id": {"min": 1, "max": 1_000_000},
         "order": {"min": 1, "max": 1_000_000},

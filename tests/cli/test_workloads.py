@@ -94,7 +94,7 @@ def test_races_an_own_command_with_a_workload(
     assert all("--workload" in json.loads(trial["command"]) for trial in trials)
     document = json.loads(deadheat("report", run["id"], "--format", "json").out)
     assert "workload items" in document["heading"][0]
-    assert "workload items" in deadheat("report", "--list").out
+    assert "brief, items" in deadheat("report", "--list").out
     for format_ in ("md", "svg"):
         assert "workload items" in deadheat("report", run["id"], "--format", format_).out
 

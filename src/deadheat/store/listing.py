@@ -128,7 +128,7 @@ def _name(row: Mapping[str, Any]) -> str:
     try:
         protocol = parse(row["protocol"])
         workload = protocol.get("workload")
-        what = f", workload {workload.get('name', '?')}" if workload else ""
+        what = f", {workload.get('name', '?')}" if workload else ""
         return f"{protocol.get('name', '?')}{what}"
     except (ValueError, AttributeError) as error:
         raise StoreError(f"run {row['id']}: protocol cannot be read: {error}") from error
