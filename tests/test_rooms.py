@@ -17,6 +17,7 @@ ROOMS = (
         "measure",
         "build",
         "protocol",
+        "workload",
         "catalog",
     ),
     *("load", "host", "store", "stats"),

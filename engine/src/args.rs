@@ -1,6 +1,7 @@
 //! Parsing of the command line.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 use lexopt::Arg::{Long, Short, Value};
 use lexopt::{Parser, ValueExt};
@@ -16,6 +17,7 @@ use crate::null_server::NullServerConfig;
 use crate::schedule::Arrival;
 use crate::shard::Shard;
 use crate::target::Target;
+use crate::workload::Workload;
 
 /// What the command line asks for.
 pub(crate) enum Command {
@@ -94,6 +96,7 @@ struct CliArgs {
     headers: Vec<(String, String)>,
     body: Option<Vec<u8>>,
     expect: Expect,
+    workload: Option<Workload>,
     sources: Vec<IpAddr>,
     backend: Option<Backend>,
     json: bool,
@@ -134,6 +137,7 @@ const WITH_VALUE: &[&str] = &[
     "--expect-status",
     "--expect-type",
     "--expect-body",
+    "--workload",
     "--null-server",
     "--bind",
     "--null-work",
@@ -186,6 +190,7 @@ impl CliArgs {
             "--expect-status" => self.expect.status = Some(number(value, "a status code")?),
             "--expect-type" => self.expect.media_type = Some(value.to_owned()),
             "--expect-body" => self.expect.body = Some(text_or_file(value)?),
+            "--workload" => self.workload = Some(Workload::parse(&text_or_file(value)?)?),
             "--shard" => self.shard = Some(shard(value)?),
             "--null-server" => self.null_port = Some(number(value, "a port")?),
             "--bind" => self.bind = Some(number(value, "an IP address")?),
@@ -231,6 +236,7 @@ impl CliArgs {
             ));
         }
         self.check_slices()?;
+        self.check_workload(&targets)?;
         let interval_ns =
             self.interval_ns.unwrap_or(if self.slices { SLICE_INTERVAL_NS } else { INTERVAL_NS });
         if interval_ns < LEAST_INTERVAL_NS {
@@ -286,6 +292,7 @@ impl CliArgs {
             headers: self.headers,
             body: self.body.unwrap_or_default(),
             expect: self.expect,
+            workload: self.workload.map(Arc::new),
             sources: self.sources,
             backend: self.backend,
             json: self.json,
@@ -309,6 +316,28 @@ impl CliArgs {
         match others.iter().find(|(_, given)| self.slices && *given) {
             Some((name, _)) => Err(Error::usage(format!(
                 "{name} and --slices exclude each other; each line of input sets up its own slice"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Rejects the options that conflict with --workload.
+    fn check_workload(&self, targets: &[Target]) -> Result<()> {
+        let others = [
+            ("a path in the URL", targets[0].path != "/"),
+            ("a second URL", targets.len() > 1),
+            ("-X", self.method.is_some()),
+            ("--body", self.body.is_some()),
+            ("--expect-status", self.expect.status.is_some()),
+            ("--expect-type", self.expect.media_type.is_some()),
+            ("--expect-body", self.expect.body.is_some()),
+            ("--any-body", self.expect.any_body),
+            ("--calibrate", self.calibrate),
+        ];
+        match others.iter().find(|(_, given)| self.workload.is_some() && *given) {
+            Some((name, _)) => Err(Error::usage(format!(
+                "{name} and --workload exclude each other; the workload has its own requests and \
+                 expected responses"
             ))),
             None => Ok(()),
         }

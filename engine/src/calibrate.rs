@@ -25,6 +25,7 @@ pub(crate) fn null_rate_per_s(config: &Config, body_bytes: usize) -> Result<f64>
         duration_ns: config.duration_ns.min(MAX_DURATION_NS),
         warmup_ns: config.warmup_ns.min(MAX_DURATION_NS),
         expect: Expect::default(),
+        workload: None,
         sources: Vec::new(),
         ..config.clone()
     };

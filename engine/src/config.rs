@@ -1,11 +1,13 @@
 //! The settings of a load.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use crate::backend::Backend;
 use crate::schedule::Arrival;
 use crate::shard::Shard;
 use crate::target::Target;
+use crate::workload::Workload;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Pace {
@@ -36,6 +38,8 @@ pub(crate) struct Config {
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     pub expect: Expect,
+    /// The requests, instead of one to each URL.
+    pub workload: Option<Arc<Workload>>,
     /// Local addresses to connect from; empty if the engine chooses.
     pub sources: Vec<IpAddr>,
     /// The backend; `None` if the engine chooses.
@@ -59,7 +63,47 @@ pub(crate) struct Expect {
     pub any_body: bool,
 }
 
+/// One request as it is sent, and what its response must be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange<'c> {
+    pub method: &'c str,
+    /// Value of the Host header.
+    pub host: &'c str,
+    pub path: &'c str,
+    /// Headers that only requests like this one have.
+    pub headers: &'c [(String, String)],
+    pub body: &'c [u8],
+}
+
 impl Config {
+    /// The number of different requests.
+    pub(crate) fn exchanges(&self) -> usize {
+        self.workload.as_ref().map_or(self.targets.len(), |workload| workload.requests.len())
+    }
+
+    /// The number of the first requests that the preflight sends: one to each URL, or one of each
+    /// template.
+    pub(crate) fn preflights(&self) -> usize {
+        self.workload.as_ref().map_or(self.targets.len(), |workload| workload.templates.len())
+    }
+
+    /// One of the requests, in the order of each connection.
+    pub(crate) fn exchange(&self, number: usize) -> Exchange<'_> {
+        let Some(workload) = &self.workload else {
+            let Target { host, path, .. } = &self.targets[number];
+            return Exchange { method: &self.method, host, path, headers: &[], body: &self.body };
+        };
+        let drawn = &workload.requests[number];
+        let template = &workload.templates[drawn.template];
+        Exchange {
+            method: &template.method,
+            host: &self.targets[0].host,
+            path: &drawn.path,
+            headers: &template.headers,
+            body: &drawn.body,
+        }
+    }
+
     pub(crate) fn has_header(&self, name: &str) -> bool {
         self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name))
     }

@@ -123,7 +123,7 @@ impl Connection {
         template: &mut Template,
     ) -> Progress {
         let fresh = self.parser.is_fresh();
-        if fresh && let Some((answer, used)) = template.matches(input) {
+        if fresh && let Some((answer, used)) = template.matches(input, url) {
             return Progress::Done { answer, used };
         }
         let progress = self.parser.feed(input, url);
@@ -131,7 +131,7 @@ impl Connection {
             && let Progress::Done { answer, used } = progress
             && answer.comparison == Comparison::Same
         {
-            template.learn(&input[..used], answer);
+            template.learn(&input[..used], answer, url);
         }
         progress
     }

@@ -71,6 +71,20 @@ pub(crate) struct ConfigPart {
     pub interval_s: f64,
     pub method: String,
     pub request_body_bytes: usize,
+    /// With `--workload`; `method` and `request_body_bytes` are then of its first request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workload: Option<WorkloadPart>,
+}
+
+/// The requests of a workload, drawn before the run.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct WorkloadPart {
+    pub name: String,
+    pub seed: u64,
+    /// The number of different requests.
+    pub requests: usize,
+    /// The number of templates that they were drawn from.
+    pub templates: usize,
 }
 
 /// Of the first URL.

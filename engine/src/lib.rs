@@ -61,6 +61,7 @@ mod tcp_info;
 mod template;
 mod usage;
 mod worker;
+mod workload;
 
 #[cfg(any(test, fuzzing))]
 #[cfg_attr(not(fuzzing), allow(dead_code, reason = "the fuzzer decodes its input"))]

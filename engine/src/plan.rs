@@ -3,12 +3,17 @@
 use crate::config::{Config, Pace};
 use crate::expected::Expected;
 use crate::request::RequestBook;
+use crate::template::Template;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub book: RequestBook,
     /// One per URL, in the order of the book.
     pub expected: Vec<Expected>,
+    /// One per URL: its template, which URLs share if their responses have the same head.
+    pub templates: Vec<u32>,
+    /// How far apart the connections begin in the rotation.
+    pub stride: usize,
     pub pace: Pace,
     /// Open a connection for each request.
     pub per_request: bool,
@@ -24,6 +29,11 @@ impl Plan {
     pub(crate) fn new(config: &Config, expected: Vec<Expected>, closes_unannounced: bool) -> Self {
         Self {
             book: RequestBook::new(config),
+            templates: match &config.workload {
+                None => (0..expected.len() as u32).collect(),
+                Some(workload) => workload.kinds(),
+            },
+            stride: config.workload.as_ref().map_or(1, |workload| workload.stride()),
             expected,
             pace: config.pace,
             per_request: config.close,
@@ -36,6 +46,13 @@ impl Plan {
             timeout_ns: config.timeout_ns,
             interval_ns: config.interval_ns,
         }
+    }
+
+    /// The templates of one thread, which have learned nothing yet.
+    pub(crate) fn blank_templates(&self) -> Vec<Template> {
+        let count = self.templates.iter().max().map_or(0, |last| *last as usize + 1);
+        let is_shared = count < self.templates.len();
+        (0..count).map(|_| Template::new(is_shared)).collect()
     }
 
     /// Approximate size of the longest response; the size of its head is a guess.

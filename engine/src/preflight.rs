@@ -1,4 +1,5 @@
-//! One request to each URL before the run; all later responses must equal its response.
+//! One request to each URL before the run, or one of each template of a workload; all later
+//! responses must equal its response, or the one that the workload expects.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -7,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use crate::chunked::Chunked;
-use crate::config::Config;
+use crate::config::{Config, Expect};
 use crate::error::{Error, Result};
 use crate::expected::Expected;
 use crate::head::{Framing, Head, media_type, parse_head};
@@ -36,7 +37,7 @@ pub(crate) struct Preflight {
     pub closes_unannounced: bool,
 }
 
-/// Sends one request to each URL; the error names the URL and the problem.
+/// Sends one request to each URL, or one of each template; the error names the URL and the problem.
 pub(crate) fn run(config: &Config) -> Result<Preflight> {
     let book = RequestBook::new(config);
     let mut seen = Preflight {
@@ -45,20 +46,59 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
         framing: Framing::None,
         closes_unannounced: false,
     };
-    for (url, target) in config.targets.iter().enumerate() {
-        let about = |problem| Error::Preflight { url: target.url.clone(), problem };
+    for url in 0..config.preflights() {
+        let target = config.targets.get(url).unwrap_or(&config.targets[0]);
+        let about = |problem| Error::Preflight { url: url_of(config, url), problem };
         let request = book.bytes(book.range(url, 1));
         let mut stream = Stream::connect(&target.address, config).map_err(about)?;
         stream.write_all(request).map_err(about)?;
-        let answer = Answer::read(&mut stream, config).map_err(about)?;
-        seen.expected.push(answer.expected(config).map_err(about)?);
+        let to_head = config.exchange(url).method == "HEAD";
+        let answer = Answer::read(&mut stream, to_head).map_err(about)?;
+        let expected = answer.expected(&expect_of(config, url), to_head).map_err(about)?;
+        seen.expected.push(expected);
         seen.closes_unannounced |= !answer.closes && stream.is_closed();
         if url == 0 {
             seen.head_bytes = answer.head_bytes;
             seen.framing = answer.framing;
         }
     }
+    if let Some(workload) = &config.workload {
+        let templates = std::mem::take(&mut seen.expected);
+        let drawn = workload.requests.iter().map(|drawn| {
+            let mut expected = templates[drawn.template].clone();
+            if !workload.templates[drawn.template].is_learned {
+                expected.body.clone_from(&drawn.expected_body);
+            }
+            expected
+        });
+        seen.expected = drawn.collect();
+    }
     Ok(seen)
+}
+
+/// The URL of a request, for errors.
+fn url_of(config: &Config, number: usize) -> String {
+    match &config.workload {
+        None => config.targets[number].url.clone(),
+        Some(_) => {
+            let exchange = config.exchange(number);
+            let base = config.targets[0].url.trim_end_matches('/');
+            format!("{} {base}{}", exchange.method, exchange.path)
+        }
+    }
+}
+
+/// What the response to one of the first requests must be.
+fn expect_of(config: &Config, number: usize) -> Expect {
+    let Some(workload) = &config.workload else { return config.expect.clone() };
+    let drawn = &workload.requests[number];
+    let template = &workload.templates[drawn.template];
+    Expect {
+        status: Some(template.status),
+        media_type: template.media_type.clone(),
+        body: drawn.expected_body.clone(),
+        any_body: drawn.expected_body.is_none() && !template.is_learned,
+    }
 }
 
 enum Socket {
@@ -183,9 +223,8 @@ struct Answer {
 }
 
 impl Answer {
-    fn read(stream: &mut Stream, config: &Config) -> Result<Self, Problem> {
+    fn read(stream: &mut Stream, to_head: bool) -> Result<Self, Problem> {
         let mut input = Input { bytes: Vec::new() };
-        let to_head = config.method == "HEAD";
         loop {
             let parsed = parse_head(&input.bytes, to_head).map_err(Problem::Malformed)?;
             let Some(head) = parsed else {
@@ -205,8 +244,7 @@ impl Answer {
     }
 
     /// The expected response that follows from this one and the options.
-    fn expected(&self, config: &Config) -> Result<Expected, Problem> {
-        let expect = &config.expect;
+    fn expected(&self, expect: &Expect, to_head_request: bool) -> Result<Expected, Problem> {
         let accepts = |status: u16| match expect.status {
             Some(asked) => status == asked,
             None => (200..400).contains(&status),
@@ -230,7 +268,7 @@ impl Answer {
             status: self.status,
             media_type: Some(self.media_type.clone()),
             body: (!expect.any_body).then(|| self.body.clone()),
-            to_head_request: config.method == "HEAD",
+            to_head_request,
         })
     }
 }

@@ -6,7 +6,7 @@ use crate::classes::{Class, MalformedKind};
 use crate::config::{Config, Pace};
 use crate::document::{
     CalibrationPart, ClientPart, ConfigPart, ConnectionsPart, Document, ExpectedPart, LatencyPart,
-    RequestsPart, SCHEMA, SeriesRow, WarmupPart,
+    RequestsPart, SCHEMA, SeriesRow, WarmupPart, WorkloadPart,
 };
 use crate::histogram::Latency;
 use crate::limits::{Limit, Readings};
@@ -36,7 +36,7 @@ pub(crate) fn of_run(
         scheduled: tally.scheduled,
         ok: tally.count(Class::Ok),
         preflight: match preflight_phase {
-            Some(_) => config.targets.len() * preflights(run.processes),
+            Some(_) => config.preflights() * preflights(run.processes),
             None => 0,
         },
     };
@@ -151,8 +151,14 @@ fn config_part(config: &Config) -> ConfigPart {
         timeout_s: seconds(config.timeout_ns),
         drain_s: seconds(config.drain_ns),
         interval_s: seconds(config.interval_ns),
-        method: config.method.clone(),
-        request_body_bytes: config.body.len(),
+        method: config.exchange(0).method.to_owned(),
+        request_body_bytes: config.exchange(0).body.len(),
+        workload: config.workload.as_ref().map(|workload| WorkloadPart {
+            name: workload.name.clone(),
+            seed: workload.seed,
+            requests: workload.requests.len(),
+            templates: workload.templates.len(),
+        }),
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use crate::config::Config;
-use crate::target::Target;
+use crate::config::{Config, Exchange};
 
-/// The requests to all URLs in rotation; consecutive ones are one range of bytes.
+/// The requests in rotation, to all URLs or of a workload; consecutive ones are one range of bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestBook {
     bytes: Vec<u8>,
@@ -16,10 +15,10 @@ pub(crate) struct RequestBook {
 
 impl RequestBook {
     pub(crate) fn new(config: &Config) -> Self {
-        let urls = config.targets.len();
+        let urls = config.exchanges();
         let mut book = Self { bytes: Vec::new(), starts: vec![0], urls };
         for n in 0..urls + config.pipeline - 1 {
-            write_request(&mut book.bytes, config, &config.targets[n % urls]);
+            write_request(&mut book.bytes, config, &config.exchange(n % urls));
             book.starts.push(book.bytes.len());
         }
         book
@@ -41,37 +40,37 @@ impl RequestBook {
 
 /// True if the request has a Content-Length. POST, PUT and PATCH have one even for an empty body
 /// (RFC 9110, section 8.6); without it some servers respond with 411.
-fn has_content(config: &Config) -> bool {
-    !config.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&config.method.as_str())
+fn has_content(exchange: &Exchange) -> bool {
+    !exchange.body.is_empty() || ["POST", "PUT", "PATCH"].contains(&exchange.method)
 }
 
-fn write_request(out: &mut Vec<u8>, config: &Config, target: &Target) {
+fn write_request(out: &mut Vec<u8>, config: &Config, exchange: &Exchange) {
+    let has_header = |name: &str| {
+        let own = exchange.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
+        own || config.has_header(name)
+    };
     let mut line = |text: &str| {
         out.extend_from_slice(text.as_bytes());
         out.extend_from_slice(b"\r\n");
     };
-    line(&format!("{} {} HTTP/1.1", config.method, target.path));
+    line(&format!("{} {} HTTP/1.1", exchange.method, exchange.path));
     let agent = concat!("deadheat-load/", env!("CARGO_PKG_VERSION"));
-    for (name, value) in [("Host", target.host.as_str()), ("User-Agent", agent), ("Accept", "*/*")]
-    {
-        if !config.has_header(name) {
+    for (name, value) in [("Host", exchange.host), ("User-Agent", agent), ("Accept", "*/*")] {
+        if !has_header(name) {
             line(&format!("{name}: {value}"));
         }
     }
-    for (name, value) in &config.headers {
+    for (name, value) in config.headers.iter().chain(exchange.headers) {
         line(&format!("{name}: {value}"));
     }
-    if has_content(config)
-        && !config.has_header("Content-Length")
-        && !config.has_header("Transfer-Encoding")
-    {
-        line(&format!("Content-Length: {}", config.body.len()));
+    if has_content(exchange) && !has_header("Content-Length") && !has_header("Transfer-Encoding") {
+        line(&format!("Content-Length: {}", exchange.body.len()));
     }
-    if config.close && !config.has_header("Connection") {
+    if config.close && !has_header("Connection") {
         line("Connection: close");
     }
     line("");
-    out.extend_from_slice(&config.body);
+    out.extend_from_slice(exchange.body);
 }
 
 #[cfg(test)]

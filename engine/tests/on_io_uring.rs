@@ -11,3 +11,5 @@ mod runs;
 mod slices;
 #[path = "well_behaved.rs"]
 mod well_behaved;
+#[path = "workloads.rs"]
+mod workloads;

@@ -11,5 +11,15 @@ if (cluster.isPrimary && workers > 1) {
   app.get("/", (request, response) => {
     response.type("text/plain").send("Hello, World!");
   });
+  app.get("/wait", (request, response) => {
+    setTimeout(() => response.type("text/plain").send("waited"), 10);
+  });
+  for (let n = 0; n < 100; n++) {
+    const collection = n === 0 ? "users" : `resource${n}`;
+    app.get(`/${collection}/:id/orders/:order`, (request, response) => {
+      const { id, order } = request.params;
+      response.type("text/plain").send(`${collection} ${id} ${order} ${request.query.page}`);
+    });
+  }
   app.listen({ host, port, backlog: 4096 });
 }

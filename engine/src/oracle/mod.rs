@@ -76,7 +76,7 @@ impl Case {
 
     /// The result of a connection, which has the fast path.
     fn connected(&self, pieces: &[usize]) -> Seen {
-        let mut template = Template::default();
+        let mut template = Template::new(false);
         let mut connection = Connection::new(0);
         let (begun_ns, sent_ns, intended_ns) = (1, 1, 0);
         connection.push(Flight { begun_ns, sent_ns, intended_ns, url: 0, measured: true });

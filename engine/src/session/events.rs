@@ -85,7 +85,8 @@ impl Session<'_> {
                 connection.first_byte_ns = now_ns;
             }
             let url = front.url as usize;
-            match connection.take(rest, &self.plan.expected[url], &mut self.templates[url]) {
+            let template = &mut self.templates[self.plan.templates[url] as usize];
+            match connection.take(rest, &self.plan.expected[url], template) {
                 Progress::More => break,
                 Progress::Malformed(kind) => return self.malformed(slot, kind, now_ns),
                 Progress::Done { answer, used } => {

@@ -102,8 +102,10 @@ impl<'p> Session<'p> {
         let urls = plan.book.urls();
         let mut session = Self {
             plan,
-            connections: (0..slots).map(|slot| Connection::new((slot % urls) as u32)).collect(),
-            templates: (0..urls).map(|_| Template::default()).collect(),
+            connections: (0..slots)
+                .map(|slot| Connection::new((slot * plan.stride % urls) as u32))
+                .collect(),
+            templates: plan.blank_templates(),
             window: Window::NOT_YET,
             backlog,
             idle: VecDeque::with_capacity(slots),

@@ -106,6 +106,7 @@ fn plan(pace: Pace) -> Plan {
         headers: Vec::new(),
         body: Vec::new(),
         expect: Expect::default(),
+        workload: None,
         sources: Vec::new(),
         backend: None,
         json: false,

@@ -69,7 +69,9 @@ def estimate(protocol: Protocol, names: Sequence[str]) -> Estimate:
         else f"after {stopping.repetitions} repetitions"
     )
     return Estimate(
-        protocol=protocol.name,
+        protocol=f"{protocol.name}, workload {protocol.workload.name}"
+        if protocol.workload
+        else protocol.name,
         about=protocol.about,
         contenders=tuple(names),
         connections=protocol.connections,

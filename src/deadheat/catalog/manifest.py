@@ -159,6 +159,15 @@ class Manifest(Strict):
     start: Start
     settings: dict[Name, Setting] = {}
     published: Annotated[tuple[Published, ...], Field(strict=False)] = ()
+    workloads: Annotated[tuple[Name, ...], Field(strict=False)] = ("hello",)  # that it answers
+
+    @model_validator(mode="after")
+    def _answers_hello(self) -> Self:
+        if "hello" not in self.workloads:
+            raise ValueError(
+                "workloads: expected 'hello' among them: a server is ready once it answers GET /"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_setting_names(self) -> Self:

@@ -32,6 +32,7 @@ COMMANDS = (
     "audit",
     "plan",
     "protocols",
+    "workloads",
     "clean",
     "doctor",
     "calibrate",

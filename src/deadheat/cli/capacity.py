@@ -9,10 +9,18 @@ from deadheat.campaign.entry import enter_contenders, require_contenders
 from deadheat.campaign.run import open_run
 from deadheat.catalog import choose, selection
 from deadheat.cli.limits import limit_options
-from deadheat.cli.options import Duration, Levels, catalog_option, json_option, store_option
+from deadheat.cli.options import (
+    Duration,
+    Levels,
+    catalog_option,
+    json_option,
+    store_option,
+    workload_option,
+    workload_values,
+)
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
-from deadheat.cli.workbench import builder_on, command_line, local_world, open_catalog
+from deadheat.cli.workbench import answering, builder_on, command_line, local_world, open_catalog
 from deadheat.host import Limits
 from deadheat.output import echo, echo_json
 from deadheat.protocol import amend, load_protocol
@@ -27,6 +35,7 @@ from deadheat.store import Store
 @click.option("-c", "--connections", type=Levels(), help="Number of connections.")
 @click.option("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")
 @click.option("--setting", default="default", help="Setting of the servers.")
+@workload_option
 @limit_options
 @catalog_option
 @store_option
@@ -37,6 +46,7 @@ def command(
     connections: tuple[int, ...] | None,
     duration_s: float | None,
     setting: str,
+    workload: str | None,
     limits: Limits,
     catalog: str | None,
     store_path: Path,
@@ -52,9 +62,15 @@ def command(
     """
     objective = Objective.parse(slo)
     servers_catalog = open_catalog(catalog)
-    changes = {"connections": connections, "duration_s": duration_s}
-    protocol = amend(load_protocol(servers_catalog.root, "capacity"), changes, {})
-    chosen = [selection(server, setting) for server in choose(servers_catalog, servers)]
+    root = servers_catalog.root
+    changes = {
+        "connections": connections,
+        "duration_s": duration_s,
+        "workload": workload_values(root, workload),
+    }
+    protocol = amend(load_protocol(root, "capacity"), changes, {})
+    selections = [selection(server, setting) for server in choose(servers_catalog, servers)]
+    chosen = answering(selections, protocol)
     with (
         Store(store_path) as store,
         local_world("engine", protocol.threads, limits=limits) as world,

@@ -12,6 +12,7 @@ import click
 from deadheat.catalog import find_root
 from deadheat.catalog.manifest import WEEK_S
 from deadheat.store import home
+from deadheat.workload import HELLO, load_workload
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -114,6 +115,21 @@ def seed_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def workload_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--workload",
+        metavar="NAME|FILE",
+        help="Requests to send: see `deadheat workloads`.  [default: hello]",
+    )(command)
+
+
+def workload_values(root: Path, name: str | None) -> dict[str, Any] | None:
+    """The workload as a value of a protocol; None for hello. Raises `DeadheatError`."""
+    if name is None or name == HELLO:
+        return None
+    return load_workload(root, name).model_dump()
+
+
 def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--protocol and the flags that change it; the command gets the result as `protocol`.
 
@@ -128,12 +144,14 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
         stopping = {n: options.pop(n) for n in ("repetitions", "invocations", "margin", "budget_s")}
         if stopping["repetitions"] is not None:
             stopping["kind"] = "fixed"
+        workload = options.pop("workload")
         scale, lift_cap = options.pop("duration_scale"), options.pop("no_request_cap")
         if options.get("resume") is not None or options.get("more_s") is not None:
             return command(*args, protocol=None, **options)
         from deadheat.protocol import amend, load_protocol
 
         root = find_root(options.get("catalog"))
+        changes["workload"] = workload_values(root, workload)
         amended = amend(load_protocol(root, protocol), changes, stopping, scale, lift_cap)
         return command(*args, protocol=amended, **options)
 
@@ -187,6 +205,7 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="CPUs of the load generator.  [settle: 1]",
         ),
         click.option("--close", is_flag=True, help="Open a new connection for each request."),
+        workload_option,
     )
     for flag in reversed(flags):
         with_protocol = flag(with_protocol)

@@ -13,6 +13,7 @@ import click
 from deadheat.errors import DeadheatError
 from deadheat.measure.contender import CONTROL_WORKS, Contender
 from deadheat.protocol import Protocol
+from deadheat.workload import Sample
 
 QUIET_IN = "10m"  # how long `--wait-quiet` waits without a duration
 
@@ -63,6 +64,28 @@ class OwnServers:
                 "omit it: servers of the catalog have one right response",
             )
 
+    def sample(self, protocol: Protocol) -> Sample | None:
+        """The request that shows whether a server is ready, in a workload; None for hello.
+
+        Raises `DeadheatError` for options that conflict with the workload.
+        """
+        if protocol.workload is None:
+            return None
+        name = protocol.workload.name
+        for option, given in (("--path", self.path is not None), ("--any-body", self.any_body)):
+            if given:
+                raise DeadheatError(
+                    f"{option} and --workload {name} exclude each other",
+                    "the workload has its own paths and right answers",
+                )
+        for url in self.urls:
+            if urlsplit(url).path not in ("", "/") or urlsplit(url).query:
+                raise DeadheatError(
+                    f"--url {url!r}: expected no path with --workload {name}",
+                    "the workload has its own paths",
+                )
+        return protocol.workload.samples()[0]
+
     def contenders(self, taken: Collection[str], protocol: Protocol) -> list[Contender]:
         """The servers as contenders, with names not in `taken`.
 
@@ -74,12 +97,13 @@ class OwnServers:
                 f"--url: the protocol {protocol.name} starts its servers itself",
                 "give the start command behind `--`, or use another protocol",
             )
+        sample = self.sample(protocol)
         contenders = [
             *_of_command(self.command, self.request_path),
             *(_of_url(url) for url in self.urls),
         ]
         return [
-            replace(contender, body_varies=self.any_body)
+            replace(contender, body_varies=self.any_body, sample=sample)
             for contender in _with_distinct_names(contenders, taken)
         ]
 

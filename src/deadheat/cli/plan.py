@@ -4,10 +4,11 @@ import click
 
 from deadheat.campaign.estimate import Estimate, estimate
 from deadheat.campaign.outline import Outline, outline
+from deadheat.catalog import selection
 from deadheat.cli.options import catalog_option, json_option, protocol_options
 from deadheat.cli.replay import fit_here, on_one_host, replay_lineup
 from deadheat.cli.server_names import complete_servers
-from deadheat.cli.workbench import chosen_servers, open_catalog
+from deadheat.cli.workbench import answering, chosen_servers, open_catalog
 from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol
 
@@ -38,7 +39,8 @@ def command(
     if lineup is not None:
         names = [chosen.name for chosen in lineup.selections]
     else:
-        names = [server.name for server in chosen_servers(servers_catalog, servers, languages)]
+        chosen = chosen_servers(servers_catalog, servers, languages)
+        names = [each.name for each in answering([selection(s) for s in chosen], protocol)]
     forecast: Outline | Estimate
     if protocol.residency == "alone":
         labels, missing = (lineup.labels, lineup.missing) if lineup else ({}, {})

@@ -114,6 +114,7 @@ def command(
     """
     _require_command(own.command)
     own.require_sense()
+    sample = own.sample(protocol)
     outputs = [path for path in (comment_path, junit_path) if path is not None]
     for path in outputs:
         require_another(path, store_path)
@@ -144,7 +145,9 @@ def command(
                 )
                 contender = contender_of(revision, folder, own.command)
                 contenders.append(
-                    replace(contender, path=own.request_path, body_varies=own.any_body)
+                    replace(
+                        contender, path=own.request_path, body_varies=own.any_body, sample=sample
+                    )
                 )
             plan = Plan(
                 protocol=amend(protocol, {}, {"question": "slower"}),

@@ -34,6 +34,7 @@ from deadheat.cli.resume import extended_plan, resumed_plan
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import require_another, run_argument
 from deadheat.cli.workbench import (
+    answering,
     builder_on,
     chosen_servers,
     command_line,
@@ -125,6 +126,7 @@ def command(
       deadheat run --language go --duration 2s --repetitions 3
       deadheat run go-gin -- ./my-server --port {port}
       deadheat run go-gin --url http://127.0.0.1:8080/
+      deadheat run go-gin node-http --workload route
       deadheat run --resume 20261120                 continue a run that ended early
       deadheat run --more 5m b837                    decide what a run left open
     """
@@ -192,6 +194,7 @@ def _new_plan(
         selections = list(lineup.selections)
     else:  # own servers race alone unless servers of the catalog are named too
         selections = choice.selections(catalog) if choice or not own else []
+        selections = answering(selections, protocol)
     names = {chosen.name for chosen in selections}
     return Plan(
         protocol=protocol,

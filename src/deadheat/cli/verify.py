@@ -36,6 +36,7 @@ from deadheat.output import echo, echo_json
 from deadheat.report.format import count
 from deadheat.report.formats.inspections import line, summary
 from deadheat.report.formats.server_pages import server_pages
+from deadheat.workload import HELLO, Workload, load_workload
 
 ALL_LEVELS = (10, 100, 1000)
 FROZEN_TOGETHER = 16  # instances, which need memory at the same time
@@ -105,11 +106,11 @@ def command(
 ) -> None:
     """Build and start servers, check their responses, and stop them.
 
-    A server works if its status, media type and body are right; the rest describes how it
-    behaves. --load opens that many connections and counts those that get a response. --freeze
-    catches watchdogs: a race freezes servers for minutes, and must find them unchanged. A failure
-    does not stop the command. The exit code is 1 if a server failed; a tool or registry that is
-    missing here does not count.
+    A server works if its status, media type and body are right, for GET / and for each workload
+    that its manifest names; the rest describes how it behaves. --load opens that many connections
+    and counts those that get a response. --freeze catches watchdogs: a race freezes servers for
+    minutes, and must find them unchanged. A failure does not stop the command. The exit code is 1
+    if a server failed; a tool or registry that is missing here does not count.
 
     \b
     Examples:
@@ -145,7 +146,10 @@ def command(
         progress_view() as listen,
     ):
         builder = builder_on(host, limits)
-        for inspection in _inspect_all(world, builder, chosen, kept, load_levels, freeze, listen):
+        all_workloads = _workloads(servers_catalog.root, chosen)
+        for inspection in _inspect_all(
+            world, builder, chosen, kept, load_levels, freeze, all_workloads, listen
+        ):
             inspections.append(inspection)
             kept.add(inspection)
             if not as_json:
@@ -174,6 +178,12 @@ def _selections(servers: Iterable[Server], setting: str, every: bool) -> Iterato
             yield selection(server, name)
 
 
+def _workloads(root: Path, selections: Iterable[Selection]) -> dict[str, Workload]:
+    """Every workload that a manifest names. Raises `DeadheatError` for an unknown one."""
+    names = {name for chosen in selections for name in chosen.server.manifest.workloads}
+    return {name: load_workload(root, name) for name in names if name != HELLO}
+
+
 def _inspect_all(
     world: World,
     builder: Builder,
@@ -181,6 +191,7 @@ def _inspect_all(
     kept: "_Kept",
     levels: tuple[int, ...],
     freeze: bool,
+    workloads: Mapping[str, Workload],
     listen: Listener,
 ) -> Iterator[Inspection]:
     """Build and inspect in turn. A kept inspection of the same build is not repeated.
@@ -196,7 +207,11 @@ def _inspect_all(
             key = candidate.built.key if candidate.built else None
             inspection = kept.of(chosen, key, levels)
             if inspection is None:
-                inspection = _excuse_registry(inspect(world, candidate, levels), chosen.server)
+                own = [
+                    workloads[name] for name in chosen.server.manifest.workloads if name != HELLO
+                ]
+                inspected = inspect(world, candidate, levels, own)
+                inspection = _excuse_registry(inspected, chosen.server)
             if freeze and inspection.fault is None and inspection.frozen_s is None:
                 kept.add(inspection)  # if the command is stopped, only the freeze is repeated
                 to_freeze.append((candidate, inspection))

@@ -9,12 +9,14 @@ from pathlib import Path
 
 from deadheat.build.builder import Builder
 from deadheat.build.leftovers import in_use
-from deadheat.catalog import Catalog, Server, choose, find_root, load_catalog
+from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog
+from deadheat.errors import DeadheatError
 from deadheat.host import Host, Limits
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator, generator_version
 from deadheat.measure.world import World, split_cpus
 from deadheat.output import echo
+from deadheat.protocol import Protocol
 from deadheat.store import Store, StoreError, home
 from deadheat.store.listing import runs_under_way
 
@@ -40,6 +42,27 @@ def chosen_servers(
         for fault in catalog.faults.values():
             echo(f"left out: {fault}", fg="yellow", err=True)
     return choose(catalog, patterns, languages)
+
+
+def answering(selections: Sequence[Selection], protocol: Protocol) -> list[Selection]:
+    """The servers that answer the protocol's workload; says which are left out.
+
+    Raises `DeadheatError` if none is left of some.
+    """
+    if protocol.workload is None:
+        return list(selections)
+    name = protocol.workload.name
+    kept = [each for each in selections if name in each.server.manifest.workloads]
+    lacking = dict.fromkeys(each.server.name for each in selections if each not in kept)
+    if lacking and not kept:
+        raise DeadheatError(
+            f"--workload {name}: none of the chosen servers answers it: {', '.join(lacking)}",
+            "`deadheat list --json` shows the workloads of each server",
+        )
+    if lacking:
+        message = f"left out, without the workload {name}: {', '.join(lacking)}"
+        echo(message, fg="yellow", err=True)
+    return kept
 
 
 def make_room(*places: Path) -> None:

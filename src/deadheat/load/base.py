@@ -42,6 +42,7 @@ class LoadSpec:
     seed: int = 0
     request_cap: int | None = None
     expect_body: str | None = None
+    workload: Mapping[str, Any] | None = None  # of the engine alone; None: GET the URL
     arguments: Sequence[str] = ()
 
     @property

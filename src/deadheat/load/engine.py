@@ -85,6 +85,8 @@ class Engine:
             command += ["--seed", str(spec.seed)]
         if spec.expect_body is not None:
             command += ["--expect-body", spec.expect_body]
+        if spec.workload is not None:
+            command += ["--workload", json.dumps(spec.workload, separators=(",", ":"))]
         return [*command, *spec.arguments]
 
     def parse(self, spec: LoadSpec, completed: Completed, version: str) -> LoadResult:

@@ -8,6 +8,7 @@ from deadheat.catalog import Selection, fill, fill_env
 from deadheat.load import Engine
 from deadheat.protocol import Protocol
 from deadheat.stats.steady import Compiler
+from deadheat.workload import Sample
 
 NULL_SERVER = "null-server"
 REFERENCE = "reference"
@@ -36,6 +37,7 @@ class Contender:
     any_body: bool = False  # of the user: its first answer is the expected one
     body_varies: bool = False  # answers differ: only the status is checked
     path: str = "/"  # of each request
+    sample: Sample | None = None  # of the user, in a workload: asked until it is ready
     url: str | None = None  # of a running server, which we do not start, freeze or stop
 
     def command_at(self, port: int) -> tuple[str, ...]:

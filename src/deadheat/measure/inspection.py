@@ -12,7 +12,9 @@ from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.verify import Behavior, verify
+from deadheat.measure.workload_check import workload_fault
 from deadheat.measure.world import World
+from deadheat.workload import Workload
 
 SERVE_S = 1.0
 RETRY_S = 10.0  # a slow server or machine needs longer to serve all connections
@@ -45,6 +47,7 @@ class Inspection:
     cautions: tuple[str, ...] = ()
     frozen_s: float | None = None
     stop: str | None = None
+    workloads: tuple[str, ...] = ()  # that it answers right, apart from hello
 
     @property
     def state(self) -> str:
@@ -63,11 +66,20 @@ class Inspection:
     def from_json(cls, row: Mapping[str, Any]) -> "Inspection":
         """Raises `KeyError` or `TypeError` for a row that `to_json` did not write."""
         values = {key: value for key, value in row.items() if key != "state"}
-        return cls(**{**values, "lacks": tuple(row["lacks"]), "cautions": tuple(row["cautions"])})
+        lists = {name: tuple(row.get(name, ())) for name in ("lacks", "cautions", "workloads")}
+        return cls(**{**values, **lists})
 
 
-def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> Inspection:
-    """Start, verify, load at each of `levels`, stop. Failures are in the result."""
+def inspect(
+    world: World,
+    candidate: Candidate,
+    levels: Sequence[int] = (),
+    workloads: Sequence[Workload] = (),
+) -> Inspection:
+    """Start, verify with all `workloads`, load at each of `levels`, stop.
+
+    Failures are in the result.
+    """
     selection = candidate.selection
     identity: dict[str, Any] = {
         "name": selection.name,
@@ -99,6 +111,10 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
             deadline_s=contender.ready_s,
         )
         wrong = behavior.fault or _unknown_path_fault(behavior)
+        for workload in workloads:
+            wrong = wrong or workload_fault(
+                world.server_host, instance.address, workload, contender.ready_s
+            )
         for connections in levels if wrong is None else ():
             served[str(connections)], caution = _serve(world, instance, connections)
             cautions += [caution] if caution else []
@@ -119,6 +135,7 @@ def inspect(world: World, candidate: Candidate, levels: Sequence[int] = ()) -> I
         served=served,
         cautions=tuple(cautions),
         stop=f"{ended.how} {took_s:.2f} s after {contender.stop_signal}",
+        workloads=tuple(each.name for each in workloads) if wrong is None else (),
     )
 
 

@@ -8,7 +8,16 @@ from deadheat.host import Exited, Host, HostError, ProcessSpec, Usage
 from deadheat.measure.contender import HOST, Contender
 from deadheat.measure.listening import is_known, missed_port, wrong_listener
 from deadheat.measure.response import Response
-from deadheat.measure.verify import BODY, PATIENCE_S, SILENCE_S, Answer, ask_once, fault_of
+from deadheat.measure.verify import (
+    BODY,
+    PATIENCE_S,
+    SILENCE_S,
+    Answer,
+    ask_once,
+    ask_payload,
+    fault_of,
+)
+from deadheat.measure.workload_check import sample_fault
 from deadheat.measure.world import World
 
 ASK_INTERVAL_S = 0.02
@@ -158,9 +167,7 @@ def is_taken(host: Host, port: int) -> bool:
 def _join(world: World, contender: Contender, url: str) -> Instance:
     """A server that runs already. It has to answer now."""
     instance = Instance(contender, "", urlsplit(url).port or 80, "", 0.0)
-    answer = ask_once(
-        world.server_host, instance.address, instance.path, deadline_s=contender.ready_s
-    )
+    answer = _ask(world.server_host, instance, SILENCE_S, contender.ready_s)
     if answer.first is None:
         why = answer.unreadable or "nothing answers there"
         raise StartFailed(f"{url}: {why}", "", "start it, or check the port")
@@ -176,7 +183,7 @@ def _await_ready(world: World, instance: Instance, begun_s: float) -> None:
     silence_s = SILENCE_S
     while (left_s := contender.ready_s - (host.now_s() - begun_s)) > 0:
         asked_s = host.now_s()
-        answer = ask_once(host, instance.address, instance.path, silence_s, left_s)
+        answer = _ask(host, instance, silence_s, left_s)
         if (end := ended(world, instance)) is not None:
             raise _early_end(world, instance, end)
         if answer.first is not None and _fault(contender, answer.first) is None:
@@ -232,7 +239,17 @@ def _require_own_listener(world: World, instance: Instance) -> bool | None:
     return True if is_known(listeners, instance.port) else None
 
 
+def _ask(host: Host, instance: Instance, silence_s: float, deadline_s: float) -> Answer:
+    """The answer to the request that shows whether the instance is ready."""
+    sample = instance.contender.sample
+    if sample is None:
+        return ask_once(host, instance.address, instance.path, silence_s, deadline_s)
+    return ask_payload(host, instance.address, sample.payload("Connection: close"), deadline_s)
+
+
 def _fault(contender: Contender, answer: Response) -> str | None:
+    if contender.sample is not None:
+        return sample_fault(contender.sample, answer)
     if contender.any_body:
         return None if answer.status == 200 else f"expected status 200, got {answer.status}"
     return fault_of(answer, contender.media_type, BODY)

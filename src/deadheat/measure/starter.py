@@ -14,10 +14,11 @@ from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
 from deadheat.measure.lifecycle import UNKNOWN_LISTENER, EndedEarly, Instance, StartFailed
 from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
-from deadheat.measure.trial import load_spec
+from deadheat.measure.trial import load_spec, workload_of
 from deadheat.measure.verify import first_answer, verify
 from deadheat.measure.warm_up import Load, Warmed, warm
 from deadheat.measure.workers import Workers
+from deadheat.measure.workload_check import workload_fault
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.steady import Earlier, Reading
@@ -183,6 +184,11 @@ class Starter:
             deadline_s=contender.ready_s,
         )
         fault = _answers_vary(self._world, instance) if contender.any_body else behavior.fault
+        workload = workload_of(self._protocol, contender)
+        if fault is None and workload is not None:
+            fault = workload_fault(
+                self._world.server_host, instance.address, workload, contender.ready_s
+            )
         self._store.update_instance(instance_id, behavior=behavior.to_json(), fault=fault)
         if fault is not None:
             self._require_alive(entered, instance, instance_id, is_last, "while it was verified")
@@ -292,7 +298,7 @@ class Starter:
 
 def _answers_vary(world: World, instance: Instance) -> str | None:
     """What is wrong with a user's own server whose answers differ; None if they do not."""
-    if instance.contender.body_varies:
+    if instance.contender.body_varies or instance.contender.sample is not None:
         return None
     ready_s = instance.contender.ready_s
     answers = [

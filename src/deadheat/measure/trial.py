@@ -17,6 +17,7 @@ from deadheat.measure.workers import Workers
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Gate, TrialPlace, TrialRecord
+from deadheat.workload import Workload
 
 SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
 ANSWERS_A_CONNECTION = 5
@@ -45,6 +46,7 @@ def load_spec(
     if protocol.stopping.kind == "settle" and protocol.generator == "engine" and rate_per_s > 0:
         needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s
         duration_s = max(duration_s, min(needed_s, SLICE_S_MAX))
+    workload = workload_of(protocol, instance.contender)
     return LoadSpec(
         url=instance.url,
         connections=connections,
@@ -54,9 +56,18 @@ def load_spec(
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,
         request_cap=protocol.request_cap,
-        expect_body=None if instance.contender.any_body else BODY.decode(),
+        expect_body=None if workload or instance.contender.any_body else BODY.decode(),
+        workload=workload.for_engine() if workload else None,
         arguments=(*protocol.arguments, *unread(instance.contender, protocol.generator)),
     )
+
+
+def workload_of(protocol: Protocol, contender: Contender) -> Workload | None:
+    """The workload that a contender is loaded with; None for hello, which every control gets.
+
+    The controls show what the machine does, so their load is the same in every run.
+    """
+    return protocol.workload if contender.role == "contender" else None
 
 
 def unread(contender: Contender, generator: str) -> tuple[str, ...]:

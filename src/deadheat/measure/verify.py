@@ -137,6 +137,13 @@ def ask_once(
     return _ask(host, address, _request(CLOSE, path=path), "GET", silence_s, deadline_s)
 
 
+def ask_payload(
+    host: Host, address: tuple[str, int], payload: bytes, deadline_s: float = DEADLINE_S
+) -> Answer:
+    """The answer to the bytes of one request."""
+    return _ask_with_retry(host, address, payload, "GET", deadline_s)
+
+
 def first_answer(
     host: Host, address: tuple[str, int], path: str = "/", deadline_s: float = DEADLINE_S
 ) -> Response | None:

@@ -9,7 +9,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import ProcessSpec
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure.lifecycle import Instance
-from deadheat.measure.trial import unread
+from deadheat.measure.trial import unread, workload_of
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Warmup
 from deadheat.stats.steady import Compiler, Earlier, Reading, Rule, Verdict, Windows, read
@@ -163,6 +163,7 @@ def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[f
 def _engine_load(
     world: World, instance: Instance, protocol: Protocol, duration_s: float
 ) -> LoadResult:
+    workload = workload_of(protocol, instance.contender)
     spec = LoadSpec(
         url=instance.url,
         connections=max(protocol.connections),
@@ -170,6 +171,7 @@ def _engine_load(
         threads=protocol.threads,
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,
+        workload=workload.for_engine() if workload else None,
         arguments=unread(instance.contender, world.engine.name),
     )
     done = world.load_host.run(

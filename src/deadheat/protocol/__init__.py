@@ -10,7 +10,15 @@ from pydantic import ValidationError
 from deadheat.catalog import file_fault, model_faults, read_toml
 from deadheat.errors import DeadheatError
 from deadheat.protocol.amend import amend
-from deadheat.protocol.model import Entry, Protocol, Restart, Stopping, Warmup, label_of
+from deadheat.protocol.model import (
+    Entry,
+    Protocol,
+    Restart,
+    Stopping,
+    Warmup,
+    label_of,
+    workload_name,
+)
 from deadheat.protocol.origin import Origin
 from deadheat.protocol.recovery import Recovery
 
@@ -27,6 +35,7 @@ __all__ = [
     "load_protocol",
     "protocol_names",
     "stored_protocol",
+    "workload_name",
 ]
 
 

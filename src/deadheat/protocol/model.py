@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from deadheat.catalog.manifest import COUNT_MAX, WEEK_S, Count, Name, Seconds, Strict, Text, Texts
 from deadheat.protocol.origin import Origin
 from deadheat.protocol.recovery import Recovery
+from deadheat.workload import Workload
 
 SCALE_MAX = 1000.0
 
@@ -95,6 +96,7 @@ class Protocol(Strict):
     recovery: Recovery | None = None  # alone only: after each trial
     duration_scale: float = Field(default=1, gt=0, le=SCALE_MAX)  # the factor of each duration
     deviations: Texts = ()  # from the file, as asked for on the command line
+    workload: Workload | None = None  # None: hello
 
     @property
     def label(self) -> str:
@@ -130,6 +132,13 @@ class Protocol(Strict):
                 f"duration_s = {self.duration_s:g} has to be more than slices.discard_s = "
                 f"{self.slices.discard_s:g}: a slice has to outlast its start"
             )
+        if self.workload is not None and self.generator != "engine":
+            raise ValueError(
+                f"workload = {self.workload.name!r} needs generator = 'engine': "
+                f"{self.generator} does not compare answers with their requests"
+            )
+        if self.workload is not None and self.origin is not None:
+            raise ValueError(f"workload = {self.workload.name!r}: a replay has its own request")
         if self.recovery is not None and (self.restart != "never" or len(self.connections) > 1):
             raise ValueError("recovery needs restart = 'never' and a single connection level")
         return self
@@ -146,4 +155,12 @@ def label_of(values: Mapping[str, Any]) -> str:
         parts = [f"replay of {parts[0]}", f"{values['aggregate']} of {repetitions}"]
     if (scale := values.get("duration_scale", 1)) != 1:
         parts.append(f"scaled {scale:g}")
+    if workload := workload_name(values):
+        parts.append(f"workload {workload}")
     return ", ".join([*parts, *values.get("deviations", ())])
+
+
+def workload_name(values: Mapping[str, Any]) -> str | None:
+    """The name of a stored protocol's workload; None for hello, also of runs before version 0.2."""
+    workload = values.get("workload")
+    return str(workload.get("name", "?")) if isinstance(workload, Mapping) else None

@@ -30,6 +30,7 @@ class Point:
     started_at: datetime.datetime
     version: str | None
     connections: int
+    workload: str | None  # None: hello
     median_per_s: float
     slowest_per_s: float
     fastest_per_s: float
@@ -48,7 +49,7 @@ def page(store: Store, name: str) -> str:
             _run(point),
             format.moment(point.started_at),
             format.plain(point.version or format.NONE, 40),
-            Number(f"{point.connections:,}"),
+            Number(_load(point.workload, point.connections)),
             Number(format.rate(point.median_per_s)),
             Number(f"{format.rate(point.slowest_per_s)} – {format.rate(point.fastest_per_s)}"),
             Number(f"{point.trials:,}"),
@@ -58,7 +59,7 @@ def page(store: Store, name: str) -> str:
         )
         for point in reversed(timeline)
     ]
-    charts = [_chart(timeline, connections) for connections in _levels(timeline)]
+    charts = [_chart(timeline, *level) for level in _levels(timeline)]
     return html_page(
         format.plain(name, 80), *charts, table("Every run, the newest first", HEADER, rows)
     )
@@ -93,6 +94,7 @@ def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> Point:
         started_at=first.started_at,
         version=first.version,
         connections=first.connections,
+        workload=first.workload,
         median_per_s=median_per_s,
         slowest_per_s=min(rates),
         fastest_per_s=max(rates),
@@ -102,12 +104,19 @@ def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> Point:
     )
 
 
-def _levels(timeline: Sequence[Point]) -> list[int]:
-    return sorted({point.connections for point in timeline})
+def _levels(timeline: Sequence[Point]) -> list[tuple[str | None, int]]:
+    """Each workload and number of connections, hello first."""
+    levels = {(point.workload, point.connections) for point in timeline}
+    return sorted(levels, key=lambda level: (level[0] or "", level[1]))
 
 
-def _chart(timeline: Sequence[Point], connections: int) -> Html:
-    at_level = [point for point in timeline if point.connections == connections]
+def _load(workload: str | None, connections: int) -> str:
+    return f"{workload}, {connections:,}" if workload else f"{connections:,}"
+
+
+def _chart(timeline: Sequence[Point], workload: str | None, connections: int) -> Html:
+    level = (workload, connections)
+    at_level = [point for point in timeline if (point.workload, point.connections) == level]
     days = {point.started_at.date() for point in at_level}
     date_format = "%H:%M" if len(days) == 1 else "%Y-%m-%d"
     marks = [
@@ -122,4 +131,5 @@ def _chart(timeline: Sequence[Point], connections: int) -> Html:
         for point in at_level
     ]
     day = f", {days.pop()}" if len(days) == 1 else ""
-    return chart(f"req/s at {format.count(connections, 'connection')}, run by run{day}", marks)
+    of = f", workload {workload}" if workload else ""
+    return chart(f"req/s at {format.count(connections, 'connection')}{of}, run by run{day}", marks)

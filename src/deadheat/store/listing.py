@@ -35,7 +35,9 @@ PROGRESS = """
 # CROSS JOIN sets the order: if SQLite chooses, it reads every trial of the store.
 VALID_RATES = """
     SELECT run.id AS run_id, run.started_at, contender.version, trial.connections, trial.rate_per_s,
-           json_extract(run.conclusion, '$.imported') IS NOT NULL AS imported
+           json_extract(run.conclusion, '$.imported') IS NOT NULL AS imported,
+           iif(json_valid(run.protocol), json_extract(run.protocol, '$.workload.name'), NULL)
+           AS workload
     FROM contender CROSS JOIN run ON run.id = contender.run_id
     CROSS JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
     WHERE contender.name = ? AND trial.kind = 'measure' AND trial.state = 'ok'
@@ -78,6 +80,7 @@ class ValidRate:
     connections: int
     rate_per_s: float
     imported: bool = False  # measured elsewhere
+    workload: str | None = None  # None: hello
 
 
 def run_ids(store: Store) -> list[str]:
@@ -157,6 +160,9 @@ def _summary(row: Mapping[str, Any]) -> RunSummary:
 
 def _name(row: Mapping[str, Any]) -> str:
     try:
-        return str(parse(row["protocol"]).get("name", "?"))
+        protocol = parse(row["protocol"])
+        workload = protocol.get("workload")
+        what = f", {workload.get('name', '?')}" if workload else ""
+        return f"{protocol.get('name', '?')}{what}"
     except (ValueError, AttributeError) as error:
         raise StoreError(f"run {row['id']}: protocol cannot be read: {error}") from error

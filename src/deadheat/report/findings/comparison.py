@@ -7,6 +7,7 @@ from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.measure.contender import REFERENCE
+from deadheat.protocol import workload_name
 from deadheat.report import format
 from deadheat.report.findings.agreement import agreements
 from deadheat.report.findings.analysis import Analysis, Level, valid_rates
@@ -25,7 +26,17 @@ INDENT = "  "
 
 
 def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]]:
-    """Rank agreement, the change of each contender, and differences in setup: lines, and data."""
+    """Rank agreement, the change of each contender, and differences in setup: lines, and data.
+
+    Raises `DeadheatError` for runs of different workloads.
+    """
+    workloads = [workload_name(view.protocol) or "hello" for view in (first, second)]
+    if workloads[0] != workloads[1]:
+        raise DeadheatError(
+            f"run {first.run_id} measured the workload {workloads[0]}, run {second.run_id} "
+            f"{workloads[1]}: their rates are not of the same requests",
+            "compare two runs of one workload",
+        )
     lines = [f"{first.run_id} and {second.run_id}"]
     levels = {}
     for connections, agreement in agreements(first, second).items():

@@ -26,6 +26,7 @@ def line(inspection: Inspection) -> str:
         f"HEAD {behavior['head'] or 'unanswered'}",
         f"{behavior['pipelined'] or 0} of 2 pipelined",
         f"unknown path {behavior['unknown_path'] or 'unanswered'}",
+        *([f"workloads {', '.join(inspection.workloads)}"] if inspection.workloads else []),
         *([f"served {served(inspection)}"] if inspection.served else []),
         *([f"unchanged after {inspection.frozen_s:g} s frozen"] if inspection.frozen_s else []),
         inspection.stop or "",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from deadheat.protocol import workload_name
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
@@ -36,7 +37,8 @@ def with_footer(
 def _load(view: RunView, analysis: Analysis) -> str:
     protocol = view.protocol.get("name", "?")
     connections = format.count(analysis.main.connections, "connection") if analysis.levels else ""
-    return f"protocol {protocol}, {connections}"
+    workload = workload_name(view.protocol)
+    return f"protocol {protocol}, {f'workload {workload}, ' if workload else ''}{connections}"
 
 
 def _whiskers(analysis: Analysis) -> str:

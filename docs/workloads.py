@@ -1,0 +1,78 @@
+"""Writes docs/workloads.md: the head below, and every workload on the wire."""
+
+from pathlib import Path
+
+from deadheat.workload import load_workload, workload_names
+from deadheat.workload.wire import wire
+
+HERE = Path(__file__).parent
+HEAD = """# Workloads: which requests are sent
+
+A workload is one file in `workloads/`: its requests, the right answer to each, and rules for the
+servers that answer it. `deadheat workloads` lists all of them; `deadheat workloads NAME` prints a
+section of this page. (`docs/workloads.py` writes this page.)
+
+```
+deadheat run go-net-http node-http --workload route
+deadheat run --workload route -- ./my-server --port {port}
+deadheat run --workload mine.toml --url http://127.0.0.1:8080/
+```
+
+`hello` is the default, and every server answers it. The key `workloads` of a manifest names the
+others that a server answers; a run leaves out the servers without its workload and says so.
+`deadheat verify` tries each workload of a manifest, with requests that a load does not send. A race
+verifies each server with its workload before it measures. One run has one workload. It is stored
+with the run and named in every report. Runs of different workloads are not compared.
+
+The controls always get `hello`, so they show the same thing in every run.
+
+## Your own
+
+```toml
+name = "mine"                       # same as the file name
+about = "One line."
+draws = 1000                        # requests drawn from each template before the load (default 1)
+seed = 1                            # of the values
+
+[variables]                         # each value is drawn anew for each request
+id = { min = 1, max = 100000 }      # a whole number
+kind = { one_of = ["a", "b"] }      # a text
+data = { letters = 1024 }           # random letters
+
+[[requests]]                        # several take turns
+method = "GET"                      # default: GET, or POST with a body
+path = "/items/{id}?kind={kind}"
+headers = { Accept = "application/json" }
+expect = { status = 200, media_type = "application/json", body = '{"id":{id}}' }
+
+[[requests]]
+path = "/upload"
+body = "{data}"
+expect = { body = "{body.length} {body.crc32}" }
+
+[[checks]]                          # sent by verification only
+about = "an unknown item"
+path = "/items/none?kind=a"
+expect = { status = 404 }
+```
+
+An error names the file and the line. A brace that does not begin `{name}` is a part of the text, so
+JSON needs no escapes. `{body.length}` and `{body.crc32}` are of the request's own body. Parts of
+`expect` that are missing are not checked by verification, except the status, which is 200 by
+default. The load engine then compares media type and body with those of the first answer, and
+accepts any body if the request has variables.
+
+The engine draws and writes all requests before the load and sends them in rotation, each connection
+from another place ([engine.md](engine.md#workloads)). A body is compared with the one that its own
+request expects: another is `body_mismatch`.
+"""
+
+
+def main() -> None:
+    root = HERE.parent
+    sections = [wire(load_workload(root, name)) for name in workload_names(root)]
+    (HERE / "workloads.md").write_text("\n".join([HEAD, *sections]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Whether a started server answers a workload right, hostile requests included."""
+
+from collections.abc import Iterator
+
+from deadheat.host import Host
+from deadheat.measure.response import Response
+from deadheat.measure.verify import DEADLINE_S, ask_payload
+from deadheat.workload import Sample, Workload
+
+SAMPLES = 3  # requests of each template, with different values
+
+
+def workload_fault(
+    host: Host, address: tuple[str, int], workload: Workload, deadline_s: float = DEADLINE_S
+) -> str | None:
+    """The first request that gets a wrong answer, and how; None if all are right.
+
+    Each request is sent on a new connection that lasts `deadline_s` at most.
+    """
+    for about, sample in _requests(workload):
+        begun_s = host.now_s()
+        answer = ask_payload(host, address, sample.payload("Connection: close"), deadline_s)
+        took_s = host.now_s() - begun_s
+        fault = sample_fault(sample, answer.first)
+        if answer.first is None and answer.unreadable is not None:
+            fault = answer.unreadable
+        if fault is None and took_s * 1000 < sample.after_ms:
+            fault = (
+                f"expected the answer after {sample.after_ms:g} ms or more, "
+                f"got it after {took_s * 1000:.1f} ms"
+            )
+        if fault is not None:
+            return f"workload {workload.name}, {about}: {sample.method} {sample.path}: {fault}"
+    return None
+
+
+def sample_fault(sample: Sample, response: Response | None) -> str | None:
+    """What is wrong with the answer to one request of a workload; None if it is right."""
+    if response is None:
+        return "no readable HTTP response"
+    media_type = response.headers.get("content-type", "")
+    return sample.fault(response.status, media_type, response.body)
+
+
+def _requests(workload: Workload) -> Iterator[tuple[str, Sample]]:
+    """All that is sent, each with what it tries."""
+    for sample in workload.samples(SAMPLES if workload.variables else 1):
+        yield "as loaded", sample
+    yield from workload.hostile()

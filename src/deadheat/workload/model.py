@@ -1,0 +1,193 @@
+"""What `workloads/NAME.toml` may say: requests, and what a right answer is, as data."""
+
+import random
+import string
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from deadheat.catalog.manifest import Name, Strict, Text, Texts
+from deadheat.workload.sample import Sample
+from deadheat.workload.text import BODY_PROPERTIES, fill, variables_in
+
+HELLO = "hello"
+DRAWS_MAX = 65_536
+LETTERS_MAX = 4 << 20
+BODY_BYTES_MAX = 256 << 20  # of all requests that are drawn
+
+VariableName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Values = Mapping[str, str]
+
+
+def _path(value: str) -> str:
+    if not value.startswith("/"):
+        raise ValueError("expected a path that begins with /")
+    if any(not 0x21 <= ord(sign) <= 0x7E for sign in value):
+        raise ValueError("expected blanks and other than ASCII characters as %XX")
+    return value
+
+
+def _header(value: str) -> str:
+    if any(ord(sign) < 0x20 or ord(sign) > 0x7E for sign in value):
+        raise ValueError("expected one line of ASCII characters")
+    return value
+
+
+HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
+Headers = dict[HeaderName, Annotated[str, AfterValidator(_header)]]
+
+
+class Variable(Strict):
+    """Where the values of a variable come from: whole numbers, texts, or random letters."""
+
+    min: int | None = Field(default=None, ge=0, le=2**63 - 1)
+    max: int | None = Field(default=None, ge=0, le=2**63 - 1)
+    one_of: Annotated[tuple[Text, ...], Field(min_length=1, strict=False)] | None = None
+    letters: int | None = Field(default=None, ge=1, le=LETTERS_MAX)  # how many
+
+    @model_validator(mode="after")
+    def _is_of_one_kind(self) -> Self:
+        numbers = self.min is not None and self.max is not None and self.min <= self.max
+        kinds = [self.min is not None or self.max is not None, self.one_of, self.letters]
+        if sum(bool(kind) for kind in kinds) != 1 or (kinds[0] and not numbers):
+            raise ValueError(
+                "expected { min = A, max = B } with A <= B, { one_of = [...] } or { letters = N }"
+            )
+        return self
+
+    def draw(self, source: random.Random) -> str:
+        if self.one_of is not None:
+            return source.choice(self.one_of)
+        if self.letters is not None:
+            return "".join(source.choices(string.ascii_lowercase, k=self.letters))
+        return str(source.randint(self.min or 0, self.max or 0))
+
+
+class Expect(Strict):
+    """What a right answer is. None: that part is not checked."""
+
+    status: int = Field(default=200, ge=200, le=599)
+    media_type: Text | None = None
+    body: str | None = None  # a template
+    after_ms: float = Field(default=0, ge=0, le=60_000)  # not earlier; verification checks it
+
+
+class Request(Strict):
+    """A request from a template: `{name}` stands for the value of a variable."""
+
+    method: HeaderName | None = None  # None: GET, or POST with a body
+    path: Annotated[str, AfterValidator(_path)]  # a template
+    headers: Headers = Field(default={})
+    body: str | None = None  # a template
+    expect: Expect = Expect()
+
+    @property
+    def verb(self) -> str:
+        return self.method or ("GET" if self.body is None else "POST")
+
+    def sample(self, values: Values) -> Sample:
+        """The request with these values."""
+        body = fill(self.body or "", values).encode()
+        expected = self.expect.body
+        return Sample(
+            method=self.verb,
+            path=fill(self.path, values),
+            headers=tuple(self.headers.items()),
+            body=body,
+            status=self.expect.status,
+            media_type=self.expect.media_type,
+            after_ms=self.expect.after_ms,
+            expected_body=None if expected is None else fill(expected, values, body).encode(),
+        )
+
+
+class Check(Request):
+    """One request that only verification sends: a hostile or unusual one."""
+
+    about: Text
+    variables: dict[VariableName, Variable] = Field(default={})  # of this check alone
+
+
+class Workload(Strict):
+    """One file of `workloads/`."""
+
+    name: Name
+    about: Text
+    purpose: Text | None = None
+    rules: Texts = ()
+    draws: int = Field(default=1, ge=1, le=DRAWS_MAX)  # requests drawn from each template
+    seed: int = Field(default=1, ge=0, le=2**63 - 1)
+    variables: dict[VariableName, Variable] = Field(default={})
+    requests: Annotated[tuple[Request, ...], Field(min_length=1, max_length=100, strict=False)]
+    checks: Annotated[tuple[Check, ...], Field(strict=False)] = ()
+
+    def samples(self, count: int = 1) -> list[Sample]:
+        """`count` requests of each template; the same ones on each call."""
+        source = random.Random(self.seed)
+        drawn = [_draw(self.variables, source) for _ in range(count)]
+        return [request.sample(values) for values in drawn for request in self.requests]
+
+    def hostile(self) -> list[tuple[str, Sample]]:
+        """The requests that only verification sends, each with what it tries."""
+        source = random.Random(self.seed)
+        return [
+            (check.about, check.sample(_draw(self.variables | check.variables, source)))
+            for check in self.checks
+        ]
+
+    def for_engine(self) -> dict[str, Any]:
+        """What `deadheat-load --workload` takes."""
+        return {
+            "name": self.name,
+            "draws": self.draws,
+            "seed": self.seed,
+            "variables": _dump(self.variables),
+            "requests": [_without_none(request) for request in self.requests],
+        }
+
+    @model_validator(mode="after")
+    def _has_its_variables(self) -> Self:
+        for number, request in enumerate((*self.requests, *self.checks)):
+            known = set(self.variables)
+            place = f"requests[{number}]"
+            if isinstance(request, Check):
+                known |= set(request.variables)
+                place = f"check {request.about!r}"
+            _require_known(f"{place}.path", request.path, known)
+            _require_known(f"{place}.body", request.body or "", known)
+            expected = request.expect.body or ""
+            _require_known(f"{place}.expect.body", expected, known | set(BODY_PROPERTIES))
+        return self
+
+    @model_validator(mode="after")
+    def _fits_into_memory(self) -> Self:
+        size_bytes = self.draws * sum(
+            len(sample.body) + len(sample.expected_body or b"") for sample in self.samples()
+        )
+        if size_bytes > BODY_BYTES_MAX:
+            raise ValueError(
+                f"draws = {self.draws}: all bodies have {size_bytes >> 20} MiB, "
+                f"expected at most {BODY_BYTES_MAX >> 20} MiB: draw fewer"
+            )
+        return self
+
+
+def _require_known(place: str, text: str, known: set[str]) -> None:
+    for name in variables_in(text):
+        if name in BODY_PROPERTIES and name not in known:
+            raise ValueError(f"{place}: {{{name}}} belongs into expect.body")
+        if name not in known:
+            raise ValueError(f"{place}: unknown variable {{{name}}}: not in [variables]")
+
+
+def _draw(variables: Mapping[str, Variable], source: random.Random) -> dict[str, str]:
+    return {name: variable.draw(source) for name, variable in variables.items()}
+
+
+def _dump(variables: Mapping[str, Variable]) -> dict[str, Any]:
+    return {name: variable.model_dump(exclude_none=True) for name, variable in variables.items()}
+
+
+def _without_none(request: Request) -> dict[str, Any]:
+    return request.model_dump(exclude_none=True, exclude={"expect": {"after_ms"}})

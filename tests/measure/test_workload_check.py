@@ -1,0 +1,76 @@
+"""Verification of workloads, against a server that is right except for one fault."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from deadheat.host import Exchange
+from deadheat.host.fake import FakeHost
+from deadheat.measure.workload_check import workload_fault
+from deadheat.workload import load_workload
+
+ROOT = Path(__file__).resolve().parents[2]
+ADDRESS = ("127.0.0.1", 8080)
+ORDER = re.compile(r"GET /(users|resource\d\d?)/([^/ ]+)/orders/([^/? ]+)\?(\S*)")
+Answers = Callable[[str], tuple[int, str]]
+
+
+class RoutingHost(FakeHost):
+    """A host whose server answers a request line with a status and a body."""
+
+    def __init__(self, answers: Answers) -> None:
+        super().__init__()
+        self._answers = answers
+
+    def exchange(
+        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+    ) -> Exchange:
+        status, body = self._answers(payload.decode().split("\r\n")[0])
+        head = f"HTTP/1.1 {status} x\r\nContent-Type: text/plain\r\n"
+        answer = f"{head}Content-Length: {len(body)}\r\n\r\n{body}"
+        return Exchange(answer.encode(), closed=True)
+
+
+def right(line: str) -> tuple[int, str]:
+    match = ORDER.match(line)
+    if match is None:
+        return 404, ""
+    collection, user, order, query = match.groups()
+    (page,) = re.findall(r"(?:^|&)page=([^&]*)", query)
+    return 200, " ".join(map(unquote, (collection, user, order, page)))
+
+
+def fault_of(answers: Answers, name: str = "route") -> str | None:
+    return workload_fault(RoutingHost(answers), ADDRESS, load_workload(ROOT, name))
+
+
+def test_a_right_server_has_no_fault() -> None:
+    assert fault_of(right) is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        (lambda line: (200, right(line)[1]), "an unknown collection: GET /resource100/"),
+        (lambda line: (200, "users 1 2 3"), "as loaded: GET /users/"),
+        (
+            lambda line: right(line.replace("%", "%25")),
+            "text as parameters, with escapes: GET /users/a%20b/",
+        ),
+        (lambda line: (500, ""), "expected status 200, got 500"),
+    ],
+)
+def test_names_the_request_that_gets_a_wrong_answer(wrong: Answers, fault: str) -> None:
+    found = fault_of(wrong)
+    assert found is not None
+    assert found.startswith("workload route, ")
+    assert fault in found
+
+
+def test_an_answer_that_did_not_wait_is_wrong() -> None:
+    found = fault_of(lambda line: (200, "waited"), "wait")
+    assert found is not None
+    assert "expected the answer after 9 ms" in found

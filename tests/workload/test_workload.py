@@ -1,0 +1,160 @@
+"""Workloads: read strictly, drawn from a seed, and shown on the wire."""
+
+from pathlib import Path
+
+import pytest
+
+from deadheat.catalog import FileFault, load_catalog
+from deadheat.errors import DeadheatError
+from deadheat.workload import Sample, Workload, load_workload, workload_names
+from deadheat.workload.wire import wire
+
+HERE = Path(__file__).resolve().parents[2]
+SMALL = """\
+name = "small"
+about = "The smallest workload."
+draws = 3
+
+[variables]
+id = { min = 1, max = 9 }
+data = { letters = 4 }
+
+[[requests]]
+path = "/users/{id}"
+expect = { body = "user {id}" }
+
+[[requests]]
+path = "/upload"
+body = '{"data": "{data}"}'
+expect = { status = 201, body = "{body.length} {body.crc32}" }
+
+[[checks]]
+about = "an unknown path"
+path = "/none"
+expect = { status = 404 }
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "workloads").mkdir()
+    write(tmp_path, SMALL)
+    return tmp_path
+
+
+def write(root: Path, text: str) -> None:
+    (root / "workloads" / "small.toml").write_text(text)
+
+
+@pytest.mark.parametrize("name", workload_names(HERE))
+def test_reads_every_shipped_workload(name: str) -> None:
+    assert load_workload(HERE, name).name == name
+
+
+def test_hello_is_the_first_workload() -> None:
+    assert workload_names(HERE)[0] == "hello"
+
+
+def test_every_workload_of_a_manifest_exists() -> None:
+    named = {
+        name for server in load_catalog(HERE).servers.values() for name in server.manifest.workloads
+    }
+    assert named <= set(workload_names(HERE))
+    assert len(named) > 1
+
+
+def test_a_sample_has_the_same_values_in_request_and_answer(root: Path) -> None:
+    small = load_workload(root, "small")
+    for read, sent in zip(small.samples(5)[::2], small.samples(5)[1::2], strict=True):
+        assert read.expected_body == b"user " + read.path.removeprefix("/users/").encode()
+        assert sent.method == "POST"
+        assert len(sent.body) == len('{"data": "abcd"}')
+        assert sent.expected_body is not None
+        assert sent.expected_body.startswith(b"16 ")
+    assert small.samples(5) == small.samples(5), "of the same seed"
+    assert len({sample.path for sample in small.samples(20)}) > 3
+
+
+def test_the_checksum_is_crc_32() -> None:
+    workload = Workload.model_validate(
+        {
+            "name": "a",
+            "about": "b",
+            "requests": [
+                {"path": "/", "body": "123456789", "expect": {"body": "{body.crc32}"}},
+            ],
+        }
+    )
+    assert workload.samples()[0].expected_body == b"cbf43926"
+
+
+def test_the_engine_gets_requests_without_what_only_verification_reads(root: Path) -> None:
+    write(root, SMALL.replace('body = "user {id}" }', 'body = "user {id}", after_ms = 5 }'))
+    given = load_workload(root, "small").for_engine()
+    assert given["requests"][0] == {
+        "path": "/users/{id}",
+        "headers": {},
+        "expect": {"status": 200, "body": "user {id}"},
+    }
+    assert given["variables"] == {"id": {"min": 1, "max": 9}, "data": {"letters": 4}}
+    assert (given["draws"], given["seed"]) == (3, 1)
+    assert "checks" not in given
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        ('about = "The', 'abuot = "The', r"small.toml:2: abuot: unknown key"),
+        ('name = "small"', 'name = "other"', r"small.toml:1: name: expected the name of the file"),
+        ("draws = 3", "draws = 0", r"small.toml:3: draws: .*greater than or equal to 1"),
+        ("max = 9", "max = 0", r"small.toml:6: variables.id: expected \{ min = A"),
+        ("letters = 4", "letters = 4, max = 1", r"small.toml:7: variables.data: expected"),
+        ("/users/{id}", "users/{id}", r"small.toml:10: requests.0.path: expected a path that"),
+        ("/users/{id}", "/us ers/{id}", r"small.toml:10: requests.0.path: expected blanks"),
+        ("/users/{id}", "/users/{ids}", r"requests\[0\]\.path: unknown variable \{ids\}"),
+        ("/upload", "/{body.length}", r"\{body.length\} belongs into expect.body"),
+        ("status = 404", "status = 99", r"small.toml:21: checks.0.expect.status"),
+        ("draws = 3", "draws = 60000", r"draws = 60000: all bodies have"),
+    ],
+)
+def test_rejects_a_wrong_workload_with_file_and_line(
+    root: Path, before: str, after: str, fault: str
+) -> None:
+    text = SMALL.replace(before, after)
+    if "60000" in after:
+        text = text.replace("letters = 4", "letters = 40000")
+    assert text != SMALL
+    write(root, text)
+    with pytest.raises(FileFault, match=fault):
+        load_workload(root, "small")
+
+
+def test_an_unknown_workload_suggests_the_nearest(root: Path) -> None:
+    with pytest.raises(DeadheatError, match="no workload 'smal'") as caught:
+        load_workload(root, "smal")
+    assert caught.value.hint == "did you mean small?"
+
+
+@pytest.mark.parametrize(
+    ("status", "media_type", "body", "fault"),
+    [
+        (200, "Text/Plain; charset=utf-8", b"right", None),
+        (500, "text/plain", b"right", "expected status 200, got 500"),
+        (200, "text/html", b"right", "expected media type text/plain, got text/html"),
+        (200, "text/plain", b"wrong", "expected the body 'right', got 'wrong'"),
+        (200, "text/plain", b"x" * 99, "(99 bytes)"),
+    ],
+)
+def test_a_sample_says_what_is_wrong_with_an_answer(
+    status: int, media_type: str, body: bytes, fault: str | None
+) -> None:
+    sample = Sample("GET", "/", media_type="text/plain", expected_body=b"right")
+    found = sample.fault(status, media_type, body)
+    assert (fault or "") in (found or "")
+    assert (fault is None) == (found is None)
+
+
+def test_the_document_shows_every_workload_on_the_wire() -> None:
+    page = (HERE / "docs" / "workloads.md").read_text()
+    for name in workload_names(HERE):
+        assert wire(load_workload(HERE, name)) in page, "run `make workloads`"
