@@ -52,8 +52,8 @@ def test_a_replay_is_labeled_and_audited(deadheat: Deadheat, home: Path, tmp_pat
     assert text.code == 0
     assert label in text.out
     assert "1 of 3 published rows ran here" in text.out
-    assert "Goodbye: " in text.out
-    assert "Greeter 2: outlives-sigterm " in text.out
+    assert "Goodbye  " in text.out
+    assert "Greeter 2  outlives-sigterm " in text.out
     document = json.loads(deadheat("audit", "paper", "--format", "json").out)
     (level,) = document["levels"]
     hello = level["lines"][0]
@@ -65,7 +65,7 @@ def test_a_replay_is_labeled_and_audited(deadheat: Deadheat, home: Path, tmp_pat
     assert page.read_text().startswith("# paper, then and now\n")
     assert "`deadheat audit paper --format md -o" in page.read_text()
     beside = deadheat("audit", "paper", "--against", document["run"])
-    assert f"This replay and replay {document['run']}" in beside.out
+    assert f"this replay and {document['run']}" in beside.out, beside.out
 
 
 def test_import_audits_against_another_table(deadheat: Deadheat, tmp_path: Path) -> None:

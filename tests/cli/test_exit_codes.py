@@ -62,7 +62,7 @@ def test_calibrate_says_why_it_does_not_exit_with_0(
     monkeypatch.setattr(calibrate, "FEWEST_PAIRS", 10_000)
     undecided = deadheat("calibrate", "--from", race)
     assert undecided.code == ExitCode.NO_ANSWER
-    assert undecided.err.startswith("undecided: ")
+    assert undecided.err.startswith("error: undecided: ")
     assert undecided.hint == "use more --copies or more --races"
 
 
@@ -84,7 +84,7 @@ def test_a_failed_calibration_says_so(
         runs=(),
     )
     assert calibrate._exit_code(result) is code
-    assert capsys.readouterr().err.startswith("failed: ") == (not passed)
+    assert capsys.readouterr().err.startswith("error: failed: ") == (not passed)
 
 
 def test_wrong_usage_and_errors_have_their_codes(deadheat: Deadheat, home: Path) -> None:

@@ -181,7 +181,7 @@ def test_rejects_an_invalid_url(deadheat: Deadheat, url: str, symptom: str) -> N
 def test_rejects_a_url_that_does_not_respond(deadheat: Deadheat) -> None:
     ended = deadheat("run", *BRIEF, "--url", "http://127.0.0.1:9/")
     assert ended.code == 1
-    assert ended.err.startswith("error: http://127.0.0.1:9/: ")
+    assert "\nerror: http://127.0.0.1:9/: " in ended.err
     assert ended.hint.startswith("start it")
 
 

@@ -52,8 +52,8 @@ def checks(host: FakeHost, world: World, server: FakeServer) -> dict[str, Check]
 
 
 def test_a_good_server_passes(host: FakeHost, world: World) -> None:
-    found = checks(host, world, FakeServer(answer=answer))
-    passed = {rule for rule, check in found.items() if check.passed}
+    reviewed = checks(host, world, FakeServer(answer=answer))
+    passed = {rule for rule, check in reviewed.items() if check.passed}
     assert passed >= {"lock file", "start", "no network at run time", "answer", "headers"}
     assert passed >= {
         "unknown path",
@@ -66,41 +66,41 @@ def test_a_good_server_passes(host: FakeHost, world: World) -> None:
 
 
 def test_every_path_answered_alike_fails(host: FakeHost, world: World) -> None:
-    found = checks(host, world, FakeServer(answer=lambda _: GOOD))
-    assert found["unknown path"].passed is False
-    assert found["unknown path"].reading == "status 200"
+    reviewed = checks(host, world, FakeServer(answer=lambda _: GOOD))
+    assert reviewed["unknown path"].passed is False
+    assert reviewed["unknown path"].reading == "status 200"
 
 
 def test_one_answer_to_two_requests_fails(host: FakeHost, world: World) -> None:
-    found = checks(host, world, FakeServer(answer=lambda _: GOOD))
-    assert found["pipelining"].passed is False
+    reviewed = checks(host, world, FakeServer(answer=lambda _: GOOD))
+    assert reviewed["pipelining"].passed is False
 
 
 def test_a_second_port_fails(host: FakeHost, world: World) -> None:
     """Regression: Passenger listens on a second port."""
     own = (Listener("127.0.0.1", port := host.free_port() + 1), Listener("0.0.0.0", 9999))
     listeners = Listeners(own, (), complete=True)
-    found = checks(host, world, FakeServer(answer=answer, listeners=listeners))
-    assert found["no other listener"].passed is False
-    assert "0.0.0.0:9999" in found["no other listener"].reading
+    reviewed = checks(host, world, FakeServer(answer=answer, listeners=listeners))
+    assert reviewed["no other listener"].passed is False
+    assert "0.0.0.0:9999" in reviewed["no other listener"].reading
     assert port
 
 
 def test_a_watchdog_fails(host: FakeHost, world: World) -> None:
-    found = checks(host, world, FakeServer(answer=answer, watchdog_s=60))
-    assert found["freeze"].passed is False
+    reviewed = checks(host, world, FakeServer(answer=answer, watchdog_s=60))
+    assert reviewed["freeze"].passed is False
 
 
 def test_a_server_that_has_to_be_killed_fails(host: FakeHost, world: World) -> None:
-    found = checks(host, world, FakeServer(answer=answer, deaf=True))
-    assert found["stop"].passed is False
-    assert "killed" in found["stop"].reading
+    reviewed = checks(host, world, FakeServer(answer=answer, deaf=True))
+    assert reviewed["stop"].passed is False
+    assert "killed" in reviewed["stop"].reading
 
 
 def test_a_server_that_does_not_start_has_no_further_checks(host: FakeHost, world: World) -> None:
-    found = checks(host, world, FakeServer(answer=answer, dies_after_s=0.0, exit_code=1))
-    assert [*found] == ["lock file", "start"]
-    assert found["start"].passed is False
+    reviewed = checks(host, world, FakeServer(answer=answer, dies_after_s=0.0, exit_code=1))
+    assert [*reviewed] == ["lock file", "start"]
+    assert reviewed["start"].passed is False
 
 
 def test_the_report_is_a_table_for_a_comment() -> None:

@@ -64,13 +64,13 @@ def test_a_right_server_has_no_fault() -> None:
     ],
 )
 def test_names_the_request_that_gets_a_wrong_answer(wrong: Answers, fault: str) -> None:
-    found = fault_of(wrong)
-    assert found is not None
-    assert found.startswith("workload route, ")
-    assert fault in found
+    reported = fault_of(wrong)
+    assert reported is not None
+    assert reported.startswith("workload route, ")
+    assert fault in reported
 
 
 def test_an_answer_that_did_not_wait_is_wrong() -> None:
-    found = fault_of(lambda line: (200, "waited"), "wait")
-    assert found is not None
-    assert "expected the answer after 9 ms" in found
+    reported = fault_of(lambda line: (200, "waited"), "wait")
+    assert reported is not None
+    assert "expected the answer after 9 ms" in reported

@@ -53,4 +53,4 @@ def test_names_unranked_contenders_with_their_failed_checks(tmp_path: Path) -> N
 def test_gives_no_answer_without_measurements(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("alpha")
-    assert answer_and_trust(run)[0] == "No ranks: no trial is valid"
+    assert answer_and_trust(run)[0] == "No rate: no trial is valid"

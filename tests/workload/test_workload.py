@@ -149,9 +149,9 @@ def test_a_sample_says_what_is_wrong_with_an_answer(
     status: int, media_type: str, body: bytes, fault: str | None
 ) -> None:
     sample = Sample("GET", "/", media_type="text/plain", expected_body=b"right")
-    found = sample.fault(status, media_type, body)
-    assert (fault or "") in (found or "")
-    assert (fault is None) == (found is None)
+    reported = sample.fault(status, media_type, body)
+    assert (fault or "") in (reported or "")
+    assert (fault is None) == (reported is None)
 
 
 def test_the_document_shows_every_workload_on_the_wire() -> None:

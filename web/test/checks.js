@@ -221,8 +221,8 @@ export const checks = {
     const headers = await texts(page, ".ranking thead th");
     assert.ok(headers.some((header) => header.startsWith("then")));
     assert.ok(headers.some((header) => header.startsWith("now")));
-    const found = await texts(page, ".defects strong");
-    assert.ok(found.length >= 3, `${found.length} defects`);
+    const defects = await texts(page, ".defects strong");
+    assert.ok(defects.length >= 3, `${defects.length} defects`);
   },
 
   async labels_lines_and_shows_recovery_of_a_decay(visit, { decay }) {

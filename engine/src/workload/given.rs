@@ -18,7 +18,7 @@ pub(super) struct GivenWorkload {
     #[serde(default)]
     pub variables: BTreeMap<String, Variable>,
     /// The number of requests drawn from each template.
-    #[serde(default = "one")]
+    #[serde(default = "single")]
     pub draws: usize,
     #[serde(default)]
     pub seed: u64,
@@ -54,7 +54,7 @@ pub(super) struct Variable {
     letters: Option<usize>,
 }
 
-fn one() -> usize {
+fn single() -> usize {
     1
 }
 

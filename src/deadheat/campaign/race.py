@@ -64,10 +64,12 @@ class Race:
 
     def _owes_invocation(self) -> bool:
         """Whether the budget has to wait: a run was resumed before all had a trial."""
-        is_first = self._invocation == self._run.past.invocations
+        return self._invocation == self._run.past.invocations and self._lacks_trials()
+
+    def _lacks_trials(self) -> bool:
         left = {entered.contender.name for entered in self._entered}
         settles = self._protocol.stopping.kind == "settle"
-        return settles and is_first and not left.isdisjoint(self._unmeasured)
+        return settles and not left.isdisjoint(self._unmeasured)
 
     def _invoke(self) -> Moment:
         """One invocation: fresh instances, warm, then blocks until the pace ends them.
@@ -178,16 +180,25 @@ class Race:
         """A race to settle has a budget and no known end; a fixed one has a known end."""
         stopping, done = self._protocol.stopping, self._trials.done
         if stopping.kind == "settle":
-            return Progress(what, done=done, left_s=self._left_s())
+            budget_left_s = self._left_s()
+            known_s = budget_left_s if math.isfinite(budget_left_s) else None
+            return Progress(what, done=done, left_s=known_s)
         planned = len(self._protocol.connections) * stopping.repetitions
         left = sum(planned - self._planned_done[each.contender.name] for each in self._entered)
         left_s = left * self._now_s() / done if done else None
         return Progress(what, done=done, of=done + left, left_s=left_s)
 
     def _left_s(self) -> float:
-        """What is left of the budget; a fixed number of repetitions has none."""
-        stopping = self._protocol.stopping
-        return stopping.budget_s - self._now_s() if stopping.kind == "settle" else math.inf
+        """What is left of the budget.
+
+        A fixed number of repetitions has none, and the invocation that a resumed run owes ignores
+        it.
+        """
+        stopping, past = self._protocol.stopping, self._run.past
+        is_first = self._invocation == past.invocations + 1
+        if stopping.kind == "fixed" or (past.elapsed_s and is_first and self._lacks_trials()):
+            return math.inf
+        return stopping.budget_s - self._now_s()
 
     def _now_s(self) -> float:
         return self._run.world.server_host.now_s() - self._begun_s
