@@ -15,6 +15,8 @@ pub(crate) struct Slice {
     pub timeout_ns: u64,
     /// Close and reopen all connections before the load.
     pub renew: bool,
+    /// Close all connections after the load.
+    pub hang_up: bool,
     pub threads: usize,
     /// The start of the load, and of the measured window.
     pub load: Moment,
@@ -96,6 +98,7 @@ mod tests {
             drain_ns: 0,
             timeout_ns: 0,
             renew: false,
+            hang_up: false,
             threads: 2,
             load: moments(),
             measure: moments(),

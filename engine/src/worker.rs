@@ -100,6 +100,9 @@ impl Worker<'_> {
         let load_ns = self.agree(&slice.load, |_, _| true)?;
         let window = self.discard(slice, load_ns)?;
         let outcome = self.load(window, slice.drain_ns)?;
+        if slice.hang_up {
+            self.driver.renew(&mut self.session, clock::now_ns())?;
+        }
         self.driver.turn(&mut self.session, clock::now_ns())?;
         Ok(outcome)
     }

@@ -287,6 +287,18 @@ fn renew_replaces_every_connection() {
 }
 
 #[test]
+fn hang_up_leaves_no_connection_open() {
+    let server = NullServer::start();
+    let mut resident = Resident::start(&server.url, &[]);
+    assert_all_ok(&resident.slice(r#", "hang_up": true"#));
+    let slice = resident.slice("");
+    assert_all_ok(&slice);
+    assert_eq!(number(&slice, "/connections/opened"), CONNECTIONS);
+    assert_eq!(number(&slice, "/connections/closed_by_client"), CONNECTIONS);
+    assert_eq!(number(&resident.slice(""), "/connections/opened"), 0);
+}
+
+#[test]
 fn slices_work_with_a_connection_per_request() {
     for pace in [&[][..], &["--rate", "1000"]] {
         let server = NullServer::start();

@@ -209,6 +209,17 @@ def test_several_levels_have_a_load_process_each(fake: FakeWorld) -> None:
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_bug_idle_connections_of_another_level_blocked_a_server(fake: FakeWorld) -> None:
+    """One level after the other in a block, and each hangs up after its last slice."""
+    fake.conduct(protocol(connections=[10, 20], controls=False))
+    of_fast = [request for name, request in fake.slices if name == "fast"]
+    opened = [request["hang_up"] for request in of_fast if request["duration_s"] < 0.1]
+    assert opened == [True] * len(opened) != [], "after each start"
+    measured = [request["hang_up"] for request in of_fast if request["duration_s"] == 0.1]
+    blocks = len(measured) // 8
+    assert measured[: 8 * blocks] == [False, False, False, True] * 2 * blocks
+
+
 def test_a_large_field_is_split_into_groups(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, **{f"s{n:02}": 1000.0 + n for n in range(9)})
     fake.conduct(protocol(controls=False, slices={"rounds": 4, "group": 4}))

@@ -141,6 +141,7 @@ impl Resident<'_> {
             drain_ns: config.drain_ns,
             timeout_ns: config.timeout_ns,
             renew: request.renew,
+            hang_up: request.hang_up,
             threads,
             load: Moment::new(threads),
             measure: Moment::new(threads),

@@ -19,6 +19,7 @@ pub(super) struct SliceRequest {
     pub discard_ns: u64,
     pub discard_requests: usize,
     pub renew: bool,
+    pub hang_up: bool,
     pub drain_ns: Option<u64>,
     pub timeout_ns: Option<u64>,
 }
@@ -35,8 +36,17 @@ pub(super) struct BadRequest {
 const DEFAULT_DISCARD_NS: u64 = 10_000_000;
 const MAX_S: f64 = 3600.0;
 const MAX_DISCARD_REQUESTS: u64 = 1_000_000_000;
-const KEYS: &[&str] =
-    &["type", "id", "duration_s", "discard_s", "discard_requests", "renew", "drain_s", "timeout_s"];
+const KEYS: &[&str] = &[
+    "type",
+    "id",
+    "duration_s",
+    "discard_s",
+    "discard_requests",
+    "renew",
+    "hang_up",
+    "drain_s",
+    "timeout_s",
+];
 
 impl Request {
     pub(super) fn parse(line: &str) -> Result<Self, BadRequest> {
@@ -72,6 +82,14 @@ impl Fields {
         }
     }
 
+    fn flag<'f>(&self, key: &'f str) -> Result<bool, Wrong<'f>> {
+        match self.0.get(key) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(other) => Err((key, format!("{other}: expected true or false"))),
+        }
+    }
+
     fn slice(&self) -> Result<SliceRequest, Wrong<'_>> {
         let discard_requests = self.whole("discard_requests", MAX_DISCARD_REQUESTS)?.unwrap_or(0);
         Ok(SliceRequest {
@@ -81,11 +99,8 @@ impl Fields {
                 .ok_or(("duration_s", "missing".to_owned()))?,
             discard_ns: self.duration("discard_s", false)?.unwrap_or(DEFAULT_DISCARD_NS),
             discard_requests: discard_requests as usize,
-            renew: match self.0.get("renew") {
-                None => false,
-                Some(Value::Bool(renew)) => *renew,
-                Some(other) => return Err(("renew", format!("{other}: expected true or false"))),
-            },
+            renew: self.flag("renew")?,
+            hang_up: self.flag("hang_up")?,
             drain_ns: self.duration("drain_s", false)?,
             timeout_ns: self.duration("timeout_s", true)?,
         })
@@ -126,6 +141,7 @@ mod tests {
             discard_ns: DEFAULT_DISCARD_NS,
             discard_requests: 0,
             renew: false,
+            hang_up: false,
             drain_ns: None,
             timeout_ns: None,
         };
@@ -146,6 +162,7 @@ mod tests {
             discard_ns: 0,
             discard_requests: 2500,
             renew: true,
+            hang_up: false,
             drain_ns: Some(0),
             timeout_ns: Some(500_000_000),
         };

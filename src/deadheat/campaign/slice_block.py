@@ -1,5 +1,6 @@
 """One block of a race in slices: rounds of one slice of each instance, then a trial of each."""
 
+import itertools
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -55,7 +56,9 @@ class SliceBlock:
     ) -> list[tuple[WarmInstance, TrialRecord]]:
         """Measure every instance, given from the fastest to the slowest; store a trial of each.
 
-        An instance with a failed slice is left out of the rounds that follow.
+        One level after the other, in random order: idle connections of another level would occupy
+        workers of a server that has one for each connection. An instance with a failed slice is
+        left out of the rounds that follow.
         """
         host = self._run.world.server_host
         processes = [process for instance in instances for process in instance.processes]
@@ -65,20 +68,19 @@ class SliceBlock:
         watch = host.watch(processes, ENDS_ONLY_S)
         slices: dict[Key, list[Slice]] = {}
         failed: set[int] = set()
-        for round_number in range(1, self._rule.rounds + 1):
-            if round_number > 1 and self._now_s() >= self._run.protocol.stopping.budget_s:
+        rounds = range(1, self._rule.rounds + 1)
+        for connections, round_number in itertools.product(self._levels(order), rounds):
+            if slices and self._now_s() >= self._run.protocol.stopping.budget_s:
                 break  # the budget is the end of the race, also in the middle of a block
             present = [i for i in instances if self._in_round(i, round_number)]
             for instance in neighbors_together(present, order):
-                for connections in self._levels(order):
-                    if instance.instance_id in failed:
-                        continue
-                    key = (instance.instance_id, connections)
-                    done = slices.setdefault(key, [])
-                    measured = self._slice(instance, connections, round_number, first=not done)
-                    done.append(measured)
-                    if measured.fault is not None:
-                        failed.add(instance.instance_id)
+                if instance.instance_id in failed:
+                    continue
+                done = slices.setdefault((instance.instance_id, connections), [])
+                measured = self._slice(instance, connections, round_number, first=not done)
+                done.append(measured)
+                if measured.fault is not None:
+                    failed.add(instance.instance_id)
         samples = host.unwatch(watch)
         gone = {i.instance_id: self._workers_gone(i) for i in instances}
         return self._trials(instances, slices, samples, at_s, gone)
@@ -87,8 +89,13 @@ class SliceBlock:
         """A protocol that never renews connections has no processes that end with them."""
         if instance.workers is None:
             return None
-        renewed = instance.instance_id in self._used
-        return instance.workers.end(opened_connections=renewed or not self._rule.renew)
+        opened = instance.instance_id in self._used or self._has_levels
+        return instance.workers.end(opened_connections=opened or not self._rule.renew)
+
+    @property
+    def _has_levels(self) -> bool:
+        """Several, so that each hangs up after its last slice in the block."""
+        return len(self._run.protocol.connections) > 1
 
     def _in_round(self, instance: WarmInstance, round_number: int) -> bool:
         """Controls run in the first round and in every fourth after it, or as the rule says."""
@@ -105,10 +112,13 @@ class SliceBlock:
         self, instance: WarmInstance, connections: int, round_number: int, first: bool
     ) -> Slice:
         renew = first and self._rule.renew and instance.instance_id in self._used
+        opens = renew or (first and self._has_levels)
+        later = range(round_number + 1, self._rule.rounds + 1)
         request = SliceRequest(
             duration_s=self._duration_s(instance, connections),
-            discard_s=self._rule.renew_discard_s if renew else self._rule.discard_s,
+            discard_s=self._rule.renew_discard_s if opens else self._rule.discard_s,
             renew=renew,
+            hang_up=self._has_levels and not any(self._in_round(instance, r) for r in later),
         )
         host = self._run.world.server_host
         before = self._drops if self._drops is not None else host.listen_drops()

@@ -17,12 +17,14 @@ class SliceRequest:
     """One slice: how long it is measured, and what is discarded before.
 
     The discarded part lasts until each connection had an answer, and at least `discard_s`.
-    `renew` closes and reopens every connection first.
+    `renew` closes and reopens every connection first. `hang_up` closes them after the slice; the
+    next slice opens them again.
     """
 
     duration_s: float
     discard_s: float = 0.01
     renew: bool = False
+    hang_up: bool = False
 
     def line(self, number: int) -> str:
         """The line that asks for it; its answer repeats the number."""

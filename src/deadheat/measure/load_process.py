@@ -14,6 +14,7 @@ from deadheat.measure.world import World
 START_DEADLINE_S = 30.0  # preflight and connecting, of a server with a short accept queue too
 SLACK_S = 5.0
 STOP_DEADLINE_S = 2.0
+HANG_UP_S = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,14 @@ def load_slice(world: World, load: LoadProcess, request: SliceRequest) -> LoadRe
     deadline_s = request.duration_s + request.discard_s + 3 * load.spec.timeout_s + SLACK_S
     line = world.load_host.ask(load.process, request.line(number), deadline_s)
     return read_slice(line, number, world.engine_version)
+
+
+def hang_up(world: World, load: LoadProcess) -> None:
+    """Close its connections, with a short load. Raises `DeadheatError` as `load_slice` does.
+
+    Idle connections occupy the workers of a server that has one for each connection.
+    """
+    load_slice(world, load, SliceRequest(HANG_UP_S, hang_up=True))
 
 
 def close_load(world: World, load: LoadProcess) -> None:

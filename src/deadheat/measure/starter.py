@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +14,13 @@ from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
 from deadheat.measure.lifecycle import UNKNOWN_LISTENER, EndedEarly, Instance, StartFailed
-from deadheat.measure.load_process import LoadProcess, close_load, load_slice, open_load
+from deadheat.measure.load_process import (
+    LoadProcess,
+    close_load,
+    hang_up,
+    load_slice,
+    open_load,
+)
 from deadheat.measure.trial import load_spec, workload_of
 from deadheat.measure.verify import first_answer, verify
 from deadheat.measure.warm_up import Load, Warmed, warm
@@ -205,13 +212,19 @@ class Starter:
         loads: dict[int, LoadProcess],
         is_last: bool,
     ) -> None:
-        """One load process per level, where the protocol has slices."""
+        """One load process per level, where the protocol has slices.
+
+        Only the highest level keeps its connections: the one that warms the instance.
+        """
         if self._protocol.slices is None:
             return
+        levels = sorted(self._protocol.connections)
         try:
-            for connections in self._protocol.connections:
+            for connections in levels:
                 spec = load_spec(self._protocol, instance, connections)
                 loads[connections] = open_load(self._world, instance, spec)
+                if connections < levels[-1]:
+                    hang_up(self._world, loads[connections])
         except DeadheatError as error:
             self._require_alive(entered, instance, instance_id, is_last)
             fault = f"{entered.contender.name} cannot be loaded: {error}"
@@ -249,6 +262,9 @@ class Starter:
             raise _Ended(fault)
         if warmed.trouble is not None:
             self._listen(Event(f"{name}: {warmed.trouble}", trouble=True))
+        if len(loads) > 1 and not warmed.load_failed:
+            with suppress(DeadheatError):  # a dead server is found next
+                hang_up(self._world, loads[max(loads)])
         return warmed
 
     def _slice_loader(self, loads: Mapping[int, LoadProcess]) -> Load | None:
