@@ -41,6 +41,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.alone  # ten invalid trials in a row would end it without a verdict
 def test_a_slowdown_does_not_pass_and_all_outputs_agree(
     deadheat: Deadheat, repository: Path, tmp_path: Path
 ) -> None:
