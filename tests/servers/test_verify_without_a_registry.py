@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from deadheat.cli.verify import command
+from deadheat.cli import cli
 from tests.servers.contenders import CATALOG
 
 VERIFIED = 'verified = "upstream sources, 2026-11-20, versions hello 1"\n'
@@ -21,7 +21,7 @@ def _verify(folder: Path, message: str, verified: str = "") -> Result:
     text = manifest.read_text().replace("[version]", verified + build, 1)
     manifest.write_text(text)
     return CliRunner(env={"DEADHEAT_HOME": str(folder / "home")}).invoke(
-        command, ["hello", "--catalog", str(catalog)]
+        cli, ["verify", "hello", "--catalog", str(catalog)]
     )
 
 
