@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.host import Limits
+from deadheat.host import Limits, ProcessSpec
 from deadheat.host.agent import Limiter, Log
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
@@ -24,9 +24,14 @@ CHATTER = (
 LOG_BYTES = 64 * 1024
 
 
+def limited_python(code: str) -> ProcessSpec:
+    """The limits of the host hold for it, as for a server."""
+    return python(code, limited=True)
+
+
 def ended_by(containment: str, limits: Limits, code: str, folder: Path) -> str:
     with LocalHost(containment, limits) as host:
-        process = host.start(python(code), log(folder))
+        process = host.start(limited_python(code), log(folder))
         eventually(lambda: host.alive(process) is not None)
         # Its readings stay. The root may end a moment before the rest of the tree.
         eventually(lambda: host.usage(process).processes == 0)
@@ -50,15 +55,24 @@ def test_a_fork_bomb_ends_as_process_limit(containment: str, tmp_path: Path) -> 
 
 def test_a_run_that_leaks_names_its_limit(containment: str) -> None:
     with LocalHost(containment, Limits(memory_bytes=100 * MIB)) as host:
-        completed = host.run(python(LEAK), timeout_s=60)
+        completed = host.run(limited_python(LEAK), timeout_s=60)
     assert completed.limit is not None
     assert completed.limit.startswith("memory_limit: ")
     assert completed.exit_code == -9
 
 
+def test_bug_the_limits_of_servers_ended_load_generators(containment: str) -> None:
+    """`calibrate --memory-limit 64K` ended its load generator instead of the copy."""
+    with LocalHost(containment, Limits(memory_bytes=MIB // 16)) as host:
+        load = host.run(python("import time; time.sleep(1)"), timeout_s=60)
+        server = host.run(limited_python("import time; time.sleep(60)"), timeout_s=60)
+    assert (load.exit_code, load.limit) == (0, None)
+    assert server.limit is not None
+
+
 def test_a_tree_within_its_limits_runs_on(containment: str, tmp_path: Path) -> None:
     with LocalHost(containment, Limits(memory_bytes=500 * MIB, processes=5)) as host:
-        process = host.start(python(CHATTER), log(tmp_path))
+        process = host.start(limited_python(CHATTER), log(tmp_path))
         host.sleep(1.0)
         assert host.alive(process) is None
         assert host.stop(process, "SIGKILL", 1.0).limit is None
@@ -67,7 +81,7 @@ def test_a_tree_within_its_limits_runs_on(containment: str, tmp_path: Path) -> N
 def test_a_leak_between_two_freezes_is_noticed(tmp_path: Path) -> None:
     """A tree that is frozen nearly always is checked after each freeze."""
     with LocalHost(limits=Limits(memory_bytes=60 * MIB)) as host:
-        process = host.start(python(LEAK), log(tmp_path))
+        process = host.start(limited_python(LEAK), log(tmp_path))
 
         def leaks_a_little() -> bool:
             host.thaw(process)
@@ -87,7 +101,7 @@ def test_a_log_is_cut_while_it_is_written(containment: str, tmp_path: Path) -> N
     """A server wrote 953 MiB of log, and all of it was kept."""
     path = Path(log(tmp_path))
     with LocalHost(containment, Limits(log_bytes=LOG_BYTES)) as host:
-        process = host.start(python(CHATTER), str(path))
+        process = host.start(limited_python(CHATTER), str(path))
         eventually(lambda: path.stat().st_size == 40_000 * 100)
         eventually(lambda: 512 * path.stat().st_blocks <= LOG_BYTES)
         assert host.read_tail(str(path), 100).startswith("line 39999 ")
@@ -102,7 +116,7 @@ def test_a_log_is_cut_while_it_is_written(containment: str, tmp_path: Path) -> N
 
 def test_a_short_log_is_kept_whole(host: LocalHost, tmp_path: Path) -> None:
     process = host.start(
-        python("print('ready', flush=True); import time; time.sleep(600)"), log(tmp_path)
+        limited_python("print('ready', flush=True); import time; time.sleep(600)"), log(tmp_path)
     )
     eventually(lambda: Path(log(tmp_path)).read_text() == "ready\n")
     assert host.stop(process, "SIGKILL", 1.0).log_cut_bytes == 0

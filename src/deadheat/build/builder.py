@@ -93,7 +93,8 @@ class Builder:
             command = fill(step, {"build": str(path)})
             log += f"$ {' '.join(command)}\n"
             try:
-                done = self._host.run(ProcessSpec(command, cwd=str(path), env=env), limit_s)
+                spec = ProcessSpec(command, cwd=str(path), env=env, limited=True)
+                done = self._host.run(spec, limit_s)
             except HostError as error:
                 log_path.write_text(log + str(error), encoding="utf-8")
                 raise BuildFailed(f"{server.name}: build step cannot run: {error}") from error

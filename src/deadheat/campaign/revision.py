@@ -98,7 +98,7 @@ def _make(
     _require(unpacked, f"{revision.name}: tar")
     tar.unlink()
     if build is not None:
-        spec = ProcessSpec(("sh", "-c", build), cwd=str(folder))
+        spec = ProcessSpec(("sh", "-c", build), cwd=str(folder), limited=True)
         _require(host.run(spec, build_s), f"{revision.name}: build `{build}`")
 
 

@@ -39,11 +39,11 @@ class AgentHost:
     `command` starts the agent, here or on another machine, with pipes as standard input and
     output. The agent has its own session, so Ctrl-C at the terminal reaches neither the agent nor
     its processes. All of them end when the context ends or this process dies. `limits` hold for
-    each process tree.
+    each process tree whose `ProcessSpec` is limited; the defaults hold for the others.
     """
 
     def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
-        self._limits = asdict(limits or Limits())
+        self._limits = limits or Limits()
         self._numbers = itertools.count(1)
         self._greeting: Future[Any] = Future()
         self._replies: dict[int, Future[Any]] = {0: self._greeting}
@@ -199,7 +199,7 @@ class AgentHost:
         self.close()
 
     def _limited(self, spec: ProcessSpec) -> dict[str, Any]:
-        return asdict(spec) | {"limits": self._limits}
+        return asdict(spec) | {"limits": asdict(self._limits if spec.limited else Limits())}
 
     def _ask(self, request: str, allowed_s: float = 0.0, /, **arguments: Any) -> Any:
         """The agent's answer. `allowed_s` is the time that the request itself may take."""

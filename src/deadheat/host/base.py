@@ -13,7 +13,7 @@ class HostError(DeadheatError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits on each process tree that a host starts; None is the host's default.
+    """Limits on each server and build that a host starts; None is the host's default.
 
     A tree that exceeds its memory or processes is killed. A log is cut in the middle.
     """
@@ -33,6 +33,7 @@ class ProcessSpec:
     env: Mapping[str, str] = field(default_factory=dict)  # added to the host's own environment
     cpus: Sequence[int] | None = None  # None: any
     open_files: int | None = None  # soft RLIMIT_NOFILE; at most the hard limit
+    limited: bool = False  # by the limits of the host: a server, or the step of a build
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,7 @@ def _start(world: World, contender: Contender) -> Instance:
         cwd=contender.cwd,
         env=contender.env_at(port),
         cpus=world.server_cpus,
+        limited=True,
     )
     if is_taken(host, port):
         raise PortTaken(f"{contender.name}: port {port} is taken by another process", "")
