@@ -63,8 +63,8 @@ def test_reports_missing_tools_once_with_install_command(
         "two is left out: maker is not installed",
     }
     assert troubles(events) == [
-        "one is left out: maker is not installed\n  install it: get maker",
-        "two is left out: maker is not installed\n  install it: get maker",
+        "one is left out: maker is not installed\n  hint: install it: get maker",
+        "two is left out: maker is not installed\n  hint: install it: get maker",
     ]
 
 
