@@ -11,28 +11,23 @@ READING_S = 1.0
 ENDS_ONLY_S = 3600.0  # a sampling interval that leaves the samples at both ends alone
 OTHERS_SHARE_MAX = 0.05  # as the gate `neighbor`
 STEAL_SHARE_MAX = 0.01  # as the gate `steal`
-SPINS, SPIN_STEPS = 100, 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Quietness:
     """A reading of the CPUs that a race uses. Shares are of their time.
 
-    `waiting_share` is the share of the time in which any task waited for a CPU (PSI), and
-    `spin_spread` how much slower than its fastest pass a spin loop is in one of ten passes. Both
-    are for information; `busy` follows from the CPU time, as the gates of a trial do.
+    `waiting_share` is the share of the time in which any task waited for a CPU (PSI). It is for
+    information; `busy` follows from the CPU time, as the gates of a trial do.
     """
 
     others_share: float
     steal_share: float
     waiting_share: float | None
-    spin_spread: float
     tick_share: float  # the resolution of the CPU times
 
     @classmethod
-    def between(
-        cls, first: Sample, last: Sample, cpus: Sequence[int], spin_spread: float
-    ) -> Self | None:
+    def between(cls, first: Sample, last: Sample, cpus: Sequence[int]) -> Self | None:
         """The reading of two samples; None if they share no CPU."""
         if (time := cpu_time(first, last, cpus)) is None:
             return None
@@ -44,7 +39,6 @@ class Quietness:
             others_share=time.tasks_s / time.capacity_s,
             steal_share=time.steal_share,
             waiting_share=waiting_share,
-            spin_spread=spin_spread,
             tick_share=time.tick_share,
         )
 
@@ -63,24 +57,12 @@ class Quietness:
         ]
         if self.waiting_share is not None:
             readings.append(f"tasks wait {100 * self.waiting_share:.0f} % of the time")
-        readings.append(f"a spin loop varies by {100 * self.spin_spread:.0f} %")
         return f"the machine is {'busy' if self.busy else 'quiet'}: {', '.join(readings)}"
 
 
 def read_quietness(host: Host, cpus: Sequence[int]) -> Quietness | None:
-    """Watch the CPUs for a second, then time a spin loop; None if the host does not show them."""
+    """Watch the CPUs for a second; None if the host does not show them."""
     watch = host.watch([], ENDS_ONLY_S)
     host.sleep(READING_S)
     samples = host.unwatch(watch)
-    return Quietness.between(samples[0], samples[-1], cpus, _spin_spread(host))
-
-
-def _spin_spread(host: Host) -> float:
-    times_s = []
-    for _ in range(SPINS):
-        begun_s = host.now_s()
-        sum(range(SPIN_STEPS))
-        times_s.append(host.now_s() - begun_s)
-    times_s.sort()
-    fastest_s, slow_s = times_s[0], times_s[9 * SPINS // 10]
-    return slow_s / fastest_s - 1 if fastest_s > 0 else 0.0
+    return Quietness.between(samples[0], samples[-1], cpus)
