@@ -1,10 +1,10 @@
 """Does the resident load process measure what a separate one measures?
 
 Each server is warmed, then loaded in turns: ten slices of 100 ms by a load process that keeps its
-connections and is frozen between them together with the server, and one second by a load process
-of its own, which connects anew and discards the first 0.5 s. Printed are the ratios of the rates
-and of the median latencies (resident over separate), with the standard error of their mean log
-over the turns.
+connections, while the server is frozen between them; and one second by a separate load process,
+which opens new connections and discards the first 0.5 s. The output is the ratios of the rates and
+of the median latencies (resident over separate), with the standard error of their mean log over the
+turns.
 
     python bench/resident.py --turns 12 -o docs/results/resident.json
 """

@@ -21,7 +21,7 @@ UNFINISHED = (".part", ".tar", "-journal")
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """Folders of its own, and a mark that every process started in it inherits."""
+    """Private folders, and a mark that every process started in it inherits."""
 
     root: Path
     mark: str

@@ -129,7 +129,7 @@ def test_bug_a_resumed_race_took_a_look_again(fake: FakeWorld) -> None:
 
 
 def test_bug_a_race_whose_open_contenders_dropped_out_never_ended(fake: FakeWorld) -> None:
-    """With nobody left to measure, a block took no time, and the budget was never spent."""
+    """With no contender left to measure, a block took no time, and the budget was never spent."""
 
     def refuse(name: str, request: dict[str, Any]) -> None:
         if name in ("fast", "middle") and len(fake.slices) > 400:

@@ -20,8 +20,8 @@ class InvalidStreak:
     def note(self, name: str, record: TrialRecord, others_valid: bool) -> str | None:
         """Take in a trial of a contender; the reason if this contender is out.
 
-        Raises `Unmeasurable` if the race is to end. It goes on without a contender that alone fails
-        in a row for a reason of its own, if `others_valid`: others have valid trials.
+        Raises `Unmeasurable` if the race is to end. A contender whose trials alone fail, not
+        because of the machine, is out instead, if `others_valid`: others have valid trials.
         """
         failure = _failure(record)
         if failure is None:

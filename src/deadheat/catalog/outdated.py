@@ -43,7 +43,7 @@ class Ecosystem:
     """
 
     name: str
-    files: tuple[str, ...]  # the first one tells that a server belongs to this ecosystem
+    files: tuple[str, ...]  # a server that has the first one belongs to this ecosystem
     command: tuple[str, ...]
     read: Callable[[Path, str], Iterator[tuple[str, str, str]]]
     exit_codes: tuple[int, ...] = (0,)

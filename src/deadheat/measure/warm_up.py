@@ -63,8 +63,8 @@ def warm(
     """Warm an instance at the protocol's highest level.
 
     `earlier` is what the contender's earlier instances needed. `load` loads for so many seconds;
-    without it, each chunk is a process of our own engine, whatever measures later. `left_s` is how
-    much of the race's budget is left.
+    without it, each chunk is a process of our own engine, also if another generator measures later.
+    `left_s` is how much of the race's budget is left.
     """
     rule = protocol.warmup
     if rule.kind == "none":

@@ -46,7 +46,7 @@ class Standing:
 
     @property
     def ratio_to_leader(self) -> RatioInterval | None:
-        """None without another contender: its share of its own rate says nothing."""
+        """None without another contender, because the rate relative to itself is always 1."""
         if self.row is None or self.reason == ALONE:
             return None
         return self.row.ratio_to_leader
