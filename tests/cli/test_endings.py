@@ -80,11 +80,16 @@ def test_a_signal_that_nohup_ignores_stays_ignored(tmp_path: Path) -> None:
     assert done.stdout == "goes on\n"
 
 
+@pytest.mark.alone
 def test_a_lost_terminal_does_not_hide_the_interrupt(tmp_path: Path) -> None:
     leader, follower = os.openpty()
+    interrupted, failure = tmp_path / "interrupted", tmp_path / "failure"
     code = (
-        "import pathlib, sys, time\n"
+        "import pathlib, sys, time, traceback\n"
         "from deadheat.cli.endings import ending_as_interrupts\n"
+        "def keep(*error):\n"
+        "    pathlib.Path(sys.argv[2]).write_text(''.join(traceback.format_exception(*error)))\n"
+        "sys.excepthook = keep  # the terminal that could show it is gone\n"
         "try:\n"
         "    with ending_as_interrupts():\n"
         "        print('started', flush=True)\n"
@@ -94,7 +99,7 @@ def test_a_lost_terminal_does_not_hide_the_interrupt(tmp_path: Path) -> None:
         "    pathlib.Path(sys.argv[1]).touch()\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path / "interrupted")],
+        [sys.executable, "-c", code, str(interrupted), str(failure)],
         stdin=follower,
         stdout=follower,
         stderr=follower,
@@ -104,5 +109,6 @@ def test_a_lost_terminal_does_not_hide_the_interrupt(tmp_path: Path) -> None:
     assert os.read(leader, 100).startswith(b"started")
     os.close(leader)
     process.send_signal(signal.SIGHUP)
-    process.wait()
-    assert (tmp_path / "interrupted").exists()
+    exit_code = process.wait()
+    assert not failure.exists(), failure.read_text()
+    assert (exit_code, interrupted.exists()) == (0, True)
