@@ -12,14 +12,16 @@ test:                      ## every check and every test; the steps before pytes
 	$(UV) run pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal -m "not alone"
 	$(UV) run pytest -m alone
 
-# Many tests wait for servers, so there are half again as many as processors.
+# Many tests wait for servers, so there are half again as many workers as processors, and twice as
+# many threads for the engine's tests.
 WORKERS := $(shell echo $$(($$(nproc) * 3 / 2)))
+ENGINE_THREADS := $(shell echo $$(($$(nproc) * 2)))
 # The engine's tests and lints share one build without link-time optimization: see Cargo.toml.
 ENGINE_TESTS := quick-link
 
 .PHONY: test-engine test-page
 test-engine: lint-engine
-	cargo test --locked --profile $(ENGINE_TESTS) --quiet
+	cargo test --locked --profile $(ENGINE_TESTS) --quiet -- --test-threads=$(ENGINE_THREADS)
 
 test-page: build
 	$(call npm_run,test,the tests of the page's JavaScript)

@@ -1,15 +1,16 @@
 //! The tests of whole runs on io_uring, or again on epoll if the kernel refuses io_uring.
-#![allow(clippy::duplicate_mod, reason = "each file brings the helpers that it uses")]
 
-#[path = "closing.rs"]
+mod common;
+
+#[path = "cases/closing.rs"]
 mod closing;
-#[path = "faults.rs"]
+#[path = "cases/faults.rs"]
 mod faults;
-#[path = "runs.rs"]
+#[path = "cases/runs.rs"]
 mod runs;
-#[path = "slices.rs"]
+#[path = "cases/slices.rs"]
 mod slices;
-#[path = "well_behaved.rs"]
+#[path = "cases/well_behaved.rs"]
 mod well_behaved;
-#[path = "workloads.rs"]
+#[path = "cases/workloads.rs"]
 mod workloads;

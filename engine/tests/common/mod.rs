@@ -1,5 +1,5 @@
 //! Scripted servers that count their replies, and runs of the engine against them.
-#![allow(dead_code, reason = "each test file takes what it needs")]
+#![allow(dead_code, reason = "the tests of one driver do not need all")]
 
 pub(crate) mod resident;
 pub(crate) mod schema;

@@ -1,8 +1,6 @@
 //! Unusual but correct servers: every response is ok, and the counts agree.
 
-mod common;
-
-use common::{GOOD, Reply, Server, Then, assert_all_in, load};
+use crate::common::{GOOD, Reply, Server, Then, assert_all_in, load};
 
 /// Runs against a server with one reply, split at another byte each time.
 fn all_ok(response: &'static str, then: Then, args: &[&str]) -> serde_json::Value {

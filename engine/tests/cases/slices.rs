@@ -1,7 +1,5 @@
 //! The resident mode against real servers: scripted ones, and the null server in a process.
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,9 +11,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use common::resident::{Resident, assert_all_ok, assert_classes_add_up, number, sent};
-use common::schema::assert_follows_schema;
-use common::{GOOD, Reply, Server, Then, engine, load};
+use crate::common::resident::{Resident, assert_all_ok, assert_classes_add_up, number, sent};
+use crate::common::schema::assert_follows_schema;
+use crate::common::{GOOD, Reply, Server, Then, engine, load};
 use serde_json::Value;
 
 const CONNECTIONS: u64 = 3;
@@ -100,7 +98,7 @@ fn ready_line_describes_the_first_answer_and_the_connections() {
     let resident = Resident::start(&server.url(), &[]);
     let ready = &resident.ready;
     assert_eq!((&ready["type"], &ready["schema"]), (&"ready".into(), &"deadheat-load/1".into()));
-    assert_eq!(ready["backend"], common::backend());
+    assert_eq!(ready["backend"], crate::common::backend());
     let expected = &ready["expected"];
     assert_eq!((&expected["status"], &expected["framing"]), (&200.into(), &"length".into()));
     assert_eq!(
@@ -187,7 +185,7 @@ fn lines_follow_the_schema() {
 #[test]
 fn requests_have_the_keys_of_the_schema() {
     let schema: Value =
-        serde_json::from_str(include_str!("../../docs/engine-schema.json")).unwrap();
+        serde_json::from_str(include_str!("../../../docs/engine-schema.json")).unwrap();
     let request = schema["$defs"]["request"]["properties"].as_object().unwrap();
     let server = good_server();
     let mut resident = Resident::start(&server.url(), &[]);
@@ -617,10 +615,10 @@ fn slice_counts_the_segments_of_its_own_connections() {
     let retransmits = |slice: &Value| number(slice, "/connections/retransmits");
     assert_eq!(retransmits(&resident.slice("")), 0);
     let stream = streams.iter().nth(1).unwrap();
-    common::drop_segments(&stream, true);
+    crate::common::drop_segments(&stream, true);
     resident.send(r#"{"id": 1, "duration_s": 0.1}"#);
     thread::sleep(Duration::from_millis(500));
-    common::drop_segments(&stream, false);
+    crate::common::drop_segments(&stream, false);
     let lossy = resident.answer().unwrap();
     assert!(retransmits(&lossy) >= 1, "{}", lossy["connections"]);
     assert_eq!(retransmits(&resident.slice("")), 0, "the loss was in an earlier slice");

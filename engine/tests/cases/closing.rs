@@ -1,14 +1,12 @@
 //! How connections end, seen from the server.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use common::{GOOD, assert_all_in, load};
+use crate::common::{GOOD, assert_all_in, load};
 
 #[derive(Debug, PartialEq, Eq)]
 enum End {

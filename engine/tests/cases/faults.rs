@@ -1,11 +1,9 @@
 //! Faulty servers: every request is in the class of the fault, and the server's count agrees.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use common::{GOOD, Nth, Reply, Server, Then, assert_all_in, class, classes, load};
+use crate::common::{GOOD, Nth, Reply, Server, Then, assert_all_in, class, classes, load};
 
 /// A server that responds correctly to the preflight, and with `fault` afterwards.
 fn after_preflight(fault: impl Fn(Nth) -> Reply + Send + Sync + 'static) -> Server {
@@ -280,7 +278,7 @@ fn wrong_usage_exits_with_2() {
         &["http://127.0.0.1/", "--null-server", "0"],
         &["http://127.0.0.1/", "--json", "--stream"],
     ] {
-        let output = common::engine(args);
+        let output = crate::common::engine(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(!output.stderr.is_empty(), "{args:?}");
     }

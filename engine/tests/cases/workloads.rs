@@ -1,16 +1,14 @@
 //! Workloads against a scripted server that looks at the path of each request.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use common::resident::Resident;
-use common::schema::assert_follows_schema;
-use common::{engine, load};
+use crate::common::resident::Resident;
+use crate::common::schema::assert_follows_schema;
+use crate::common::{engine, load};
 use serde_json::Value;
 
 const ROUTE: &str = r#"{

@@ -1,7 +1,5 @@
 //! Whole runs: signals, listen queues, descriptors, unix sockets, the stream, the schema.
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
@@ -9,8 +7,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
-use common::schema::assert_follows_schema;
-use common::{GOOD, Reply, Server, Then, assert_all_in, class, load};
+use crate::common::schema::assert_follows_schema;
+use crate::common::{GOOD, Reply, Server, Then, assert_all_in, class, load};
 use serde_json::Value;
 
 fn good_server() -> Server {

@@ -1,14 +1,12 @@
 //! The choice of the driver, and cases that are hard for both.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use common::{GOOD, Reply, Server, Then, allows_io_uring, assert_all_in, load};
+use crate::common::{GOOD, Reply, Server, Then, allows_io_uring, assert_all_in, load};
 use serde_json::Value;
 
 /// The backends that this machine allows.
@@ -143,9 +141,9 @@ fn long_responses_are_compared_completely() {
             _ => Reply::new(&response, Then::Keep, "same"),
         });
         let (document, _) = load(&server.url(), &["--backend", backend, "-c", "8"]);
-        assert_eq!(common::class(&document, "ok"), server.count("same") - 1);
-        assert_eq!(common::class(&document, "body_mismatch"), server.count("other"));
-        assert_eq!(common::classes(&document).len(), 2);
+        assert_eq!(crate::common::class(&document, "ok"), server.count("same") - 1);
+        assert_eq!(crate::common::class(&document, "body_mismatch"), server.count("other"));
+        assert_eq!(crate::common::classes(&document).len(), 2);
     }
 }
 

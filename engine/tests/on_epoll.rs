@@ -1,0 +1,20 @@
+//! The tests of whole runs on epoll, and those that choose a driver or need none.
+
+mod common;
+
+#[path = "cases/backends.rs"]
+mod backends;
+#[path = "cases/closing.rs"]
+mod closing;
+#[path = "cases/command_line.rs"]
+mod command_line;
+#[path = "cases/faults.rs"]
+mod faults;
+#[path = "cases/runs.rs"]
+mod runs;
+#[path = "cases/slices.rs"]
+mod slices;
+#[path = "cases/well_behaved.rs"]
+mod well_behaved;
+#[path = "cases/workloads.rs"]
+mod workloads;
