@@ -6,10 +6,10 @@ taken as known: both are averaged over, each as likely as the data make it (a hi
 a grid, with flat priors; Gelman et al., Bayesian Data Analysis, 2013, chapter 5). So a race of few
 contenders, or of contenders that are not alike, lends little, and its degrees of freedom say so.
 
-The posterior becomes the scaled t with the same tails (`scaled_t`). Simulated (docs/results/model.txt,
-`python -m bench.model`), the family-wise error is at most 5 %, also with two instances and with one
-contender that varies far more than the others; empirical Bayes (`variance_shrinkage`), which takes
-the scatter as known once it is estimated, reaches 15 %.
+The posterior becomes the scaled t with the same tails (`scaled_t`). In simulations (`python -m
+bench.model`, stored in docs/results/model.txt) the family-wise error is at most 5 %, also with two
+instances and with one contender that varies far more than the others. Empirical Bayes
+(`variance_shrinkage`) takes the scatter as known once it is estimated, and reaches 15 %.
 """
 
 import numpy as np
