@@ -49,6 +49,7 @@ class Board:
     elapsed_s: float
     budget_s: float
     disturbed: tuple[str, ...] = ()
+    workload: str = "hello"  # of these rates: the first one of the run
 
 
 Listener = Callable[[Progress | Event | Board], None]

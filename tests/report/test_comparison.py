@@ -8,7 +8,6 @@ from click.testing import CliRunner
 
 from deadheat.cli import cli
 from deadheat.errors import DeadheatError
-from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.comparison import two_contenders, two_runs
 from deadheat.report.findings.environment import differences
 from deadheat.report.model.load import load_view
@@ -54,7 +53,7 @@ def test_lists_differences_in_setup(first: MadeRun) -> None:
 
 def test_compares_two_contenders_of_a_run(first: MadeRun) -> None:
     view = raced(first, RATES)
-    lines, data = two_contenders(view, analyze(view), "gamma", "alpha")
+    lines, data = two_contenders(view, "gamma", "alpha")
     pair = data["levels"]["100"]
     assert (pair["faster"], pair["slower"], pair["verdict"]) == ("alpha", "gamma", "separated")
     assert any("alpha is faster: alpha / gamma 3" in line or "alpha / gamma 2.9" in line
@@ -64,7 +63,7 @@ def test_compares_two_contenders_of_a_run(first: MadeRun) -> None:
 def test_rejects_a_contender_that_is_not_in_the_run(first: MadeRun) -> None:
     view = raced(first, RATES)
     with pytest.raises(DeadheatError, match="no contender 'omega'"):
-        two_contenders(view, analyze(view), "alpha", "omega")
+        two_contenders(view, "alpha", "omega")
 
 
 def test_the_command_prints_valid_json(first: MadeRun) -> None:

@@ -4,7 +4,7 @@ import datetime
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from deadheat.report.model.series import Series
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Gate
 from deadheat.store.rows import StoredCalibration, StoredHost, StoredInstance
+from deadheat.workload import HELLO
 
 Aggregate = Literal["median", "mean", "best"]
 AGGREGATES: Mapping[Aggregate, Callable[[Sequence[float]], float]] = {
@@ -197,7 +198,11 @@ class ContenderView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """One run as a report shows it."""
+    """One run as a report shows it, with what it measured on one workload.
+
+    A run of several workloads is shown like several runs of one: the view of the first has those
+    of the others in `later`. `workloads` names what the whole run measured.
+    """
 
     run_id: str
     started_at: datetime.datetime
@@ -219,6 +224,16 @@ class RunView:
     sliced: Mapping[int, SlicedLevel] = field(default_factory=dict)  # by connections
     series_trials_max: int | None = None  # of a contender at a level; None: all
     defects: tuple[Defect, ...] | None = None  # of a replay; None if no audit was made
+    workload: str = HELLO
+    workloads: tuple[str, ...] = (HELLO,)
+    later: tuple["RunView", ...] = ()
+
+    @property
+    def by_workload(self) -> tuple["RunView", ...]:
+        """A view for each workload, which shows that workload alone."""
+        if not self.later:
+            return (self,)
+        return (replace(self, later=(), workloads=(self.workload,)), *self.later)
 
     @property
     def aggregate(self) -> Aggregate:
@@ -251,8 +266,9 @@ class RunView:
 
     @property
     def trials(self) -> int:
-        """How many trials there are, in closed and in open loop."""
-        return sum(len(contender.trials) for contender in (*self.contenders, *self.controls))
+        """How many trials there are, in closed and in open loop, on all workloads."""
+        own = sum(len(contender.trials) for contender in (*self.contenders, *self.controls))
+        return own + sum(view.trials for view in self.later)
 
     @property
     def races(self) -> bool:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from deadheat.protocol import workload_name
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import svg
+from deadheat.workload import HELLO
 
 
 def with_footer(
@@ -37,8 +37,8 @@ def with_footer(
 def _load(view: RunView, analysis: Analysis) -> str:
     protocol = view.protocol.get("name", "?")
     connections = format.count(analysis.main.connections, "connection") if analysis.levels else ""
-    workload = workload_name(view.protocol)
-    return f"protocol {protocol}, {f'workload {workload}, ' if workload else ''}{connections}"
+    several = len(view.workloads) > 1 or view.workload != HELLO
+    return f"protocol {protocol}, {f'workload {view.workload}, ' if several else ''}{connections}"
 
 
 def _whiskers(analysis: Analysis) -> str:
