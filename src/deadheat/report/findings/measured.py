@@ -19,6 +19,8 @@ def measured(view: RunView, analysis: Analysis) -> str:
     parts.append(_end(view))
     if view.protocol.get("name") != "settle":
         parts.append(f"protocol {label_of(view.protocol)}")
+    elif len(view.workloads) > 1:
+        parts.append(f"workloads {', '.join(view.workloads)}")
     elif view.workload != HELLO:
         parts.append(f"workload {view.workload}")
     if analysis.levels and (ranking := analysis.main.ranking) is not None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from deadheat.foreign_text import escaped
 from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis
+from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.findings.behavior import behavior_columns
 from deadheat.report.findings.capacity import capacity_columns, objective
 from deadheat.report.findings.cautions import Caution, cautions, none_found
@@ -16,7 +16,10 @@ from deadheat.report.findings.measured import measured
 from deadheat.report.findings.method import method
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import Point, points
+from deadheat.report.findings.profile import Profile, profile
+from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves
+from deadheat.report.formats.profile_table import TITLE, profile_columns
 from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
 from deadheat.report.formats.shapes import shape
 from deadheat.report.formats.short_table import remarks, short_columns
@@ -31,7 +34,23 @@ OF_LEVEL = ("order", "spread", "latency", "trials")  # columns about one level
 
 def write(view: RunView, analysis: Analysis) -> str:
     """The whole report. Foreign text is escaped, never markup."""
-    return "\n".join(_lines(view, analysis)) + "\n"
+    found = profile(view)
+    if found is None:
+        return "\n".join(_lines(view, analysis)) + "\n"
+    parts = ["\n".join(_profile(view, analysis, found))]
+    for each in view.by_workload:
+        title, *lines = _lines(each, analyze(each))
+        parts.append("\n".join([f"# {_text(each.workload)}: {title.removeprefix('# ')}", *lines]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _profile(view: RunView, analysis: Analysis, found: Profile) -> Iterator[str]:
+    """The servers over all workloads, before what each of these shows."""
+    yield from (f"# {_text(TITLE)}", "", escape(measured(view, analysis)), "")
+    yield from _table(profile_columns(found))
+    title = f"How well {_text(found.predictions[0].by)} predicts the others"
+    yield from _listed(title, [*map(_text, predictions(found))])
+    yield from ("", f"- {code(command_line(view))}")
 
 
 def escape(text: str) -> str:

@@ -41,7 +41,7 @@ def view_of(run: StoredRun, whole: bool, series_trials_max: int | None) -> RunVi
     facts = Facts(run, whole, series_trials_max)
     workloads = _workloads(run)
     first, *later = [_on(run, name, facts, whole, series_trials_max) for name in workloads]
-    return replace(first, workloads=workloads, later=tuple(later))
+    return replace(first, workloads=workloads, later=tuple(later), protocol=run.protocol)
 
 
 def _workloads(run: StoredRun) -> tuple[str, ...]:

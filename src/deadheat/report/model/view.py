@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from deadheat.errors import DeadheatError
 from deadheat.report.model.defect import Defect
 from deadheat.report.model.distribution import Distribution
 from deadheat.report.model.evidence import Build, RawOutput
@@ -233,7 +234,21 @@ class RunView:
         """A view for each workload, which shows that workload alone."""
         if not self.later:
             return (self,)
-        return (replace(self, later=(), workloads=(self.workload,)), *self.later)
+        workloads = self.protocol.get("workloads", ())
+        own = [each for each in workloads if each.get("name") == self.workload]
+        protocol = {**self.protocol, "workloads": own}
+        alone = replace(self, later=(), workloads=(self.workload,), protocol=protocol)
+        return (alone, *self.later)
+
+    def on(self, workload: str) -> "RunView":
+        """What it measured on one workload. Raises `DeadheatError` if it has none of that name."""
+        for view in self.by_workload:
+            if view.workload == workload:
+                return view
+        raise DeadheatError(
+            f"--workload {workload}: run {self.run_id} did not measure it",
+            f"it measured {', '.join(self.workloads)}",
+        )
 
     @property
     def aggregate(self) -> Aggregate:
