@@ -19,6 +19,7 @@ from deadheat.report.findings.limits import Limit
 from deadheat.report.formats.document_part import Finite, Part
 from deadheat.report.formats.document_profile import Profile
 from deadheat.report.formats.document_replay import Defect, Recovery
+from deadheat.report.formats.document_statement import Caution, Statement
 from deadheat.report.model.evidence import Build, RawOutput
 from deadheat.report.model.published import PublishedRow
 from deadheat.report.model.series import Series
@@ -351,25 +352,6 @@ class Capacity(Part):
     hold more."""
     trials: int
     trouble: str | None
-
-
-class Caution(Part):
-    """What to know before believing the figures."""
-
-    code: str
-    contenders: tuple[str, ...]
-    text: str
-    advice: str | None
-    workload: str | None
-    """The workload that it is about; null if it is about all of them."""
-
-
-class Statement(Part):
-    """A conclusion in words, about the workload's main level unless it names another."""
-
-    topic: str
-    text: str
-    workload: str
 
 
 class Calibration(Part):

@@ -37,7 +37,8 @@ def draw(view: RunView, analysis: Analysis) -> str | None:
         for number, row in enumerate(found.rows):
             middle = top + ROW * (number + 0.5)
             parts += _bar(row.shares.get(level.workload), x, middle, width, color)
-    return with_footer(view, analysis, title, parts, bottom + 24, whiskers=True)
+    workloads = f"workloads {', '.join(level.workload for level in found.levels)}"
+    return with_footer(view, analysis, title, parts, bottom + 24, True, workloads)
 
 
 def _title(found: Profile) -> str:
