@@ -51,7 +51,7 @@ def page(store: Store, name: str) -> str:
             _run(point),
             format.moment(point.started_at),
             format.plain(point.version or format.NONE, 40),
-            Number(_load(point.workload, point.connections)),
+            Number(format.load(point.workload, point.connections)),
             Number(format.rate(point.median_per_s)),
             Number(f"{format.rate(point.slowest_per_s)} – {format.rate(point.fastest_per_s)}"),
             Number(f"{point.trials:,}"),
@@ -114,11 +114,6 @@ def _levels(timeline: Sequence[Point]) -> list[tuple[str, int]]:
     """Each workload and number of connections, hello first."""
     levels = {(point.workload, point.connections) for point in timeline}
     return sorted(levels, key=lambda level: (level[0] != HELLO, level))
-
-
-def _load(workload: str, connections: int) -> str:
-    name = format.plain(workload, 40)
-    return f"{connections:,}" if workload == HELLO else f"{name}, {connections:,}"
 
 
 def _chart(timeline: Sequence[Point], workload: str, connections: int) -> Html:

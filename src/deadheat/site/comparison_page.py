@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from deadheat.report import format
 from deadheat.serve.markup import Html, Number, link, table
-from deadheat.site.entry import Meeting, load_text
+from deadheat.site.entry import Meeting
 from deadheat.site.shell import page, paragraph, preview_tags, run_file, server_link
 
 ROOT = "../"
@@ -41,7 +41,7 @@ def _row(meeting: Meeting, names: Sequence[str]) -> tuple[object, ...]:
     run = meeting.run
     return (
         link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
-        Number(load_text(meeting.level)),
+        Number(format.load(meeting.level.workload, meeting.level.connections)),
         meeting.headline,
         *(Number(figures[name]) for name in names),
         run.machine,

@@ -11,7 +11,7 @@ from deadheat.report.findings.headline import answer
 from deadheat.report.findings.versus import Versus, versus
 from deadheat.report.formats.tables import of_leader, rank
 from deadheat.report.model.view import RunView
-from deadheat.workload import HELLO, Level
+from deadheat.workload import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,6 @@ def levels_of(view: RunView, analysis: Analysis) -> list[tuple[RunView, Analyzed
     several = len(view.workloads) > 1
     analyses = [(each, analyze(each) if several else analysis) for each in view.by_workload]
     return [(each, level) for each, own in analyses for level in own.levels]
-
-
-def load_text(level: Level) -> str:
-    """`1,000`, or `route, 1,000`."""
-    name = "" if level.workload == HELLO else f"{format.plain(level.workload, 40)}, "
-    return f"{name}{level.connections:,}"
 
 
 def pairs_of(level: AnalyzedLevel) -> list[Versus]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from deadheat.report import format
 from deadheat.serve.markup import Html, Number, link, table, text
-from deadheat.site.entry import Entry, Figures, load_text
+from deadheat.site.entry import Entry, Figures
 from deadheat.site.shell import (
     heading,
     names_list,
@@ -30,7 +30,11 @@ def index_page(entries: Sequence[Entry], servers: Mapping[str, Sequence[Figures]
             _answer(entry),
             format.plain(entry.run.protocol, 40),
             Number(str(len({figures.name for figures in entry.figures}))),
-            Number(load_text(entry.run.level) if entry.run.level else format.NONE),
+            Number(
+                format.load(entry.run.level.workload, entry.run.level.connections)
+                if entry.run.level
+                else format.NONE
+            ),
         )
         for entry in entries
     ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from deadheat.report import format
 from deadheat.serve.chart import Mark, chart
 from deadheat.serve.markup import Html, Number, link, table
-from deadheat.site.entry import Figures, Meeting, load_text
+from deadheat.site.entry import Figures, Meeting
 from deadheat.site.shell import comparison_file, heading, page, preview_tags, run_file
 from deadheat.workload import HELLO, Level
 
@@ -42,7 +42,7 @@ def _row(figures: Figures) -> tuple[object, ...]:
     return (
         link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
         format.plain(figures.version or format.NONE, 40),
-        Number(load_text(figures.level)),
+        Number(format.load(figures.level.workload, figures.level.connections)),
         Number(figures.rank),
         Number(format.rate(figures.rate_per_s)),
         Number(figures.of_fastest),
@@ -58,7 +58,7 @@ def _opponent(name: str, meeting: Meeting, runs: int) -> tuple[object, ...]:
     return (
         link(f"{ROOT}{comparison_file(name, opponent)}", format.plain(opponent, 60)),
         meeting.headline,
-        Number(load_text(meeting.level)),
+        Number(format.load(meeting.level.workload, meeting.level.connections)),
         Number(str(runs)),
     )
 

@@ -106,7 +106,7 @@ def junit(view: RunView, regressions: Sequence[Regression]) -> str:
         time=f"{view.elapsed_s or 0:.0f}",
     )
     for regression in regressions:
-        name = f"rate at {Level(regression.workload, regression.connections)}"
+        name = f"rate at {Level(regression.workload, regression.connections).short} connections"
         case = ElementTree.SubElement(suite, "testcase", classname="deadheat", name=name)
         if regression.outcome is Outcome.FAIL:
             ElementTree.SubElement(case, "failure", message=regression.why)
@@ -202,7 +202,7 @@ def _why(
 
 def _cells(regression: Regression) -> list[str]:
     return [
-        Level(regression.workload, regression.connections).short,
+        format.load(regression.workload, regression.connections),
         f"**{regression.outcome.name}**",
         _change(regression),
         format.rate(regression.base_rate_per_s),
