@@ -14,8 +14,8 @@ from deadheat.cli.options import (
     Levels,
     catalog_option,
     json_option,
+    one_workload_option,
     store_option,
-    workload_option,
     workload_values,
 )
 from deadheat.cli.progress_view import progress_view
@@ -36,7 +36,7 @@ from deadheat.store import Store
 @click.option("-c", "--connections", type=Levels(), help="Number of connections.")
 @click.option("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")
 @click.option("--setting", default="default", help="Setting of the servers.")
-@workload_option
+@one_workload_option
 @limit_options
 @catalog_option
 @store_option

@@ -116,6 +116,14 @@ def seed_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def one_workload_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--workload",
+        metavar="NAME|FILE",
+        help="Requests to send: see `deadheat workloads`.  [default: hello]",
+    )(command)
+
+
 def workload_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--workload",
