@@ -1,6 +1,7 @@
 """Reports of a run of several workloads."""
 
 import csv
+import importlib.util
 import io
 import json
 import math
@@ -52,7 +53,7 @@ def view(run: MadeRun) -> RunView:
     return load_view(run.store, run.run_id, whole=True)
 
 
-def found(view: RunView) -> Profile:
+def overview(view: RunView) -> Profile:
     made = profile(view)
     assert made is not None
     return made
@@ -72,7 +73,7 @@ def test_each_workload_has_a_view_of_its_own(view: RunView) -> None:
 
 
 def test_the_profile_has_a_share_of_the_best_on_each_workload(view: RunView) -> None:
-    rows = {row.name: row.shares for row in found(view).rows}
+    rows = {row.name: row.shares for row in overview(view).rows}
     share = rows["a"]["route"]
     assert share.ratio == pytest.approx(0.5, rel=0.05)
     assert share.low is not None
@@ -82,7 +83,7 @@ def test_the_profile_has_a_share_of_the_best_on_each_workload(view: RunView) -> 
 
 
 def test_the_prediction_names_what_moves_and_what_it_costs(view: RunView) -> None:
-    route, wait = found(view).predictions
+    route, wait = overview(view).predictions
     assert (route.by, route.workload, wait.workload) == ("hello", "route", "wait")
     assert route.agreement is not None
     assert route.agreement.tau_b == pytest.approx(0.0)
@@ -92,13 +93,13 @@ def test_the_prediction_names_what_moves_and_what_it_costs(view: RunView) -> Non
     assert 0 < wait.agreement.low < 1
     first = route.movers[0]
     assert (first.name, first.place_before, first.place) == ("a", 1, 4)
-    assert first.beyond_doubt
+    assert first.places_apart
     assert first.cpu_us_more == pytest.approx(15.0)
     assert wait.movers == ()
 
 
 def test_few_servers_have_no_interval(view: RunView) -> None:
-    texts = list(sentences(found(view)))
+    texts = list(sentences(overview(view)))
     assert "tau-b 0.00 [unknown] over 4 servers" in texts[0]
     assert "route costs +15.0 µs CPU per request on top of hello" in texts[1]
     assert "a from place 1 to 4 (+15.0 µs)" in texts[2]
@@ -186,3 +187,17 @@ def test_the_warm_up_of_a_view_is_that_on_its_workload(tmp_path: Path) -> None:
     views = load_view(run.store, run.end()).by_workload
     kinds = [(each.contenders[0].starts[0].steady or {})["kind"] for each in views[:2]]
     assert kinds == ["flat", "none"]
+
+
+def test_the_results_page_is_written_from_a_bundle(run: MadeRun, tmp_path: Path) -> None:
+    path = Path(__file__).parents[2] / "docs" / "workload_results.py"
+    spec = importlib.util.spec_from_file_location("workload_results", path)
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    text = script.page(load_view(run.store, run.run_id), "made.deadheat", "made.svg")
+    assert "| route | 0.00 \\[unknown\\] | 4 | 3 | +15.0 |" in text
+    assert "- **route**: a from place 1 to 4" in text
+    assert "## wait" in text
+    assert "no server changes its place" in text

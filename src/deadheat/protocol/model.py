@@ -132,8 +132,8 @@ class Protocol(Strict):
         """Earlier stored runs have `workload`, one or null."""
         if isinstance(values, Mapping) and "workload" in values:
             others = {name: value for name, value in values.items() if name != "workload"}
-            one = values["workload"]
-            return {"workloads": () if one is None else (one,), **others}
+            single = values["workload"]
+            return {"workloads": () if single is None else (single,), **others}
         return values
 
     @model_validator(mode="after")

@@ -47,12 +47,14 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]
     ]
     levels = {}
     for name in common:
-        one, other = (side[name] for side in sides)
-        for connections, agreement in agreements(one, other).items():
-            changes_by_name = changes(one, other, connections)
+        before, after = (side[name] for side in sides)
+        for connections, agreement in agreements(before, after).items():
+            changes_by_name = changes(before, after, connections)
             lines.append(f"at {_at(name, connections)}")
             lines += [INDENT + line for line in _agreement(agreement)]
-            lines += [INDENT + line for line in _changes(one, other, connections, changes_by_name)]
+            lines += [
+                INDENT + line for line in _changes(before, after, connections, changes_by_name)
+            ]
             levels[Level(name, connections).short] = {
                 "agreement": asdict(agreement) if agreement else None,
                 "changes": {name: asdict(ratio) for name, ratio in changes_by_name.items()},
@@ -77,7 +79,7 @@ def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, 
     """
     if a == b:
         raise DeadheatError(f"FIRST and SECOND are both {a!r}", "name two contenders")
-    known = dict.fromkeys(each.name for one in view.by_workload for each in one.contenders)
+    known = dict.fromkeys(each.name for part in view.by_workload for each in part.contenders)
     for name in (a, b):
         if name not in known:
             raise DeadheatError(
@@ -86,17 +88,17 @@ def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, 
             )
     lines = [f"{a} and {b} in run {view.run_id}"]
     pairs: dict[str, Any] = {}
-    for one in view.by_workload:
-        contenders = {contender.name: contender for contender in one.contenders}
+    for part in view.by_workload:
+        contenders = {contender.name: contender for contender in part.contenders}
         if missing := [name for name in (a, b) if name not in contenders]:
-            lines.append(f"without the workload {one.workload}: {' and '.join(missing)}")
+            lines.append(f"without the workload {part.workload}: {' and '.join(missing)}")
             continue
-        for level in analyze(one).levels:
-            lines.append(f"at {_at(one.workload, level.connections)}")
+        for level in analyze(part).levels:
+            lines.append(f"at {_at(part.workload, level.connections)}")
             pair = _pair_of(level, a, b)
             texts = _pair_lines(level, pair, contenders[a], contenders[b])
             lines += [INDENT + line for line in texts]
-            pairs[Level(one.workload, level.connections).short] = asdict(pair) if pair else None
+            pairs[Level(part.workload, level.connections).short] = asdict(pair) if pair else None
     return lines, finite({"levels": pairs})
 
 

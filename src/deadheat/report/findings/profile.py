@@ -38,14 +38,14 @@ class ProfileRow:
 class Mover:
     """A server whose place differs between two workloads, among those that answer both.
 
-    `beyond_doubt`: the intervals of its places do not overlap. `cpu_us_more` is its CPU time per
+    `places_apart`: the intervals of its places do not overlap. `cpu_us_more` is its CPU time per
     request on top of that on the first workload.
     """
 
     name: str
     place_before: int
     place: int
-    beyond_doubt: bool
+    places_apart: bool
     cpu_us_more: float | None
 
 
@@ -111,9 +111,9 @@ def profile(view: RunView) -> Profile | None:
     )
 
 
-def sentences(found: Profile) -> Iterator[str]:
+def sentences(overview: Profile) -> Iterator[str]:
     """How well hello predicts each workload, and what moves most, in sentences."""
-    for each in found.predictions:
+    for each in overview.predictions:
         yield from texts_of(each)
 
 
@@ -125,7 +125,7 @@ def texts_of(each: Prediction) -> Iterator[str]:
             f"{each.workload} costs {each.cpu_us_more:+,.1f} µs CPU per request on top of "
             f"{each.by}, the median of the servers"
         )
-    if moved := list(map(_mover_text, each.movers)):
+    if moved := list(map(mover_text, each.movers)):
         yield f"{each.workload} moves most: {'; '.join(moved)}"
 
 
@@ -144,11 +144,11 @@ def _agreement_text(each: Prediction) -> str:
     )
 
 
-def _mover_text(mover: Mover) -> str:
+def mover_text(mover: Mover) -> str:
     text = f"{format.plain(mover.name, 40)} from place {mover.place_before} to {mover.place}"
     if mover.cpu_us_more is not None:
         text += f" ({mover.cpu_us_more:+,.1f} µs)"
-    return text if mover.beyond_doubt else f"{text}, though the places overlap"
+    return text if mover.places_apart else f"{text}, though the places overlap"
 
 
 def _share(view: RunView, standing: Standing) -> Share:
@@ -192,13 +192,13 @@ def _prediction(
             name=standings[by][name].name,
             place_before=before[name][0],
             place=after[name][0],
-            beyond_doubt=before[name][2] < after[name][1] or after[name][2] < before[name][1],
+            places_apart=before[name][2] < after[name][1] or after[name][2] < before[name][1],
             cpu_us_more=more_us.get(name),
         )
         for name in before
         if before[name][0] != after[name][0]
     ]
-    movers.sort(key=lambda m: (not m.beyond_doubt, -abs(m.place - m.place_before), m.place))
+    movers.sort(key=lambda m: (not m.places_apart, -abs(m.place - m.place_before), m.place))
     return Prediction(by, workload, agreement, tuple(movers[:MOVERS]), median_us)
 
 

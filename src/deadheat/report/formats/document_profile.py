@@ -29,7 +29,7 @@ class Mover(Part):
     name: str
     place_before: int
     place: int
-    beyond_doubt: bool
+    places_apart: bool
     """The intervals of its two places do not overlap."""
     cpu_us_more: Finite | None
     """CPU time per request on top of that on the first workload."""
@@ -50,7 +50,7 @@ class Prediction(Part):
     inversions: tuple[tuple[str, str], ...]
     """Pairs that both workloads separate, in opposite order."""
     movers: tuple[Mover, ...]
-    """The servers that move most, those beyond doubt first."""
+    """The servers that move most, those whose places are apart first."""
     cpu_us_more: Finite | None
     """The median of `cpu_us_more` over all servers."""
     text: tuple[str, ...]

@@ -10,27 +10,27 @@ from deadheat.report.model.view import RunView
 
 def profile_part(view: RunView) -> to.Profile | None:
     """None for a run of one workload."""
-    found = profile(view)
-    if found is None:
+    overview = profile(view)
+    if overview is None:
         return None
     return to.Profile(
         rows=tuple(
-            to.ProfileRow(name=row.name, shares=_shares(found, place))
-            for place, row in enumerate(found.rows)
+            to.ProfileRow(name=row.name, shares=_shares(overview, place))
+            for place, row in enumerate(overview.rows)
         ),
-        predictions=tuple(map(_prediction, found.predictions)),
+        predictions=tuple(map(_prediction, overview.predictions)),
     )
 
 
-def _shares(found: Profile, place: int) -> tuple[to.Share, ...]:
-    shares = found.rows[place].shares
+def _shares(overview: Profile, place: int) -> tuple[to.Share, ...]:
+    shares = overview.rows[place].shares
     return tuple(
         to.Share(
             workload=level.workload,
             connections=level.connections,
             **dataclasses.asdict(shares[level.workload]),
         )
-        for level in found.levels
+        for level in overview.levels
         if level.workload in shares
     )
 

@@ -34,22 +34,22 @@ OF_LEVEL = ("order", "spread", "latency", "trials")  # columns about one level
 
 def write(view: RunView, analysis: Analysis) -> str:
     """The whole report. Foreign text is escaped, never markup."""
-    found = profile(view)
-    if found is None:
+    overview = profile(view)
+    if overview is None:
         return "\n".join(_lines(view, analysis)) + "\n"
-    parts = ["\n".join(_profile(view, analysis, found))]
+    parts = ["\n".join(_profile(view, analysis, overview))]
     for each in view.by_workload:
         title, *lines = _lines(each, analyze(each))
         parts.append("\n".join([f"# {_text(each.workload)}: {title.removeprefix('# ')}", *lines]))
     return "\n\n".join(parts) + "\n"
 
 
-def _profile(view: RunView, analysis: Analysis, found: Profile) -> Iterator[str]:
+def _profile(view: RunView, analysis: Analysis, overview: Profile) -> Iterator[str]:
     """The servers over all workloads, before what each of these shows."""
     yield from (f"# {_text(TITLE)}", "", escape(measured(view, analysis)), "")
-    yield from _table(profile_columns(found))
-    title = f"How well {_text(found.predictions[0].by)} predicts the others"
-    yield from _listed(title, [*map(_text, predictions(found))])
+    yield from table(profile_columns(overview))
+    title = f"How well {_text(overview.predictions[0].by)} predicts the others"
+    yield from _listed(title, [*map(_text, predictions(overview))])
     yield from ("", f"- {code(command_line(view))}")
 
 
@@ -95,7 +95,7 @@ def _answer(view: RunView, analysis: Analysis) -> Iterator[str]:
     yield from (f"# {escape(first)}", "", escape(measured(view, analysis)))
     if view.races and analysis.levels and analysis.main.standings:
         yield ""
-        yield from _table(short_columns(view, analysis))
+        yield from table(short_columns(view, analysis))
         if texts := "; ".join(remarks(view, analysis)):
             yield from ("", escape(f"{texts[:1].upper()}{texts[1:]}."))
     yield ""
@@ -112,7 +112,7 @@ def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
     if not view.races or not analysis.levels or not view.contenders:
         return
     yield ""
-    yield from _table(ranking_columns(view, analysis, analysis.main, view.levels))
+    yield from table(ranking_columns(view, analysis, analysis.main, view.levels))
     if text := "; ".join(notes(view, analysis)):
         yield from ("", escape(f"{text[:1].upper()}{text[1:]}."))
     for level in reversed([level for level in analysis.levels if level is not analysis.main]):
@@ -128,7 +128,7 @@ def _shaped(view: RunView, analysis: Analysis) -> Iterator[str]:
     yield from ("", f"## {_text(layout.title)}")
     for head, columns in layout.tables.items():
         yield from ("", f"### {_text(head)}", "") if head else ("",)
-        yield from _table(columns)
+        yield from table(columns)
 
 
 def _scaling(view: RunView, analysis: Analysis) -> Iterator[str]:
@@ -172,10 +172,10 @@ def _listed(title: str, items: Sequence[str]) -> Iterator[str]:
 def _titled(title: str, columns: Sequence[Column]) -> Iterator[str]:
     if columns:
         yield from ("", f"## {title}", "")
-        yield from _table(columns)
+        yield from table(columns)
 
 
-def _table(columns: Sequence[Column]) -> Iterator[str]:
+def table(columns: Sequence[Column]) -> Iterator[str]:
     yield _row([column.header.replace("\n", " ") for column in columns])
     yield "|" + "|".join("---:" if column.right else ":---" for column in columns) + "|"
     yield from (_row(cells) for cells in zip(*(c.cells for c in columns), strict=True))

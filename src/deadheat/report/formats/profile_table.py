@@ -7,18 +7,18 @@ from deadheat.report.model.column import NAME_MAX, Column
 TITLE = "Profile: % of the best on each workload"
 
 
-def profile_columns(found: Profile) -> list[Column]:
+def profile_columns(overview: Profile) -> list[Column]:
     """A row for each server, a column for each workload: ratio to the best with its interval."""
-    names = tuple(format.plain(row.name, NAME_MAX) for row in found.rows)
+    names = tuple(format.plain(row.name, NAME_MAX) for row in overview.rows)
     return [
         Column("server", names, right=False),
         *(
             Column(
                 f"{format.plain(level.workload, NAME_MAX)}\nat {level.connections:,}",
-                tuple(_cell(row.shares.get(level.workload)) for row in found.rows),
+                tuple(_cell(row.shares.get(level.workload)) for row in overview.rows),
                 right=False,
             )
-            for level in found.levels
+            for level in overview.levels
         ),
     ]
 

@@ -60,12 +60,12 @@ def show(
     """Print the report. No text in it is interpreted as markup."""
     source = source or Source.stored(view)
     parts: list[RenderableType] = []
-    found = profile(view)
-    if found is not None:
-        parts += _profile(view, analysis, found)
+    overview = profile(view)
+    if overview is not None:
+        parts += _profile(view, analysis, overview)
     for each in view.by_workload:
         own = analysis if len(view.workloads) == 1 else analyze(each)
-        if found is not None:
+        if overview is not None:
             parts.append(Text(f"\n{format.plain(each.workload)}\n", style="bold underline"))
         is_last = each.workload == view.workloads[-1]
         parts += _answer(each, own, source, console.width, is_last)
@@ -103,13 +103,13 @@ def _answer(
     yield from _point_lines([*scaling, *shown], width)
 
 
-def _profile(view: RunView, analysis: Analysis, found: Profile) -> Iterator[RenderableType]:
+def _profile(view: RunView, analysis: Analysis, overview: Profile) -> Iterator[RenderableType]:
     """The servers over all workloads, before what each of these shows."""
     yield Text(f"{TITLE}\n", style="bold")
     yield Text(f"{measured(view, analysis)}\n", style="dim")
-    yield _table(profile_columns(found), None)
+    yield _table(profile_columns(overview), None)
     yield Text()
-    yield from (Text(format.plain(line)) for line in predictions(found))
+    yield from (Text(format.plain(line)) for line in predictions(overview))
 
 
 def _with_braces(columns: Sequence[Column], level: Level) -> list[Column]:

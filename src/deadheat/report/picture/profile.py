@@ -15,34 +15,34 @@ SOLID = 0.6
 
 def draw(view: RunView, analysis: Analysis) -> str | None:
     """Servers in rows, workloads in columns; None for a run of one workload."""
-    found = profile(view)
-    if found is None:
+    overview = profile(view)
+    if overview is None:
         return None
-    left = 26 + LETTER * min(NAME_MAX, max(len(row.name) for row in found.rows))
-    width = (svg.WIDTH - 16 - left) / len(found.levels) - GAP
-    title = _title(found)
+    left = 26 + LETTER * min(NAME_MAX, max(len(row.name) for row in overview.rows))
+    width = (svg.WIDTH - 16 - left) / len(overview.levels) - GAP
+    title = _title(overview)
     parts = svg.title(title)
     top = svg.title_height(parts) + 30
-    bottom = top + ROW * len(found.rows)
-    colors = svg.colors(len(found.levels))
-    for number, row in enumerate(found.rows):
+    bottom = top + ROW * len(overview.rows)
+    colors = svg.colors(len(overview.levels))
+    for number, row in enumerate(overview.rows):
         middle = top + ROW * (number + 0.5)
         parts.append(svg.text(left - 10, middle + 4.5, row.name, anchor="end", longest=NAME_MAX))
-    for place, (level, color) in enumerate(zip(found.levels, colors, strict=True)):
+    for place, (level, color) in enumerate(zip(overview.levels, colors, strict=True)):
         x = left + place * (width + GAP)
         parts.append(svg.text(x, top - 18, level.workload, weight=600, longest=24))
         at = format.count(level.connections, "connection")
         parts.append(svg.text(x, top - 5, at, fill=svg.MUTED, size=11))
         parts.append(svg.line(x, top, x, bottom, svg.LINE))
-        for number, row in enumerate(found.rows):
+        for number, row in enumerate(overview.rows):
             middle = top + ROW * (number + 0.5)
             parts += _bar(row.shares.get(level.workload), x, middle, width, color)
-    workloads = f"workloads {', '.join(level.workload for level in found.levels)}"
+    workloads = f"workloads {', '.join(level.workload for level in overview.levels)}"
     return with_footer(view, analysis, title, parts, bottom + 24, True, workloads)
 
 
-def _title(found: Profile) -> str:
-    names = format.listing([level.workload for level in found.levels])
+def _title(overview: Profile) -> str:
+    names = format.listing([level.workload for level in overview.levels])
     return f"Rate as a share of the best, on {names}"
 
 
