@@ -1,6 +1,7 @@
 """Writes docs/results/workloads.md, and its picture, from a stored run of several workloads.
 
-    python docs/workload_results.py [BUNDLE]
+    python docs/workload_results.py [BUNDLE]    writes both
+    python docs/workload_results.py --print     prints the page, for docs/figures.py
 
 The default is docs/results/workloads.deadheat.
 """
@@ -27,6 +28,7 @@ from deadheat.store.listing import run_ids
 
 HERE = Path(__file__).parent
 BUNDLE = HERE / "results" / "workloads.deadheat"
+PICTURE = HERE / "pictures" / "workloads.svg"
 CAUTIONS_MAX = 5  # of a workload; the bundle has all
 HEAD = """# What hello world does not show
 
@@ -118,14 +120,18 @@ def _table(columns: list[Column]) -> str:
     return "\n".join(table(columns))
 
 
-def main(bundle: Path = BUNDLE) -> None:
+def main(*words: str) -> None:
+    prints = words[:1] == ("--print",)
+    bundle = Path(words[0]) if words and not prints else BUNDLE
     with open_bundle(bundle) as store:
         view = load_view(store, run_ids(store)[0])
-    picture = HERE / "pictures" / "workloads.svg"
-    picture.write_text(draw(view, "profile"), encoding="utf-8")
-    text = page(view, bundle.name, f"../pictures/{picture.name}")
+    text = page(view, bundle.name, f"../pictures/{PICTURE.name}")
+    if prints:
+        print(text, end="")
+        return
+    PICTURE.write_text(draw(view, "profile"), encoding="utf-8")
     (HERE / "results" / "workloads.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:2]))
+    main(*sys.argv[1:2])

@@ -49,7 +49,7 @@ class Board:
     elapsed_s: float
     budget_s: float
     disturbed: tuple[str, ...] = ()
-    workload: str = "hello"  # of these rates: the first one of the run
+    workload: str | None = None  # of these rates, in a run of several: the first one
 
 
 Listener = Callable[[Progress | Event | Board], None]

@@ -179,6 +179,9 @@ def test_latency_is_measured_on_each_workload(fake: FakeWorld) -> None:
 def test_the_board_names_the_workload_of_its_rates(fake: FakeWorld) -> None:
     fake.conduct(protocol())
     assert {event.workload for event in fake.events if isinstance(event, Board)} == {"hello"}
+    fake.events.clear()
+    fake.conduct(protocol(workloads=[]))
+    assert {event.workload for event in fake.events if isinstance(event, Board)} == {None}
 
 
 def test_several_workloads_need_a_race() -> None:

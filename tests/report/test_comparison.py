@@ -12,7 +12,7 @@ from deadheat.report.findings.comparison import two_contenders, two_runs
 from deadheat.report.findings.environment import differences
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
-from tests.report.made import MadeRun, made_run
+from tests.report.made import SETTLE, MadeRun, made_run
 
 RATES = {"alpha": 9000, "beta": 6000, "gamma": 3000}
 
@@ -77,3 +77,22 @@ def test_the_command_prints_valid_json(first: MadeRun) -> None:
         CliRunner().invoke(cli, ["compare", "alpha", "beta", "--in", ids[0], *store]).output
     )
     assert pair["levels"]["100"]["verdict"] == "separated"
+
+
+def test_names_the_workloads_and_definitions_that_differ(tmp_path: Path) -> None:
+    route = {"name": "route", "requests": [{"path": "/a"}]}
+    views = []
+    for place, protocol in enumerate(
+        (
+            {**SETTLE, "workload": None},
+            {**SETTLE, "workloads": []},
+            {**SETTLE, "workloads": [route]},
+            {**SETTLE, "workloads": [{**route, "requests": [{"path": "/b"}]}]},
+        )
+    ):
+        run = made_run(tmp_path / f"{place}.sqlite", protocol=protocol)
+        views.append(load_view(run.store, run.end()))
+    old, new, routed, changed = views
+    assert differences(old, new) == ()
+    assert [item.what for item in differences(new, routed)] == ["workloads"]
+    assert [item.what for item in differences(routed, changed)] == ["workload route"]

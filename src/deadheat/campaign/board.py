@@ -42,7 +42,7 @@ def board(
     return Board(
         rows=tuple(rows),
         connections=level.connections,
-        workload=level.workload,
+        workload=level.workload if len(protocol.workload_names) > 1 else None,
         block=block,
         decided=decided,
         pairs=max(len(rows) - 1, 0),

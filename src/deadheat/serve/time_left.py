@@ -13,7 +13,8 @@ def time_left(run: RunProgress) -> str | None:
     if stopping.get("kind") == "settle":
         budget_s = stopping.get("budget_s")
         return f"at most {_duration(budget_s - elapsed_s)}" if budget_s else None
-    levels = len(run.protocol.get("connections", ()))
+    workloads = len(run.protocol.get("workloads") or (None,))
+    levels = len(run.protocol.get("connections", ())) * workloads
     planned = run.contenders * levels * stopping.get("repetitions", 0)
     if not run.trials or planned < run.trials:
         return None
