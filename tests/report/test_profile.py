@@ -15,9 +15,13 @@ from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.comparison import two_contenders, two_runs
 from deadheat.report.findings.profile import Profile, profile, sentences
+from deadheat.report.formats.regression import regressions, sentence, worst
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import draw
+from deadheat.stats.change import Outcome
+from deadheat.store import StoreError
+from deadheat.store.listing import run_summaries
 from tests.report.made import SETTLE, MadeRun, made_run
 
 WORKLOADS = [{"name": name} for name in ("hello", "route", "wait")]
@@ -201,3 +205,37 @@ def test_the_results_page_is_written_from_a_bundle(run: MadeRun, tmp_path: Path)
     assert "- **route**: a from place 1 to 4" in text
     assert "## wait" in text
     assert "no server changes its place" in text
+
+
+@pytest.mark.parametrize("workloads", [5, "hello", [1], {"a": 1}, None])
+def test_an_odd_protocol_of_a_bundle_reads_as_hello(tmp_path: Path, workloads: Any) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "workloads": workloads})
+    run.race(RATES["hello"], blocks=2)
+    view = load_view(run.store, run.end())
+    assert view.workloads == ("hello",)
+    assert [summary.protocol for summary in run_summaries(run.store)] == ["settle"]
+
+
+def test_rejects_a_file_with_too_many_workloads(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("a")
+    for number in range(50):
+        run.trial("a", 1.0, workload=f"w{number}")
+    with pytest.raises(StoreError, match="expected at most 40 workloads"):
+        load_view(run.store, run.end())
+
+
+def test_a_change_is_judged_on_each_workload(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol=PROTOCOL)
+    for workload, head in (("hello", 1000.0), ("route", 700.0), ("wait", 1000.0)):
+        run.race({"base": 1000.0, "head": head}, workload=workload)
+    view = load_view(run.store, run.end())
+    outcomes = [
+        outcome
+        for each in view.by_workload
+        for outcome in regressions(each, analyze(each), "base", "head")
+    ]
+    assert worst(outcomes) is Outcome.FAIL
+    failed = [sentence(outcome) for outcome in outcomes if outcome.outcome is Outcome.FAIL]
+    assert len(failed) == 1
+    assert failed[0].startswith("FAIL at route, 100 connections: the head is ")

@@ -18,6 +18,7 @@ from deadheat.protocol.model import (
     Warmup,
     label_of,
     workload_names_of,
+    workloads_of,
 )
 from deadheat.protocol.origin import Origin
 from deadheat.protocol.recovery import Recovery
@@ -36,6 +37,7 @@ __all__ = [
     "protocol_names",
     "stored_protocol",
     "workload_names_of",
+    "workloads_of",
 ]
 
 

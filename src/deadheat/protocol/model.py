@@ -208,6 +208,12 @@ def label_of(values: Mapping[str, Any]) -> str:
 
 def workload_names_of(values: Mapping[str, Any]) -> tuple[str, ...]:
     """The workloads of a stored protocol; hello alone for runs of version 0.1."""
-    workloads = values.get("workloads") or [values.get("workload")]
-    names = [each.get("name", "?") for each in workloads if isinstance(each, Mapping)]
-    return tuple(map(str, names)) or (HELLO,)
+    names = [str(each.get("name", "?")) for each in workloads_of(values)]
+    return tuple(names) or (HELLO,)
+
+
+def workloads_of(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """The workloads that a stored protocol defines; version 0.1 had none, later ones one."""
+    several = values.get("workloads")
+    listed = several if isinstance(several, list | tuple) else [values.get("workload")]
+    return tuple(each for each in listed if isinstance(each, Mapping))

@@ -159,8 +159,9 @@ def _summary(row: Mapping[str, Any]) -> RunSummary:
 def _name(row: Mapping[str, Any]) -> str:
     try:
         protocol = parse(row["protocol"])
-        workloads = protocol.get("workloads") or [protocol.get("workload")]
-        names = [str(each.get("name", "?")) for each in workloads if each]
+        several = protocol.get("workloads")
+        workloads = several if isinstance(several, list) else [protocol.get("workload")]
+        names = [str(each.get("name", "?")) for each in workloads if isinstance(each, dict)]
         return ", ".join([str(protocol.get("name", "?")), *names])
     except (ValueError, AttributeError) as error:
         raise StoreError(f"run {row['id']}: protocol cannot be read: {error}") from error

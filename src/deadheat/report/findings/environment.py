@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deadheat.protocol import workloads_of
 from deadheat.report import format
 from deadheat.report.model.view import RunView
 
@@ -75,13 +76,11 @@ def _workloads(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]
 
 
 def _hashes(protocol: Mapping[str, Any]) -> dict[str, str]:
-    workloads = protocol.get("workloads") or [protocol.get("workload")]
     return {
         str(each.get("name")): hashlib.sha256(
             json.dumps(each, sort_keys=True).encode()
         ).hexdigest()[:HASH_CHARS]
-        for each in workloads
-        if isinstance(each, Mapping)
+        for each in workloads_of(protocol)
     }
 
 

@@ -6,17 +6,18 @@ from typing import Any
 
 from deadheat.campaign.half_load import HALF_LOAD
 from deadheat.host.machine import host_key
-from deadheat.protocol import workload_names_of
+from deadheat.protocol import workload_names_of, workloads_of
 from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
 from deadheat.report.model.facts import Facts, grouped
 from deadheat.report.model.published import published_rows
 from deadheat.report.model.recovery import recoveries
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
-from deadheat.store import Store, StoredRun, read_run
+from deadheat.store import Store, StoredRun, StoreError, read_run
 from deadheat.store.rows import StoredCalibration, StoredContender, StoredInstance, StoredTrial
 from deadheat.workload import HELLO
 
+WORKLOADS_MAX = 40
 SERIES_TRIALS_MAX = 60  # of a contender at a level
 
 
@@ -47,7 +48,10 @@ def view_of(run: StoredRun, whole: bool, series_trials_max: int | None) -> RunVi
 def _workloads(run: StoredRun) -> tuple[str, ...]:
     """The protocol's workloads in its order, then any other that was measured."""
     measured = sorted({trial.workload for trial in run.trials})
-    return tuple(dict.fromkeys([*workload_names_of(run.protocol), *measured]))
+    names = tuple(dict.fromkeys([*workload_names_of(run.protocol), *measured]))
+    if len(names) > WORKLOADS_MAX:  # only in a file that was not written by a run
+        raise StoreError(f"run {run.id}: expected at most {WORKLOADS_MAX} workloads")
+    return names
 
 
 def _on(
@@ -82,7 +86,7 @@ def _on(
 
 def _protocol_of(values: Mapping[str, Any], workload: str) -> Mapping[str, Any]:
     """The protocol as if it had this workload alone; one with a single workload stays as it is."""
-    workloads = values.get("workloads") or ()
+    workloads = workloads_of(values)
     if len(workloads) < 2:
         return values
     return {**values, "workloads": [each for each in workloads if each.get("name") == workload]}
@@ -136,14 +140,16 @@ def _answered(contender: StoredContender, workload: str) -> Sequence[str]:
     """The workloads of its manifest; the user's own servers answer each."""
     if "language" not in contender.manifest:
         return (workload,)
-    answered: Sequence[str] = contender.manifest.get("workloads", (HELLO,))
-    return answered
+    answered = contender.manifest.get("workloads")
+    return answered if isinstance(answered, list) else (HELLO,)
 
 
 def _warmed_on(instance: StoredInstance, workload: str) -> StoredInstance:
     """The instance with its warm-up on this workload."""
-    later = (instance.steady or {}).get("later", {})
-    return replace(instance, steady=later[workload]) if workload in later else instance
+    later = (instance.steady or {}).get("later")
+    if not isinstance(later, Mapping) or workload not in later:
+        return instance
+    return replace(instance, steady=later[workload])
 
 
 def _notes(contender: StoredContender) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from deadheat.errors import DeadheatError
+from deadheat.protocol import workloads_of
 from deadheat.report.model.defect import Defect
 from deadheat.report.model.distribution import Distribution
 from deadheat.report.model.evidence import Build, RawOutput
@@ -234,8 +235,7 @@ class RunView:
         """A view for each workload, which shows that workload alone."""
         if not self.later:
             return (self,)
-        workloads = self.protocol.get("workloads", ())
-        own = [each for each in workloads if each.get("name") == self.workload]
+        own = [each for each in workloads_of(self.protocol) if each.get("name") == self.workload]
         protocol = {**self.protocol, "workloads": own}
         alone = replace(self, later=(), workloads=(self.workload,), protocol=protocol)
         return (alone, *self.later)
