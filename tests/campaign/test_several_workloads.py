@@ -25,6 +25,9 @@ DEEP = {"name": "deep", "about": "More.", "requests": [{"path": "/deep"}]}
 BOTH = [HELLO, DEEP]
 
 
+SHORT = {"kind": "settle", "invocations": 2, "budget_s": 20}
+
+
 def protocol(**values: Any) -> Protocol:
     return slices_protocol(**{"workloads": BOTH, **values})
 
@@ -45,7 +48,7 @@ def levels(fake: FakeWorld, name: str) -> set[tuple[str, int]]:
 
 
 def test_a_level_is_a_workload_and_a_number_of_connections(fake: FakeWorld) -> None:
-    fake.conduct(protocol(connections=[1, 10], controls=False))
+    fake.conduct(protocol(connections=[1, 10], controls=False, stopping=SHORT))
     assert levels(fake, "quick") == {(w, c) for w in ("hello", "deep") for c in (1, 10)}
 
 
@@ -76,7 +79,8 @@ def test_controls_are_loaded_with_hello_at_every_level(fake: FakeWorld) -> None:
 @pytest.mark.parametrize("made", [slices_protocol, trials_protocol])
 def test_each_workload_is_warmed_up(fake: FakeWorld, made: Any) -> None:
     warmup = {"kind": "fixed", "duration_s": 0.5}
-    fake.conduct(made(workloads=BOTH, controls=False, connections=[10], warmup=warmup))
+    rule = {"stopping": SHORT} if made is slices_protocol else {}
+    fake.conduct(made(workloads=BOTH, controls=False, connections=[10], warmup=warmup, **rule))
     stored = fake.rows(
         "SELECT name, steady FROM contender JOIN instance ON contender_id = contender.id"
     )
@@ -159,9 +163,6 @@ def test_an_extension_keeps_the_verdicts_of_each_workload(fake: FakeWorld) -> No
     assert set(stored["decided"]) == {level.key for level in decided}
 
 
-SHORT = {"kind": "settle", "invocations": 2, "budget_s": 30}
-
-
 def test_latency_is_measured_on_each_workload(fake: FakeWorld) -> None:
     fake.conduct(trials_protocol(workloads=BOTH, connections=[10]), latency_s=1.0)
     offered = {
@@ -177,10 +178,10 @@ def test_latency_is_measured_on_each_workload(fake: FakeWorld) -> None:
 
 
 def test_the_board_names_the_workload_of_its_rates(fake: FakeWorld) -> None:
-    fake.conduct(protocol())
+    fake.conduct(protocol(stopping=SHORT))
     assert {event.workload for event in fake.events if isinstance(event, Board)} == {"hello"}
     fake.events.clear()
-    fake.conduct(protocol(workloads=[]))
+    fake.conduct(protocol(workloads=[], stopping=SHORT))
     assert {event.workload for event in fake.events if isinstance(event, Board)} == {None}
 
 

@@ -47,12 +47,12 @@ def raced(path: Path, **values: Any) -> MadeRun:
     return run
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> MadeRun:
-    return raced(tmp_path / "runs.sqlite")
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> MadeRun:
+    return raced(tmp_path_factory.mktemp("profile") / "runs.sqlite")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def view(run: MadeRun) -> RunView:
     return load_view(run.store, run.run_id, whole=True)
 
