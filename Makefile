@@ -67,6 +67,7 @@ figures: build             ## the figures in the documents, from the runs in doc
 	$(UV) run deadheat report --from docs/results/make-run.deadheat --format svg \
 		-o docs/pictures/make-run.svg
 	$(UV) run python docs/figures.py
+	@! test -f docs/results/workloads.deadheat || $(UV) run python docs/workload_results.py
 
 site: build                ## the gallery of the runs in docs/results
 	$(UV) run deadheat site docs/results/*.deadheat -o target/site

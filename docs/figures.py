@@ -5,7 +5,8 @@
 In README.md, docs/methods.md and docs/reliability.md, the block between
 `<!-- figures: COMMAND -->` and `<!-- end -->` is the output of COMMAND, a line for bash in the root
 of the repository. The store of that shell holds every bundle of docs/results. A document in
-docs/results is the output of the `deadheat audit` command in its heading.
+docs/results is the output of the `deadheat audit` command in its heading; workloads.md is that of
+docs/workload_results.py.
 """
 
 import os
@@ -24,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
 NAMES = ("methods", "reliability")
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{n}.md" for n in NAMES))
+WORKLOADS = RESULTS / "workloads.md"  # docs/workload_results.py writes it
 DOCUMENTS = tuple(sorted(RESULTS.glob("*.md")))
 
 BLOCK = re.compile(r"^<!-- figures: (.+?) -->$\n(.*?)^<!-- end -->$", re.M | re.S)
@@ -97,6 +99,8 @@ def regenerate(path: Path, environment: dict[str, str]) -> str:
     """What the file has to hold. Raises `FigureError`, which names the file."""
     make = document_of if path in DOCUMENTS else page_of
     try:
+        if path == WORKLOADS:
+            return output_of("python docs/workload_results.py --print", environment)
         return make(path.read_text(), environment)
     except FigureError as error:
         raise FigureError(f"{path.relative_to(ROOT)}: {error}") from error

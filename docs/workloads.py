@@ -14,17 +14,60 @@ section of this page. (`docs/workloads.py` writes this page.)
 
 ```
 deadheat run go-net-http node-http --workload route
+deadheat run go-net-http node-http --workload hello,route,wait
 deadheat run --workload route -- ./my-server --port {port}
 deadheat run --workload mine.toml --url http://127.0.0.1:8080/
 ```
 
 `hello` is the default, and every server answers it. The key `workloads` of a manifest names the
-others that a server answers; a run leaves out the servers without its workload and says so.
+others that a server answers; a run leaves a server out of the workloads that it lacks, and says so.
 `deadheat verify` tries each workload of a manifest, with requests that a load does not send. A race
-verifies each server with its workload before it measures. One run has one workload. It is stored
-with the run and named in every report. Runs of different workloads are not compared.
+verifies each server with its workloads before it measures.
 
-The controls always get `hello`, so they show the same thing in every run.
+The controls always get `hello`, so they show the same thing at every level.
+
+## Several in one run
+
+`--workload hello,route,wait` measures each server on all three in one run, and in the same blocks.
+A *level* is then a workload and a number of connections. A block measures one level after the
+other, in random order. Each instance is warmed up with each of its workloads, because one that is
+warm on `hello` is cold on the others. So starts take longer, and a race needs a larger `--budget`:
+`deadheat plan` estimates it. A race is settled when the order is settled at every level; the
+servers whose place is open at one level run on at all of theirs. `--latency` measures each
+workload.
+
+A report has, before the usual tables of each workload:
+
+- the **profile**: the rate of each server in % of the best on each workload, with the interval of
+  its ranking (a picture: `deadheat report --format svg --picture profile`);
+- **how well hello predicts each workload**: Kendall's tau-b of the two orders, over the servers
+  that answer both. Its 95 % interval is for servers drawn like these (Fisher's z, Fieller,
+  Hartley and Pearson 1957); fewer than five servers have none. The number of pairs that both
+  workloads separate, in opposite order, says how much of the disagreement is certain;
+- **what moves most**: the servers whose places differ most, first those whose places do not
+  overlap, with the CPU time per request on top of that on `hello`. On `wait`, a server also
+  moves by how many requests it lets wait at the same time, which no CPU time shows.
+
+If `hello` is not among the workloads, the first one takes its place. `deadheat report --workload
+route` shows one workload, in every format. CSV and JSON name the workload of each row and level.
+`deadheat compare` compares two runs on the workloads that both have; rates of different workloads
+are never compared. `deadheat capacity` and protocols that measure servers alone take one workload.
+
+## From recorded requests
+
+```
+deadheat workloads import recorded.har
+deadheat workloads import --curl 'curl http://127.0.0.1:8080/items?page=2' -o items.toml
+```
+
+A HAR file is what a browser's developer tools save. The workload has each request once, to the
+address that most of them go to. Removed are cookies, `Authorization`, a user and password of the
+URL, and headers, query parameters and fields of a body whose name or value looks secret (such as
+`access_token`, `X-Api-Key` or a JSON web token). The output names what was removed and how many
+requests were left out, for example for a token in the path. Headers that the engine sends itself,
+and those with which browsers identify themselves, are not kept either. The answers are checked by
+status and media type: their bodies are not stored, because they may hold secrets too. Read the file
+before you share it: no rule finds every secret.
 
 ## Your own
 

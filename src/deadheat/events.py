@@ -49,6 +49,7 @@ class Board:
     elapsed_s: float
     budget_s: float
     disturbed: tuple[str, ...] = ()
+    workload: str | None = None  # of these rates, in a run of several: the first one
 
 
 Listener = Callable[[Progress | Event | Board], None]

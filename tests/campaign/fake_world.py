@@ -11,7 +11,7 @@ from typing import Any
 from deadheat.build.builder import Builder
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.campaign.resume import Unfinished, load_unfinished
-from deadheat.catalog import selection
+from deadheat.catalog import load_server, selection
 from deadheat.events import Board, Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
@@ -33,6 +33,7 @@ class FakeWorld:
 
     def __init__(self, folder: Path, **rates: float) -> None:
         self.rates = rates
+        self.rates_on: dict[tuple[str, str], float] = {}  # by name and workload, where they differ
         self.noise = 0.01  # of a rate, from trial to trial
         self.servers = {name: FakeServer(answer=greet) for name in rates}
         self.events: list[Progress | Event | Board] = []
@@ -64,6 +65,14 @@ class FakeWorld:
             engine_version="0",
             logs=folder / "logs",
         )
+
+    def let_answer(self, name: str, *workloads: str) -> None:
+        """Name these workloads in the server's manifest."""
+        path = self._folder / "servers" / name / "server.toml"
+        text = path.read_text().replace("[version]", f"workloads = {[*workloads]}\n\n[version]")
+        path.write_text(text)
+        place = [contender.name for contender in self._contenders].index(name)
+        self._contenders[place] = selection(load_server(path.parent, self._folder / "recipes"))
 
     def conduct(self, protocol: Protocol, seed: int = 1, **plan: Any) -> str:
         """A whole campaign; returns the run's id."""
@@ -129,7 +138,7 @@ class FakeWorld:
         self.before_slice(name, request)
         self.slices.append((name, request))
         host.sleep(request["duration_s"] + request["discard_s"])
-        rate_per_s = self.rates[name] * self._random.lognormvariate(0, self.noise)
+        rate_per_s = self._rate_per_s(name, spec) * self._random.lognormvariate(0, self.noise)
         answer: dict[str, Any] = json.loads(slice_answer(request, spec, rate_per_s))
         answer["connections"]["retransmits"] = self.retransmits[name]
         return json.dumps(answer)
@@ -142,8 +151,17 @@ class FakeWorld:
         (loaded,) = [fake for fake in alive if listens(fake, address)]
         name = name_of(loaded.spec)
         self.loads.append((name, spec))
-        rate = self.rates[name] * self._random.lognormvariate(0, self.noise)
+        rate = self._rate_per_s(name, spec) * self._random.lognormvariate(0, self.noise)
         return document(spec, rate)
+
+    def _rate_per_s(self, name: str, spec: ProcessSpec) -> float:
+        return self.rates_on.get((name, workload_of(spec)), self.rates[name])
+
+
+def workload_of(spec: ProcessSpec) -> str:
+    """The workload of a load process."""
+    flags = dict(zip(spec.command, spec.command[1:], strict=False))
+    return str(json.loads(flags["--workload"])["name"]) if "--workload" in flags else "hello"
 
 
 READY = json.dumps({"type": "ready", "schema": "deadheat-load/1"})

@@ -12,6 +12,7 @@ from deadheat.host import HostError
 from deadheat.report.model.load import load_view
 from deadheat.stats.alpha_spending import Looks
 from deadheat.store import Store
+from deadheat.workload import Level
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.test_slice_race import protocol
 
@@ -69,11 +70,11 @@ def test_an_extension_has_one_look_with_half_of_the_error_that_is_left(fake: Fak
 def test_what_was_decided_stays_decided(fake: FakeWorld) -> None:
     run_id = fake.conduct(protocol())
     with Store(fake.path) as store:
-        before = verdicts_of(load_view(store, run_id))[10]
+        before = verdicts_of(load_view(store, run_id))[Level("hello", 10)]
     assert before
     extend(fake, run_id, 20)
     with Store(fake.path) as store:
-        after = verdicts_of(load_view(store, run_id))[10]
+        after = verdicts_of(load_view(store, run_id))[Level("hello", 10)]
     assert before.items() <= after.items()
 
 

@@ -35,6 +35,10 @@ def shown(board: Board, height: int = 24) -> str:
     return console.file.getvalue()
 
 
+def test_names_the_workload_of_its_rates_in_a_run_of_several() -> None:
+    assert "req/s on hello" in shown(replace(BOARD, workload="hello"))
+
+
 def test_shows_ranks_rates_and_what_is_open() -> None:
     header, _, alpha, beta, gamma, *_ = shown(BOARD).splitlines()
     assert header.split() == ["rank", "server", "req/s", "%", "of", "fastest", "starts", "place"]

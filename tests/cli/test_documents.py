@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from deadheat.cli import COMMANDS, cli
+from deadheat.cli.workloads_import import command as import_workload
 
 HERE = Path(__file__).resolve().parents[2]
 PAGES = (HERE / "README.md", *sorted((HERE / "docs").glob("*.md")))
@@ -35,6 +36,8 @@ def unknown_flags(words: list[str]) -> list[str]:
     """The flags before `--` that the command does not have."""
     command = cli.get_command(click.Context(cli, **cli.context_settings), words[0])
     assert command is not None
+    if words[:2] == ["workloads", "import"]:
+        command = import_workload
     options = [param for param in command.params if isinstance(param, click.Option)]
     known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
     arguments = words[1 : words.index("--")] if "--" in words else words[1:]

@@ -89,7 +89,7 @@ def test_races_an_own_command_with_a_workload(
     with Store(home / "runs.sqlite", read_only=True) as store:
         (run,) = store.rows("SELECT id, protocol FROM run")
         trials = store.rows("SELECT state, command FROM trial")
-    assert json.loads(run["protocol"])["workload"]["draws"] == 20
+    assert json.loads(run["protocol"])["workloads"][0]["draws"] == 20
     assert {trial["state"] for trial in trials} == {"ok"}
     assert all("--workload" in json.loads(trial["command"]) for trial in trials)
     document = json.loads(deadheat("report", run["id"], "--format", "json").out)
@@ -128,7 +128,7 @@ def test_a_server_without_the_workload_is_left_out(deadheat: Deadheat, items: Pa
 @pytest.mark.parametrize(
     ("options", "symptom"),
     [
-        (("--generator", "wrk"), "workload = 'items' needs generator = 'engine'"),
+        (("--generator", "wrk"), "workload items needs generator = 'engine'"),
         (("--path", "/a"), "--path and --workload items exclude each other"),
         (("--any-body",), "--any-body and --workload items exclude each other"),
         (("--url", "http://127.0.0.1:9/a"), "expected no path with --workload items"),
@@ -141,6 +141,38 @@ def test_rejects_options_that_do_not_fit(
     ended = deadheat("run", "--workload", str(items), *BRIEF, *options, "--", *own)
     assert ended.code == 1
     assert symptom in ended.err
+
+
+def test_plan_states_several_workloads(deadheat: Deadheat) -> None:
+    names = ("go-gin", "rust-axum")
+    ended = deadheat("plan", *names, "--catalog", str(HERE), "--workload", "hello,route")
+    assert ended.out.startswith("settle, workloads hello, route: ")
+    assert "left out, without the workload route: rust-axum" in ended.err
+    assert "rust-axum" in ended.out
+    assert "each block    7 trials" in ended.out, "two controls and go-gin twice, rust-axum once"
+
+
+@pytest.mark.parametrize(
+    ("command", "workload", "symptom"),
+    [
+        ("plan", "hello,", "--workload 'hello,': expected names or files"),
+        ("plan", "hello,rout", "no workload 'rout'"),
+        ("capacity", "hello,route", "a search for capacity takes one workload"),
+    ],
+)
+def test_rejects_lists_that_make_no_sense(
+    deadheat: Deadheat, command: str, workload: str, symptom: str
+) -> None:
+    ended = deadheat(command, "go-gin", "--catalog", str(HERE), "--workload", workload)
+    assert ended.code == 1
+    assert symptom in ended.err
+
+
+def test_another_workload_is_not_called_hello(deadheat: Deadheat, items: Path) -> None:
+    path = items.with_name("hello.toml")
+    path.write_text(items.read_text().replace('"items"', '"hello"'))
+    ended = deadheat("plan", "go-gin", "--catalog", str(HERE), "--workload", str(path))
+    assert "its name is that of the default workload" in ended.err
 
 
 def test_plan_states_the_workload(deadheat: Deadheat) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.golden.command_line import CommandLine, Output
 from tests.golden.stored import DECAY, REPLAY
 
-KINDS = ("settle", "levels", "invalid", "interrupted", "empty", "capacity")
+KINDS = ("settle", "levels", "invalid", "interrupted", "empty", "capacity", "workloads")
 
 
 def _report(kind: str, columns: int, line: CommandLine) -> str:
@@ -40,6 +40,8 @@ def _reports() -> dict[str, Output]:
         outputs[f"report/{kind}.json"] = partial(_format, kind, "json")
     for picture in ("bars", "languages", "latency"):
         outputs[f"report/levels-{picture}.svg"] = partial(_picture, "levels", picture)
+    outputs["report/workloads.csv"] = partial(_format, "workloads", "csv")
+    outputs["report/workloads-profile.svg"] = partial(_picture, "workloads", "profile")
     outputs["report/decay.svg"] = _decay_picture
     outputs["report/settle-bars.svg"] = partial(_picture, "settle", "bars")
     for name, bundle in (("replay", REPLAY), ("decay", DECAY)):

@@ -11,6 +11,7 @@ from tests.report.made import MadeRun, failed, histogram, made_run
 
 SETTLE = {**made.SETTLE, "warmup": {"kind": "none"}}
 QUICK = {**made.QUICK, "warmup": {"kind": "none"}}
+WORKLOADS = {**SETTLE, "workloads": [{"name": "hello"}, {"name": "route"}]}
 LOST = Gate("retransmits", False, 19.1, 2.13, "per_10k", "segments were lost: see the network")
 BUNDLES = Path(__file__).resolve().parents[2] / "docs" / "results"
 REPLAY, AGAIN, DECAY = (BUNDLES / f"{n}.deadheat" for n in ("woo-2016", "woo-2016-again", "decay"))
@@ -35,6 +36,7 @@ def make_runs(path: Path) -> dict[str, str]:
     runs["interrupted"] = _interrupted(MadeRun(first.store, protocol=SETTLE))
     runs["empty"] = MadeRun(first.store, protocol=SETTLE).end("failed", "nothing started")
     runs["capacity"] = _capacity(MadeRun(first.store, cpus=2))
+    runs["workloads"] = _workloads(MadeRun(first.store, protocol=WORKLOADS))
     first.store.close()
     return dict(zip(runs, _dated(path, list(runs.values())), strict=True))
 
@@ -45,6 +47,21 @@ def copies_run(path: Path) -> str:
     slower = {f"slower-{share:.0%}": 9000.0 / (1 + share) for share in (0.02, 0.03, 0.05, 0.1)}
     run = made_run(path, protocol=SETTLE)
     run.race({**dict.fromkeys(names, 9000.0), **slower}, noise=0.005)
+    return run.end()
+
+
+def _workloads(run: MadeRun) -> str:
+    """Six servers on two workloads; the last does not answer the second."""
+    names = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
+    for name in names:
+        answered = ["hello"] if name == "zeta" else ["hello", "route"]
+        run.contender(name, manifest={"language": "Go", "workloads": answered})
+    rates = [9000.0, 8000.0, 6000.0, 5990.0, 3000.0, 1000.0]
+    run.race(dict(zip(names, rates, strict=True)), workload="hello")
+    routed = [4000.0, 5000.0, 3990.0, 2000.0, 1500.0]
+    run.race(
+        dict(zip(names, routed, strict=False)), workload="route", server_cpu_us_per_request=62.5
+    )
     return run.end()
 
 

@@ -8,12 +8,11 @@ from click.testing import CliRunner
 
 from deadheat.cli import cli
 from deadheat.errors import DeadheatError
-from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.comparison import two_contenders, two_runs
 from deadheat.report.findings.environment import differences
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
-from tests.report.made import MadeRun, made_run
+from tests.report.made import SETTLE, MadeRun, made_run
 
 RATES = {"alpha": 9000, "beta": 6000, "gamma": 3000}
 
@@ -54,7 +53,7 @@ def test_lists_differences_in_setup(first: MadeRun) -> None:
 
 def test_compares_two_contenders_of_a_run(first: MadeRun) -> None:
     view = raced(first, RATES)
-    lines, data = two_contenders(view, analyze(view), "gamma", "alpha")
+    lines, data = two_contenders(view, "gamma", "alpha")
     pair = data["levels"]["100"]
     assert (pair["faster"], pair["slower"], pair["verdict"]) == ("alpha", "gamma", "separated")
     assert any("alpha is faster: alpha / gamma 3" in line or "alpha / gamma 2.9" in line
@@ -64,7 +63,7 @@ def test_compares_two_contenders_of_a_run(first: MadeRun) -> None:
 def test_rejects_a_contender_that_is_not_in_the_run(first: MadeRun) -> None:
     view = raced(first, RATES)
     with pytest.raises(DeadheatError, match="no contender 'omega'"):
-        two_contenders(view, analyze(view), "alpha", "omega")
+        two_contenders(view, "alpha", "omega")
 
 
 def test_the_command_prints_valid_json(first: MadeRun) -> None:
@@ -78,3 +77,22 @@ def test_the_command_prints_valid_json(first: MadeRun) -> None:
         CliRunner().invoke(cli, ["compare", "alpha", "beta", "--in", ids[0], *store]).output
     )
     assert pair["levels"]["100"]["verdict"] == "separated"
+
+
+def test_names_the_workloads_and_definitions_that_differ(tmp_path: Path) -> None:
+    route = {"name": "route", "requests": [{"path": "/a"}]}
+    views = []
+    for place, protocol in enumerate(
+        (
+            {**SETTLE, "workload": None},
+            {**SETTLE, "workloads": []},
+            {**SETTLE, "workloads": [route]},
+            {**SETTLE, "workloads": [{**route, "requests": [{"path": "/b"}]}]},
+        )
+    ):
+        run = made_run(tmp_path / f"{place}.sqlite", protocol=protocol)
+        views.append(load_view(run.store, run.end()))
+    old, new, routed, changed = views
+    assert differences(old, new) == ()
+    assert [item.what for item in differences(new, routed)] == ["workloads"]
+    assert [item.what for item in differences(routed, changed)] == ["workload route"]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.comparison import two_contenders, two_runs
 from deadheat.report.findings.conclusion import difference
 from deadheat.report.formats.regression import _interval
@@ -52,7 +51,7 @@ def skewed(path: Path, factor: float = 1.0) -> RunView:
 def test_rates_beside_a_ratio_agree_with_it(tmp_path: Path) -> None:
     """Regression: medians 4,708 and 5,045 beside a ratio of 1.165."""
     view = skewed(tmp_path / "runs.sqlite")
-    lines, _ = two_contenders(view, analyze(view), "a", "b")
+    lines, _ = two_contenders(view, "a", "b")
     a, b = (
         float(re.sub(r".* ([\d,]+) req/s.*", r"\1", line).replace(",", "")) for line in lines[2:4]
     )

@@ -11,7 +11,7 @@ from deadheat.cli import cli
 from deadheat.report.formats.page import PAGE
 from deadheat.site.shell import comparison_file, slug
 from deadheat.store.bundle import export_run
-from tests.report.made import MadeRun, failed, made_run
+from tests.report.made import SETTLE, MadeRun, failed, made_run
 
 HOSTILE = '../<img src=x onerror="alert(1)">'
 PNG = b"\x89PNG"
@@ -154,3 +154,16 @@ def test_names_that_differ_have_different_files() -> None:
     files = [slug(name) for name in names]
     assert len(set(files)) == len(names)
     assert all(re.fullmatch(r"[a-z0-9_][a-z0-9._-]*", name) for name in files)
+
+
+def test_a_run_of_several_workloads_keeps_their_rates_apart(tmp_path: Path) -> None:
+    names = [{"name": "hello"}, {"name": "route"}]
+    run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "workloads": names})
+    run.race({"alpha": 9000, "beta": 3000}, workload="hello")
+    run.race({"alpha": 2000, "beta": 3000}, workload="route")
+    run.end()
+    folder = tmp_path / "gallery"
+    assert site(run, "-o", str(folder)).exit_code == 0
+    page = (folder / comparison_file("alpha", "beta")).read_text("utf-8")
+    assert "route, 100" in page
+    assert page.index("alpha is") < page.index("beta is"), "hello first"

@@ -7,6 +7,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -274,3 +275,44 @@ def test_names_the_log_of_a_store_on_a_read_only_mount(
     (copy.parent / "runs.sqlite-shm").rmdir()
     (copy.parent / "runs.sqlite-wal").write_bytes(b"rows")
     assert "copy runs.sqlite and runs.sqlite-wal to a folder" in refusal(copy, read_only=True)
+
+
+def test_trials_of_earlier_stores_have_the_workload_of_their_run(path: Path) -> None:
+    """Until schema 5, a run had one workload; hello was not stored."""
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as old:
+        for script in MIGRATIONS[:5]:
+            old.executescript(script)
+        old.execute("PRAGMA user_version = 5")
+        protocols = {
+            "hello": {"workload": None},
+            "route": {"workload": {"name": "route"}},
+            "first": {"name": "of version 0.1"},
+        }
+        for number, (run_id, protocol) in enumerate(protocols.items(), start=1):
+            old.execute(
+                "INSERT INTO run (id, started_at, state, protocol, command, seed,"
+                " deadheat_version, generator_version, writer)"
+                " VALUES (?, '2026-01-01', 'complete', ?, '[]', 1, '0', '0', '{}')",
+                (run_id, json.dumps(protocol)),
+            )
+            old.execute(
+                "INSERT INTO contender (id, run_id, position, name, server, setting, role,"
+                " workers, threads, manifest) VALUES (?, ?, 0, 'a', 'a', 'd', 'contender', 1, 1,"
+                " '{}')",
+                (number, run_id),
+            )
+            old.execute(
+                "INSERT INTO trial (run_id, contender_id, kind, invocation, block, heat,"
+                " connections, at_s, command, state)"
+                " VALUES (?, ?, 'measure', 1, 1, 1, 10, 0, '[]', 'ok')",
+                (run_id, number),
+            )
+        old.commit()
+    with Store(path) as store:
+        rows = store.rows("SELECT run_id, workload FROM trial")
+    assert {row["run_id"]: row["workload"] for row in rows} == {
+        "hello": "hello",
+        "route": "route",
+        "first": "hello",
+    }

@@ -9,6 +9,7 @@ import { panels } from "./panel.js";
 import { controlsOf, firstChoice, linkedChoice, ranking } from "./ranking.js";
 import { mainLevel, panelId } from "./rows.js";
 import { encode, isState } from "./state.js";
+import { onWorkload, profile, workloadChoice } from "./workloads.js";
 
 /**
  * @import { Contender, Report } from "../build/document"
@@ -27,19 +28,21 @@ let epoch = 0; // counts the links that were followed: each replaces all choices
 
 /**
  * Shows a report document; the reader's choices and open panels stay.
- * @param {Report} report
+ * @param {Report} whole
  */
-export function show(report) {
-  shown = report;
-  chosen ??= linkedChoice(report, fragment());
+export function show(whole) {
+  shown = whole;
+  chosen ??= linkedChoice(onWorkload(whole, whole.run.workloads[0]), fragment());
   const choice = chosen;
+  if (!whole.run.workloads.includes(choice.workload)) choice.workload = whole.run.workloads[0];
+  const report = onWorkload(whole, choice.workload);
   if (!report.levels.some((level) => level.connections === choice.connections)) {
     choice.connections = mainLevel(report);
   }
   const focused = document.activeElement?.id;
   const open = new Set([...page.querySelectorAll("details[open][id]")].map(({ id }) => id));
   const at = choice.connections;
-  const again = () => show(shown ?? report);
+  const again = () => show(shown ?? whole);
   const races =
     report.levels.some((level) =>
       level.standings.some((standing) => standing.rank_low || standing.ratio_to_leader),
@@ -52,7 +55,7 @@ export function show(report) {
   const first = firstChoice(report);
   // The ranking stays as long as its controls do: it draws new rows itself.
   const race = races
-    ? keep("race", [at, epoch, controlsOf(report), [...first.shown]], () => {
+    ? keep("race", [choice.workload, at, epoch, controlsOf(report), [...first.shown]], () => {
         const charts = overview(at);
         const section = ranking(report, choice, onLevel, charts.draw, remember);
         return { charts, section };
@@ -62,8 +65,13 @@ export function show(report) {
   const level = report.levels.find((each) => each.connections === at);
   const { levels, contenders } = report;
   place(page, [
-    keep("head", [level?.answer, level?.trust, contenders.map(({ name }) => name)], () =>
-      head(report, at),
+    keep(
+      "head",
+      [choice.workload, level?.answer, level?.trust, contenders.map(({ name }) => name)],
+      () => head(report, at),
+    ),
+    ...keep("workloads", [whole.run.workloads, choice.workload, whole.profile], () =>
+      several(whole, choice, onLevel),
     ),
     ...(race ? [race.section.element] : []),
     keep("facts", report.heading, () => facts(report)),
@@ -78,11 +86,28 @@ export function show(report) {
 }
 
 /**
+ * The profile and the choice of a workload, for a run of several.
+ * @param {Report} whole
+ * @param {Choice} choice
+ * @param {() => void} onWorkload
+ */
+function several(whole, choice, onWorkload) {
+  const choose = (/** @type {string} */ workload) => {
+    choice.workload = workload;
+    onWorkload();
+  };
+  return [profile(whole), workloadChoice(whole, choice.workload, choose)].filter(
+    (part) => part !== null,
+  );
+}
+
+/**
  * @param {Report} report
  * @param {number | null} connections
  */
 function head(report, connections) {
   const level = report.levels.find((each) => each.connections === connections);
+  const of = level && report.run.workloads.length > 1 ? `${level.workload}: ` : "";
   return h(
     "header",
     {},
@@ -90,7 +115,7 @@ function head(report, connections) {
     h(
       "h1",
       { dir: "auto" },
-      level ? linked(`${level.answer}.`, report.contenders) : "Nothing was measured.",
+      level ? linked(`${of}${level.answer}.`, report.contenders) : "Nothing was measured.",
     ),
     level?.trust ? h("p", { class: "trust", dir: "auto" }, `${whole(level.trust)}.`) : null,
   );
@@ -119,7 +144,7 @@ function setFragment(state) {
 /** Follows a changed address: to its panel, or to its choices. */
 function follow() {
   if (shown && isState(fragment())) {
-    chosen = linkedChoice(shown, fragment());
+    chosen = linkedChoice(onWorkload(shown, shown.run.workloads[0]), fragment());
     epoch += 1;
     show(shown);
   } else openTarget();

@@ -19,6 +19,7 @@ import { rankingTable, sort } from "./table.js";
 
 /**
  * @typedef {object} Choice
+ * @property {string} workload
  * @property {number | null} connections
  * @property {string} name
  * @property {string} language
@@ -42,6 +43,7 @@ export function firstChoice(report) {
   const names = comparisons(report);
   const replayed = names.find((name) => name === report.run.protocol.name);
   return {
+    workload: report.run.workloads[0],
     connections: mainLevel(report),
     name: "",
     language: ANY,

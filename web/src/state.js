@@ -12,6 +12,7 @@ const ORDERS = /** @type {const} */ (["ascending", "descending"]);
 export function encode(choice, initial) {
   const values = new URLSearchParams();
   const columns = [...choice.shown].sort().join(",");
+  if (choice.workload !== initial.workload) values.set("workload", choice.workload);
   if (choice.connections !== initial.connections) values.set("level", String(choice.connections));
   if (choice.sort !== initial.sort || choice.descending !== initial.descending)
     values.set("sort", choice.sort);
@@ -41,6 +42,7 @@ export function decode(fragment, initial, isFastFirst) {
   const order = text("order");
   return {
     ...initial,
+    workload: text("workload") || initial.workload,
     connections: /^\d+$/.test(text("level")) ? Number(text("level")) : initial.connections,
     sort,
     fastFirst,

@@ -6,6 +6,7 @@ import { markdown } from "../src/markdown.js";
 import { decode, encode, isState } from "../src/state.js";
 
 const INITIAL = {
+  workload: "hello",
   connections: 100,
   name: "",
   language: "",
@@ -26,6 +27,7 @@ test("the initial choice needs no fragment", () => {
 
 test("every choice comes back from the fragment", () => {
   const choice = {
+    workload: "route",
     connections: 10,
     name: "a&b=c #é",
     language: "C++",

@@ -17,6 +17,7 @@ from deadheat.measure.starter import EnteredContender, Starter, Unfit, WarmInsta
 from deadheat.measure.trial import TrialContext, load_spec, measure
 from deadheat.protocol import Protocol
 from deadheat.store import TrialRecord
+from deadheat.workload import Level
 
 
 class Alone:
@@ -78,13 +79,14 @@ class Alone:
 
     def _trial(self, warm: WarmInstance, step: Step) -> TrialRecord:
         self._report_progress(warm.name, step)
+        level = Level(self._protocol.workload_names[0], step.connections)
         record = measure(
             self._world,
             warm.instance,
             load_spec(self._protocol, warm.instance, step.connections),
             self._context(warm, step, "measure"),
-            self._standings.ceiling_per_s(step.connections),
-            self._standings.clock_khz_max(warm.name, step.connections),
+            self._standings.ceiling_per_s(level),
+            self._standings.clock_khz_max(warm.name, level),
             warm.workers,
         )
         self._store.add_trial(record)
@@ -122,6 +124,7 @@ class Alone:
             heat=1,
             at_s=self._now_s(),
             steady=warm.warmed.kind,
+            workload=self._protocol.workload_names[0],
         )
 
     def _is_running(self, warm: WarmInstance) -> bool:

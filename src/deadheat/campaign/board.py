@@ -20,7 +20,7 @@ def board(
     records: Sequence[TrialRecord],
 ) -> Board:
     """The standings after a block with these trials."""
-    level = max(protocol.connections)
+    level = protocol.main_level
     ranking = standings.last_ranking
     ranks = {row.name: row.rank for row in ranking.rows} if ranking else {}
     still_open = set(standings.open_names)
@@ -41,7 +41,8 @@ def board(
         decided = sum(pair.verdict is not Verdict.UNDECIDED for pair in ranking.neighbors)
     return Board(
         rows=tuple(rows),
-        connections=level,
+        connections=level.connections,
+        workload=level.workload if len(protocol.workload_names) > 1 else None,
         block=block,
         decided=decided,
         pairs=max(len(rows) - 1, 0),

@@ -200,7 +200,7 @@ def _race(
         context = RunContext(world, protocol, store, run.id, entered_contenders, seed, listen)
         race = Race(context) if protocol.slices is None else SliceRace(context)
         run.conclusion |= {"why": "all repetitions done", "share": race.run().share}
-    return {run.id: race.standings.fits(max(protocol.connections))}
+    return {run.id: race.standings.fits(protocol.main_level)}
 
 
 def _slowdown(fits: Sequence[PairFits], copies: int, k: int) -> Slowdown:

@@ -134,6 +134,7 @@ def _search(
             heat=1,
             at_s=world.server_host.now_s(),
             steady=warm.warmed.kind,
+            workload=protocol.workload_names[0],
         )
         spec = replace(
             load_spec(protocol, warm.instance, max(protocol.connections)),

@@ -9,6 +9,7 @@ from deadheat.measure.starter import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
+from deadheat.workload import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,11 @@ class RunContext:
         """The contenders and controls of which no trial in the past went well."""
         measured = {name for name, trial in self.past.measured if trial.state == "ok"}
         return {entered.contender.name for entered in self.entered_contenders} - measured
+
+    def levels_of(self, name: str) -> tuple[Level, ...]:
+        """The levels at which a contender is measured; all of one that is not entered."""
+        entered = {each.contender.name: each.contender for each in self.entered_contenders}
+        return entered[name].levels_of(self.protocol) if name in entered else self.protocol.levels
 
     def named(self, role: str) -> list[str]:
         """The contenders with a role: `contender` or `control`."""

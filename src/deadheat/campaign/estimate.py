@@ -20,6 +20,7 @@ class Estimate:
     about: str
     contenders: tuple[str, ...]
     connections: tuple[int, ...]
+    workloads: tuple[str, ...]
     trials_per_block: int
     block_s: float
     invocation_start_s: float
@@ -45,23 +46,27 @@ class Estimate:
         ]
 
 
-def estimate(protocol: Protocol, names: Sequence[str]) -> Estimate:
-    """Estimate from the protocol's figures and the constants above."""
+def estimate(protocol: Protocol, names: Sequence[str], lacking: Sequence[str] = ()) -> Estimate:
+    """Estimate from the protocol's figures and the constants above.
+
+    `lacking` has an entry for each workload that one of the contenders does not answer.
+    """
     stopping, warmup = protocol.stopping, protocol.warmup
     contenders = len(names) + (len(CONTROL_WORKS) if protocol.controls else 0)
-    trials = contenders * len(protocol.connections)
+    trials = contenders * len(protocol.levels) - len(lacking) * len(protocol.connections)
     block_s = trials * (protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S)
     if protocol.slices is not None:
         slice_s = protocol.duration_s + protocol.slices.discard_s + SLICE_OVERHEAD_S
         block_s = trials * protocol.slices.rounds * slice_s
     warm_s = {"none": 0.0, "fixed": warmup.duration_s, "steady": warmup.least_s}[warmup.kind]
-    start_s = contenders * (START_S + warm_s)
+    start_s = contenders * (START_S + warm_s * len(protocol.workload_names))
     settle = stopping.kind == "settle"
     per_start = 1 if protocol.slices is not None else stopping.blocks_min
     least_blocks = per_start * stopping.invocations if settle else stopping.repetitions
     least_s = stopping.invocations * start_s + least_blocks * block_s
     search_s = warmup.limit_s - warm_s if warmup.kind == "steady" else 0.0
-    slow_s = stopping.invocations * contenders * max(0.0, search_s)
+    warm_ups = stopping.invocations * contenders * len(protocol.workload_names)
+    slow_s = warm_ups * max(0.0, search_s)
     rule = (
         f"when every neighboring pair is separated or equivalent within "
         f"{100 * stopping.margin:.0f} %, or after {spell_time(stopping.budget_s)}"
@@ -69,12 +74,11 @@ def estimate(protocol: Protocol, names: Sequence[str]) -> Estimate:
         else f"after {stopping.repetitions} repetitions"
     )
     return Estimate(
-        protocol=f"{protocol.name}, workload {protocol.workload.name}"
-        if protocol.workload
-        else protocol.name,
+        protocol=protocol.label,
         about=protocol.about,
         contenders=tuple(names),
         connections=protocol.connections,
+        workloads=protocol.workload_names,
         trials_per_block=trials,
         block_s=block_s,
         invocation_start_s=start_s,

@@ -27,7 +27,7 @@ class FreshStarts:
         self._rule = protocol.slices
         self._slice_s = protocol.duration_s
         self._stopping = protocol.stopping
-        self._level = max(protocol.connections)
+        self._level = protocol.main_level
         self._standings = standings
         self._blocks: dict[int, int] = {}  # instance id -> blocks it has run
         self._gains: dict[str, tuple[Action, float]] = {}

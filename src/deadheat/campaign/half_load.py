@@ -11,19 +11,20 @@ from deadheat.campaign.heat import Heat
 from deadheat.campaign.one_trial import TrialRunner
 from deadheat.measure.starter import WarmInstance
 from deadheat.measure.trial import load_spec
+from deadheat.store import TrialRecord
 
 HALF_LOAD = "half_load"  # the kind of its trials
 DURATION_S = 0.5
 
 
 def measure_half_load(
-    run: RunContext, trials: TrialRunner, heat: Heat, instance: WarmInstance, rate_per_s: float
+    run: RunContext, trials: TrialRunner, heat: Heat, instance: WarmInstance, record: TrialRecord
 ) -> None:
-    """One open-loop trial at half of the contender's rate; the store has it."""
+    """One open-loop trial at half of the rate of a trial, on its workload; the store has it."""
     protocol = run.protocol.model_copy(update={"slices": None})
     spec = replace(
-        load_spec(protocol, instance.instance, max(protocol.connections)),
-        rate_per_s=rate_per_s / 2,
+        load_spec(protocol, instance.instance, max(protocol.connections), workload=record.workload),
+        rate_per_s=(record.rate_per_s or 0.0) / 2,
         duration_s=DURATION_S,
     )
-    trials.run(heat, instance, spec, block=1, heat_number=1, kind=HALF_LOAD)
+    trials.run(heat, instance, spec, record.workload, block=1, heat_number=1, kind=HALF_LOAD)

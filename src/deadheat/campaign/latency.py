@@ -15,6 +15,7 @@ from deadheat.campaign.standings import Standings
 from deadheat.events import Event, Progress
 from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
 from deadheat.measure.trial import load_spec
+from deadheat.workload import Level
 
 LATENCY_SHARES = (0.5, 0.7, 0.9)
 RATE_KIND = "latency_rate"  # of trials that find a rate that the race did not
@@ -37,29 +38,42 @@ def measure_latency(
     waiting = [e for e in run.entered_contenders if standings.races(e.contender.name)]
     order.shuffle(waiting)
     connections = max(protocol.connections)
-    about_s = len(waiting) * (START_S + len(LATENCY_SHARES) * duration_s)
+    loads_each = len(LATENCY_SHARES) * len(protocol.workload_names)
+    about_s = len(waiting) * (START_S + loads_each * duration_s)
     text = f"measuring latency at fixed rates takes about {spell_time(about_s)} more than the race"
     run.listen(Event(text))
     for number in itertools.count(1):
         with Heat(run.world, starter, dropped.append, protocol.at_once) as heat:
             heat.start_as_many_as_fit(waiting, lambda entered: heat.start(entered, invocation, 0.0))
-            loads = list(itertools.product(heat.contenders, LATENCY_SHARES))
+            pairs = [
+                (instance, workload)
+                for instance in heat.contenders
+                for workload in protocol.workload_names
+                if instance.entered.contender.answers(workload)
+            ]
+            loads = [(*pair, share) for pair in pairs for share in LATENCY_SHARES]
             order.shuffle(loads)
             rates_per_s = {
-                instance.name: _rate(run, trials, heat, instance, standings, number)
-                for instance in heat.contenders
+                (instance.name, workload): _rate(
+                    run, trials, heat, instance, workload, standings, number
+                )
+                for instance, workload in pairs
             }
-            for instance, share in loads:
-                rate_per_s = rates_per_s.get(instance.name)
+            for instance, workload, share in loads:
+                rate_per_s = rates_per_s.get((instance.name, workload))
                 if instance in heat and rate_per_s is not None:
-                    run.listen(Progress(f"latency of {instance.name} at {share:.0%} of its rate"))
+                    on = f" on {workload}" if len(protocol.workload_names) > 1 else ""
+                    what = f"latency of {instance.name}{on} at {share:.0%} of its rate"
+                    run.listen(Progress(what))
                     spec = replace(
-                        load_spec(protocol, instance.instance, connections),
+                        load_spec(protocol, instance.instance, connections, workload=workload),
                         rate_per_s=share * rate_per_s,
                         duration_s=duration_s,
                         seed=order.randrange(2**31),
                     )
-                    trials.run(heat, instance, spec, block=1, heat_number=number, kind="latency")
+                    trials.run(
+                        heat, instance, spec, workload, block=1, heat_number=number, kind="latency"
+                    )
         if not waiting:
             return
 
@@ -69,6 +83,7 @@ def _rate(
     trials: TrialRunner,
     heat: Heat,
     instance: WarmInstance,
+    workload: str,
     standings: Standings,
     heat_number: int,
 ) -> float | None:
@@ -77,17 +92,25 @@ def _rate(
     None, with an event, if none of them is valid.
     """
     connections = max(run.protocol.connections)
-    rate_per_s = standings.rate_per_s(instance.name, connections)
+    rate_per_s = standings.rate_per_s(instance.name, Level(workload, connections))
     if rate_per_s is not None:
         return rate_per_s
     protocol = run.protocol.model_copy(update={"slices": None})
-    spec = replace(load_spec(protocol, instance.instance, connections), duration_s=RATE_S)
+    spec = replace(
+        load_spec(protocol, instance.instance, connections, workload=workload), duration_s=RATE_S
+    )
     for attempt in range(1, RATE_TRIALS + 1):
         if instance not in heat:
             break
         run.listen(Progress(f"rate of {instance.name} for its latency: attempt {attempt}"))
         record = trials.run(
-            heat, instance, spec, block=attempt, heat_number=heat_number, kind=RATE_KIND
+            heat,
+            instance,
+            spec,
+            workload,
+            block=attempt,
+            heat_number=heat_number,
+            kind=RATE_KIND,
         )
         if record.state == "ok" and record.rate_per_s and all(g.passed for g in record.gates):
             return record.rate_per_s

@@ -9,6 +9,7 @@ from deadheat.measure import lifecycle
 from deadheat.measure.starter import WarmInstance
 from deadheat.measure.trial import TrialContext, measure
 from deadheat.store import TrialRecord
+from deadheat.workload import Level
 
 
 class TrialRunner:
@@ -28,6 +29,7 @@ class TrialRunner:
         heat: Heat,
         instance: WarmInstance,
         spec: LoadSpec,
+        workload: str,
         *,
         block: int,
         heat_number: int,
@@ -44,11 +46,13 @@ class TrialRunner:
             block=block,
             heat=heat_number,
             at_s=world.server_host.now_s() - self._begun_s,
-            steady=instance.warmed.kind,
+            steady=instance.warmed_on(workload).kind,
+            workload=workload,
         )
         lifecycle.thaw(world, instance.instance)
-        ceiling_per_s = self._standings.ceiling_per_s(spec.connections)
-        clock_khz_max = self._standings.clock_khz_max(instance.name, spec.connections)
+        level = Level(workload, spec.connections)
+        ceiling_per_s = self._standings.ceiling_per_s(level)
+        clock_khz_max = self._standings.clock_khz_max(instance.name, level)
         record = measure(
             world,
             instance.instance,

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from deadheat.measure.slices import SERIES
+from deadheat.protocol import workload_names_of
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Decided
 from deadheat.store import StoredRun, TrialRecord
+from deadheat.store.rows import StoredTrial
+from deadheat.workload import HELLO, Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,29 +19,50 @@ class Extension:
     """More time for a race that had spent its budget: `deadheat run --more`.
 
     `until_s` is when it ends, in the time of the race. `share` is what the look before it spent of
-    the error, and `decided` its verdicts by connections.
+    the error, and `decided` its verdicts by level.
     """
 
     number: int  # from 1
     until_s: float
     share: float
-    decided: Mapping[int, Decided]
+    decided: Mapping[Level, Decided]
 
     @classmethod
-    def of(cls, conclusion: Mapping[str, Any]) -> Self | None:
-        """The last extension of a stored run; None if it has none."""
+    def of(cls, conclusion: Mapping[str, Any], workload: str = HELLO) -> Self | None:
+        """The last extension of a stored run whose first workload this is; None if it has none."""
         entries = [entry for entry in conclusion.get("resumed", ()) if "more_s" in entry]
         if not entries:
             return None
-        return cls(len(entries), entries[-1]["until_s"], entries[-1]["share"], decided(conclusion))
+        last = entries[-1]
+        verdicts = decided(conclusion, workload)
+        return cls(len(entries), last["until_s"], last["share"], verdicts)
 
 
-def decided(conclusion: Mapping[str, Any]) -> dict[int, Decided]:
-    """The verdicts of earlier looks that a stored conclusion keeps, by connections."""
+def decided(conclusion: Mapping[str, Any], workload: str) -> dict[Level, Decided]:
+    """The verdicts of earlier looks that a stored conclusion keeps, by level.
+
+    `workload` is the run's first one, which runs before version 0.2 left out.
+    """
     return {
-        int(connections): {(faster, slower): Verdict(verdict) for faster, slower, verdict in pairs}
-        for connections, pairs in conclusion.get("decided", {}).items()
+        Level.of_key(key, workload): {
+            (faster, slower): Verdict(verdict) for faster, slower, verdict in pairs
+        }
+        for key, pairs in conclusion.get("decided", {}).items()
     }
+
+
+def decided_on(conclusion: Mapping[str, Any], workload: str) -> dict[int, Decided]:
+    """Those verdicts of one workload, by connections."""
+    return {
+        level.connections: verdicts
+        for level, verdicts in decided(conclusion, workload).items()
+        if level.workload == workload
+    }
+
+
+def level_of(trial: TrialRecord | StoredTrial) -> Level:
+    """The level of a trial."""
+    return Level(trial.workload, trial.connections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +107,7 @@ class Past:
             trials=[(names[record.contender_id], record) for record in records],
             starts=Counter(names[instance.contender_id] for instance in run.instances),
             look=_last_look(run.conclusion),
-            extension=Extension.of(run.conclusion),
+            extension=Extension.of(run.conclusion, workload_names_of(run.protocol)[0]),
         )
 
     @property
@@ -107,16 +131,18 @@ class Past:
             if contender == name and trial.state == "ok"
         }
 
-    def complete(self, levels: Sequence[int], blocks: Callable[[int], int]) -> set[int]:
+    def complete(
+        self, levels: Callable[[str], Sequence[Level]], blocks: Callable[[int], int]
+    ) -> set[int]:
         """The numbers of the complete invocations.
 
-        A complete invocation has all its blocks, `blocks(invocation)` of them, at every level, for
-        each contender that had no failed trial in it.
+        A complete invocation has all its blocks, `blocks(invocation)` of them, for each
+        contender that had no failed trial in it, at each of its levels.
         """
-        counts: dict[int, Counter[tuple[str, int]]] = {}
+        counts: dict[int, Counter[tuple[str, Level]]] = {}
         failed: set[tuple[int, str]] = set()
         for name, trial in self.measured:
-            counts.setdefault(trial.invocation, Counter())[name, trial.connections] += 1
+            counts.setdefault(trial.invocation, Counter())[name, level_of(trial)] += 1
             if trial.state == "failed":
                 failed.add((trial.invocation, name))
         names = {name for name, _ in self.measured}
@@ -127,7 +153,7 @@ class Past:
                 count[name, level] >= blocks(invocation)
                 for name in names
                 if (invocation, name) not in failed
-                for level in levels
+                for level in levels(name)
             )
         }
 

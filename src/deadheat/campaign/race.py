@@ -1,6 +1,5 @@
 """The race of trials: frozen instances, randomized complete blocks, one instance running."""
 
-import itertools
 import math
 import random
 from collections import Counter
@@ -19,6 +18,7 @@ from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
 from deadheat.measure.trial import load_spec
 from deadheat.store import TrialRecord
+from deadheat.workload import Level
 
 T = TypeVar("T")
 
@@ -38,12 +38,14 @@ class Race:
         self._pace = pace_of(protocol.stopping)
         self._begun_s = run.world.server_host.now_s() - past.elapsed_s
         self._invocation = past.invocations
-        complete = past.complete(protocol.connections, self._pace.blocks_due)
+        complete = past.complete(run.levels_of, self._pace.blocks_due)
         self._cut_short = past.invocations - len(complete)  # do not count in the pace
         self._planned_done = Counter(  # trials by contender, without those of such an invocation
             name for name, trial in past.measured if trial.invocation in complete
         )
-        self.standings = Standings(protocol, run.named("contender"), run.named("control"))
+        self.standings = Standings(
+            protocol, run.named("contender"), run.named("control"), run.levels_of
+        )
         self.standings.recall(past)
         self._trials = TrialRunner(run, self.standings, self._begun_s, len(past.measured))
         self._invalid = InvalidStreak()
@@ -119,8 +121,9 @@ class Race:
     def _start(self, heat: Heat, entered: EnteredContender) -> None:
         instance = heat.start(entered, self._invocation, self._now_s())
         if instance is not None and instance.name == NULL_SERVER:
-            level = max(self._protocol.connections)
-            self.standings.set_ceiling(level, instance.warmed.rate_per_s)
+            for workload in self._protocol.workload_names:
+                level = Level(workload, max(self._protocol.connections))
+                self.standings.set_ceiling(level, instance.warmed.rate_per_s)
 
     def _drop(self, entered: EnteredContender) -> None:
         self._entered.remove(entered)
@@ -130,11 +133,13 @@ class Race:
         """One pass over every instance at every level, in random order."""
         begun_s = self._now_s()
         block = (number - 1) * last_heat.blocks + before.blocks + 1
-        for instance, connections in self._shuffled(
-            itertools.product(heat.instances, self._protocol.connections)
+        for instance, level in self._shuffled(
+            (present, level)
+            for present in heat.instances
+            for level in present.entered.contender.levels_of(self._protocol)
         ):
             if instance in heat:
-                self._measure(heat, instance, connections, block, number)
+                self._measure(heat, instance, level, block, number)
         if not before.more_heats:
             self.standings.look(self._now_s() / self._protocol.stopping.budget_s)
         return replace(
@@ -146,13 +151,17 @@ class Race:
         )
 
     def _measure(
-        self, heat: Heat, instance: WarmInstance, connections: int, block: int, number: int
+        self, heat: Heat, instance: WarmInstance, level: Level, block: int, number: int
     ) -> None:
-        place = f"invocation {self._invocation}, block {block}: {instance.name} at {connections}"
+        place = f"invocation {self._invocation}, block {block}: {instance.name} at {level.short}"
         self._run.listen(self._progress(place))
-        rate_per_s = instance.warmed.rate_per_s
-        spec = load_spec(self._protocol, instance.instance, connections, rate_per_s)
-        record = self._trials.run(heat, instance, spec, block=block, heat_number=number)
+        rate_per_s = instance.warmed_on(level.workload).rate_per_s
+        spec = load_spec(
+            self._protocol, instance.instance, level.connections, rate_per_s, level.workload
+        )
+        record = self._trials.run(
+            heat, instance, spec, level.workload, block=block, heat_number=number
+        )
         self.standings.add(instance.name, record)
         self._note_invalid(heat, instance, record)
         self._planned_done[instance.name] += 1
@@ -183,8 +192,11 @@ class Race:
             budget_left_s = self._left_s()
             known_s = budget_left_s if math.isfinite(budget_left_s) else None
             return Progress(what, done=done, left_s=known_s)
-        planned = len(self._protocol.connections) * stopping.repetitions
-        left = sum(planned - self._planned_done[each.contender.name] for each in self._entered)
+        left = sum(
+            len(each.contender.levels_of(self._protocol)) * stopping.repetitions
+            - self._planned_done[each.contender.name]
+            for each in self._entered
+        )
         left_s = left * self._now_s() / done if done else None
         return Progress(what, done=done, of=done + left, left_s=left_s)
 

@@ -21,6 +21,7 @@ from deadheat.protocol import Protocol, stored_protocol
 from deadheat.stats.ranking import Decided
 from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.rows import StoredContender
+from deadheat.workload import Level
 
 ENDED = (
     "why",
@@ -93,8 +94,8 @@ class Unfinished:
         kept = {name: value for name, value in self.run.conclusion.items() if name not in ENDED}
         if (extension := self.past.extension) is not None:
             kept["decided"] = {
-                str(connections): [[*pair, verdict.value] for pair, verdict in decided.items()]
-                for connections, decided in extension.decided.items()
+                level.key: [[*pair, verdict.value] for pair, verdict in decided.items()]
+                for level, decided in extension.decided.items()
             }
             if self.more_s is not None:
                 resumption |= {
@@ -104,8 +105,8 @@ class Unfinished:
                 }
         return kept | {"resumed": [*kept.get("resumed", ()), resumption]}
 
-    def extended(self, more_s: float, decided: Mapping[int, Decided]) -> "Unfinished":
-        """The same run with more time; `decided` has the verdicts of its last look by connections.
+    def extended(self, more_s: float, decided: Mapping[Level, Decided]) -> "Unfinished":
+        """The same run with more time; `decided` has the verdicts of its last look by level.
 
         Raises `DeadheatError` if the run has not spent its budget.
         """

@@ -1,6 +1,5 @@
 """One block of a race in slices: rounds of one slice of each instance, then a trial of each."""
 
-import itertools
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -16,12 +15,13 @@ from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_o
 from deadheat.measure.starter import WarmInstance
 from deadheat.measure.trial import TrialContext
 from deadheat.store import Gate, TrialRecord
+from deadheat.workload import Level
 
 ANSWERS_A_CONNECTION = 3.0  # in a slice, so that a slow server's rate is not a matter of luck
 SLICE_S_MAX = 3.0
 ENDS_ONLY_S = 3600.0  # a sampling interval that leaves the samples at both ends alone
 
-Key = tuple[int, int]  # instance id, connections
+Key = tuple[int, Level]  # instance id, level
 
 
 class SliceBlock:
@@ -65,25 +65,44 @@ class SliceBlock:
         at_s = self._now_s()
         for workers in (i.workers for i in instances if i.workers is not None):
             workers.begin()
-        watch = host.watch(processes, ENDS_ONLY_S)
         slices: dict[Key, list[Slice]] = {}
+        samples: dict[Level, Sequence[Sample]] = {}
         failed: set[int] = set()
-        rounds = range(1, self._rule.rounds + 1)
-        for connections, round_number in itertools.product(self._levels(order), rounds):
-            if slices and self._now_s() >= self._run.protocol.stopping.budget_s:
-                break  # the budget is the end of the race, also in the middle of a block
-            present = [i for i in instances if self._in_round(i, round_number)]
+        for level in self._levels(order):
+            if slices and self._is_late():
+                break
+            watch = host.watch(processes, ENDS_ONLY_S)
+            self._measure(level, instances, order, slices, failed)
+            samples[level] = host.unwatch(watch)
+        gone = {i.instance_id: self._workers_gone(i) for i in instances}
+        return self._trials(instances, slices, samples, at_s, gone)
+
+    def _measure(
+        self,
+        level: Level,
+        instances: Sequence[WarmInstance],
+        order: random.Random,
+        slices: dict[Key, list[Slice]],
+        failed: set[int],
+    ) -> None:
+        """The rounds of one level; adds to `slices`, and to `failed` the ids of instances."""
+        measured_here = [i for i in instances if level in i.loads]
+        for round_number in range(1, self._rule.rounds + 1):
+            if slices and self._is_late():
+                return
+            present = [i for i in measured_here if self._in_round(i, round_number)]
             for instance in neighbors_together(present, order):
                 if instance.instance_id in failed:
                     continue
-                done = slices.setdefault((instance.instance_id, connections), [])
-                measured = self._slice(instance, connections, round_number, first=not done)
+                done = slices.setdefault((instance.instance_id, level), [])
+                measured = self._slice(instance, level, round_number, first=not done)
                 done.append(measured)
                 if measured.fault is not None:
                     failed.add(instance.instance_id)
-        samples = host.unwatch(watch)
-        gone = {i.instance_id: self._workers_gone(i) for i in instances}
-        return self._trials(instances, slices, samples, at_s, gone)
+
+    def _is_late(self) -> bool:
+        """The budget is the end of the race, also in the middle of a block."""
+        return self._now_s() >= self._run.protocol.stopping.budget_s
 
     def _workers_gone(self, instance: WarmInstance) -> int | None:
         """A protocol that never renews connections has no processes that end with them."""
@@ -95,7 +114,7 @@ class SliceBlock:
     @property
     def _has_levels(self) -> bool:
         """Several, so that each hangs up after its last slice in the block."""
-        return len(self._run.protocol.connections) > 1
+        return len(self._run.protocol.levels) > 1
 
     def _in_round(self, instance: WarmInstance, round_number: int) -> bool:
         """Controls run in the first round and in every fourth after it, or as the rule says."""
@@ -103,19 +122,17 @@ class SliceBlock:
             return True
         return (round_number - 1) % self._rule.control_every == 0
 
-    def _levels(self, order: random.Random) -> list[int]:
-        levels = list(self._run.protocol.connections)
+    def _levels(self, order: random.Random) -> list[Level]:
+        levels = list(self._run.protocol.levels)
         order.shuffle(levels)
         return levels
 
-    def _slice(
-        self, instance: WarmInstance, connections: int, round_number: int, first: bool
-    ) -> Slice:
+    def _slice(self, instance: WarmInstance, level: Level, round_number: int, first: bool) -> Slice:
         renew = first and self._rule.renew and instance.instance_id in self._used
         opens = renew or (first and self._has_levels)
         later = range(round_number + 1, self._rule.rounds + 1)
         request = SliceRequest(
-            duration_s=self._duration_s(instance, connections),
+            duration_s=self._duration_s(instance, level),
             discard_s=self._rule.renew_discard_s if opens else self._rule.discard_s,
             renew=renew,
             hang_up=self._has_levels and not any(self._in_round(instance, r) for r in later),
@@ -125,7 +142,7 @@ class SliceBlock:
         measured = measure_slice(
             self._run.world,
             instance.instance,
-            instance.loads[connections],
+            instance.loads[level],
             request,
             self._now_s(),
             self._rounds + round_number,
@@ -134,35 +151,38 @@ class SliceBlock:
         drops = None if before is None or after is None else after - before
         return replace(measured, listen_drops=drops)
 
-    def _duration_s(self, instance: WarmInstance, connections: int) -> float:
+    def _duration_s(self, instance: WarmInstance, level: Level) -> float:
         """Longer where a connection needs it: a slow server, or many connections."""
-        rate_per_s = instance.warmed.rate_per_s
-        needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s if rate_per_s > 0 else 0.0
+        rate_per_s = instance.warmed_on(level.workload).rate_per_s
+        needed_s = ANSWERS_A_CONNECTION * level.connections / rate_per_s if rate_per_s > 0 else 0.0
         return round(max(self._run.protocol.duration_s, min(needed_s, SLICE_S_MAX)), 3)
 
     def _trials(
         self,
         instances: Sequence[WarmInstance],
         slices: Mapping[Key, Sequence[Slice]],
-        samples: Sequence[Sample],
+        samples: Mapping[Level, Sequence[Sample]],
         at_s: float,
         gone: Mapping[int, int | None],
     ) -> list[tuple[WarmInstance, TrialRecord]]:
-        gates = self._block_gates(instances, slices, samples)
-        network = _increases(samples)
+        """The machine is judged over the whole block; the CPU time of a trial is of its level."""
+        of_block = [sample for of_level in samples.values() for sample in of_level]
+        gates = self._block_gates(instances, slices, of_block)
+        network = _increases(of_block)
         trials = []
         for instance in instances:
-            readings = BlockReadings(
-                usage=_usage(samples, instance.instance.process),
-                gates=gates,
-                network=network,
-                workers_gone=gone[instance.instance_id],
-            )
-            for connections in self._run.protocol.connections:
-                key = (instance.instance_id, connections)
-                if key in slices:
-                    record = self._trial(instance, connections, slices[key], readings, at_s)
-                    trials.append((instance, record))
+            for level in self._run.protocol.levels:
+                key = (instance.instance_id, level)
+                if key not in slices:
+                    continue
+                readings = BlockReadings(
+                    usage=_usage(samples[level], instance.instance.process),
+                    gates=gates,
+                    network=network,
+                    workers_gone=gone[instance.instance_id],
+                )
+                record = self._trial(instance, level, slices[key], readings, at_s)
+                trials.append((instance, record))
         self._run.store.add_trials([record for _, record in trials])
         for instance, record in trials:
             self._troubles.report(instance.name, record)
@@ -171,7 +191,7 @@ class SliceBlock:
     def _trial(
         self,
         instance: WarmInstance,
-        connections: int,
+        level: Level,
         slices: Sequence[Slice],
         readings: BlockReadings,
         at_s: float,
@@ -185,9 +205,10 @@ class SliceBlock:
             block=self._number,
             heat=1,
             at_s=at_s,
-            steady=instance.warmed.kind,
+            steady=instance.warmed_on(level.workload).kind,
+            workload=level.workload,
         )
-        load = instance.loads[connections]
+        load = instance.loads[level]
         world = self._run.world
         return trial_of(world, instance.instance, load, context, slices, readings)
 

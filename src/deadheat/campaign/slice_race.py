@@ -23,6 +23,7 @@ from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.client import CLIENT_SHARE_MAX
 from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
 from deadheat.store import TrialRecord
+from deadheat.workload import Level
 
 FIRST_ORDER_S = 30.0  # when the order so far is first reported
 FAULTS_MAX = 3  # blocks in a row that failed: then a contender is out
@@ -62,11 +63,13 @@ class SliceRace:
         self._troubles = Troubles(run.listen)
         self._faults: dict[str, int] = {}
         self._reported_at_s = 0.0
-        self.standings = SliceStandings(run.protocol, run.named("contender"), run.named("control"))
+        self.standings = SliceStandings(
+            run.protocol, run.named("contender"), run.named("control"), run.levels_of
+        )
         self.standings.recall(run.past)
         self._fresh = FreshStarts(run.protocol, self.standings)
         self._trials = TrialRunner(run, self.standings, self._begun_s)
-        self._half_loaded: set[str] = set()
+        self._half_loaded: set[tuple[str, str]] = set()
         self._invalid = InvalidStreak()
         self._unmeasured = run.unmeasured()
         self._is_first_block = True
@@ -142,9 +145,15 @@ class SliceRace:
         return [names[a:b] for a, b in itertools.pairwise(cuts) if b > a]
 
     def _by_rate(self, names: Sequence[str]) -> list[str]:
-        level = max(self._protocol.connections)
-        rates = {name: self.standings.rate_per_s(name, level) or 0.0 for name in names}
+        """From the fastest to the slowest, by the first workload that has a rate of it."""
+        rates = {name: self._rate_per_s(name) or 0.0 for name in names}
         return sorted(names, key=lambda name: -rates[name])
+
+    def _rate_per_s(self, name: str) -> float | None:
+        most = max(self._protocol.connections)
+        levels = [level for level in self._protocol.levels if level.connections == most]
+        rates = (self.standings.rate_per_s(name, level) for level in levels)
+        return next((rate for rate in rates if rate is not None), None)
 
     def _prepare(self, heat: Heat, group: Sequence[str]) -> None:
         """Have an instance of each up; replace those whose fresh start is worth its time."""
@@ -182,8 +191,9 @@ class SliceRace:
         else:
             self._counts.restarts_s += took_s
         if instance is not None and name == NULL_SERVER:
-            level = max(self._protocol.connections)
-            self.standings.set_ceiling(level, instance.warmed.rate_per_s)
+            for workload in self._protocol.workload_names:
+                level = Level(workload, max(self._protocol.connections))
+                self.standings.set_ceiling(level, instance.warmed.rate_per_s)
 
     def _drop(self, entered: EnteredContender) -> None:
         self._entered.remove(entered)
@@ -218,13 +228,13 @@ class SliceRace:
 
     def _check_half_load(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
         """Once for a contender that saturates its CPUs while the client is busy: does it spin?"""
-        name = instance.name
-        if name in self._half_loaded or instance not in heat or record.rate_per_s is None:
+        key = (instance.name, record.workload)
+        if key in self._half_loaded or instance not in heat or record.rate_per_s is None:
             return
         busy_share = record.result.get("busiest_thread_share") or 0.0
         if busy_share >= CLIENT_SHARE_MAX and instance.entered.contender.role == "contender":
-            self._half_loaded.add(name)
-            measure_half_load(self._run, self._trials, heat, instance, record.rate_per_s)
+            self._half_loaded.add(key)
+            measure_half_load(self._run, self._trials, heat, instance, record)
 
     def _runs(self, instance: WarmInstance, group: Sequence[str]) -> bool:
         return self._takes_part(instance.entered, group)
@@ -261,14 +271,17 @@ class SliceRace:
         if self._now_s() < FIRST_ORDER_S or self._reported_at_s >= FIRST_ORDER_S + (look or 0):
             return
         self._reported_at_s = FIRST_ORDER_S + (look or 0) + 1
-        level = max(self._protocol.connections)
+        level = self._protocol.main_level
         rates = [
             f"{name} {rate:,.0f}"
             for name in self._by_rate(self.standings.names)
             if (rate := self.standings.rate_per_s(name, level)) is not None
         ]
+        several = len(self._protocol.workload_names) > 1
+        on = f" on {level.workload}" if several else ""
         if rates:
-            self._run.listen(Event(f"after {self._now_s():.0f} s, requests/s: {', '.join(rates)}"))
+            text = f"after {self._now_s():.0f} s, requests/s{on}: {', '.join(rates)}"
+            self._run.listen(Event(text))
 
     def _progress(self) -> Progress:
         open_count = len(self.standings.open_names)

@@ -1,9 +1,9 @@
 """Standings of a race in slices: one model of all slices gives rates, ratios and the order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from deadheat.campaign.past import Past
+from deadheat.campaign.past import Past, level_of
 from deadheat.campaign.standings import Standings
 from deadheat.measure.slices import SERIES
 from deadheat.protocol import Protocol
@@ -15,6 +15,7 @@ from deadheat.stats.pairs import PairFits
 from deadheat.stats.ranking import Ranking
 from deadheat.stats.slice_model import ModelFit, fit_slices
 from deadheat.store import TrialRecord
+from deadheat.workload import Level
 
 FEWEST_INSTANCES = 2
 
@@ -28,13 +29,17 @@ class SliceStandings(Standings):
     looks = Looks(count=9, ratio=4 / 3)
 
     def __init__(
-        self, protocol: Protocol, contenders: Sequence[str], controls: Sequence[str] = ()
+        self,
+        protocol: Protocol,
+        contenders: Sequence[str],
+        controls: Sequence[str] = (),
+        levels_of: Callable[[str], Collection[Level]] | None = None,
     ) -> None:
-        super().__init__(protocol, contenders, controls)
-        self._rows: dict[int, list[SliceRow]] = {level: [] for level in protocol.connections}
+        super().__init__(protocol, contenders, controls, levels_of)
+        self._rows: dict[Level, list[SliceRow]] = {level: [] for level in protocol.levels}
         self._instances: dict[str, set[int]] = {}
         self._open = set(contenders)
-        self._ranking: Ranking | None = None  # of the last look, at the highest level
+        self._ranking: Ranking | None = None  # of the last look, at the main level
 
     @property
     def open_names(self) -> list[str]:
@@ -45,13 +50,13 @@ class SliceStandings(Standings):
         """Take in a trial; the slices of one that failed a gate do not count."""
         super().add(name, record)
         if record.state == "ok" and all(gate.passed for gate in record.gates):
-            self._rows[record.connections] += rows_of(name, record)
+            self._rows[level_of(record)] += rows_of(name, record)
         if record.instance_id is not None:
             self._instances.setdefault(name, set()).add(record.instance_id)
 
     @property
     def last_ranking(self) -> Ranking | None:
-        """What the last look ranked at the highest level; None before the first."""
+        """What the last look ranked at the main level; None before the first."""
         return self._ranking
 
     def recall(self, past: Past) -> None:
@@ -64,18 +69,18 @@ class SliceStandings(Standings):
         """How many instances of a contender have been measured."""
         return len(self._instances.get(name, ()))
 
-    def fit(self, connections: int) -> tuple[ModelFit, list[str], Counted] | None:
+    def fit(self, level: Level) -> tuple[ModelFit, list[str], Counted] | None:
         """The model at one level with the names of its contenders; None without a slice."""
-        counted = count_slices(self._rows[connections])
+        counted = count_slices(self._rows[level])
         seen = {row.contender for row in counted.rows}
         names = [name for name in (*self._contenders, *self._controls) if name in seen]
         if not names:
             return None
         return fit_slices(slices_of(counted.rows, names)), names, counted
 
-    def ranking(self, connections: int, share: float) -> Ranking | None:
+    def ranking(self, level: Level, share: float) -> Ranking | None:
         """The ranking at one level; None where there is nothing to compare yet."""
-        fitted = self.fit(connections)
+        fitted = self.fit(level)
         if fitted is None:
             return None
         model, names, _ = fitted
@@ -89,12 +94,12 @@ class SliceStandings(Standings):
             confidence=stopping.confidence,
             share=share,
             controls=[name for name in names if name in self._controls],
-            decided=self._decided.get(connections),
+            decided=self._decided.get(level),
         )
 
-    def fits(self, connections: int) -> PairFits:
+    def fits(self, level: Level) -> PairFits:
         """Every pair of the contenders, in the order in which they were named."""
-        counted = count_slices(self._rows[connections])
+        counted = count_slices(self._rows[level])
         model = fit_slices(slices_of(counted.rows, self._contenders))
         return pair_fits(model, model.robust)
 
@@ -106,11 +111,15 @@ class SliceStandings(Standings):
         """Decide who races on, too: the contenders with an undecided pair of neighbors."""
         if len(self._contenders) == 1 or self._protocol.stopping.question == "slower":
             return super()._all_settled(share)
-        rankings = [self.ranking(level, share) for level in self._protocol.connections]
-        self._ranking = rankings[self._protocol.connections.index(max(self._protocol.connections))]
+        rankings = {
+            level: self.ranking(level, share)
+            for level in self._levels
+            if len(self.measured_at(level)) > 1
+        }
+        self._ranking = rankings.get(self._protocol.main_level)
         undecided = {
             name
-            for ranking in rankings
+            for ranking in rankings.values()
             if ranking is not None
             for pair in ranking.neighbors
             if pair.verdict is Verdict.UNDECIDED
@@ -118,11 +127,12 @@ class SliceStandings(Standings):
         }
         unranked = {
             name
-            for ranking in rankings
-            for name in self._contenders
+            for level, ranking in rankings.items()
+            for name in self.measured_at(level)
             if ranking is None or name not in {row.name for row in ranking.rows}
         }
-        self._open = undecided | unranked
+        alone = {name for level in self._levels for name in self._unknown_alone(level)}
+        self._open = undecided | unranked | alone
         return not self._open
 
 

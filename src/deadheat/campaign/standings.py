@@ -1,10 +1,10 @@
 """Standings: the valid rates so far, and what a declared look at them decides."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from deadheat.campaign.past import Past
+from deadheat.campaign.past import Past, level_of
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import Protocol
 from deadheat.stats.alpha_spending import Looks
@@ -15,6 +15,7 @@ from deadheat.stats.ranking import Decided, Ranking, rank
 from deadheat.stats.rate_matrix import Place, rankable, rate_matrix
 from deadheat.stats.single_rate import is_known
 from deadheat.store import TrialRecord
+from deadheat.workload import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Look:
 
 @dataclass(slots=True)
 class _Level:
-    """One connection level: the valid rates of each name, and the highest clock it was seen at.
+    """One level: the valid rates of each name, and the highest clock it was seen at.
 
     `rates` maps a name to invocation, heat and block, and those to requests/s.
     """
@@ -41,22 +42,30 @@ class _Level:
 
 
 class Standings:
-    """Takes in trials, and looks at them when a look is due."""
+    """Takes in trials, and looks at them when a look is due.
+
+    `levels_of` gives the levels at which a contender is measured; without it, all of them.
+    """
 
     looks = Looks()
 
     def __init__(
-        self, protocol: Protocol, contenders: Sequence[str], controls: Sequence[str] = ()
+        self,
+        protocol: Protocol,
+        contenders: Sequence[str],
+        controls: Sequence[str] = (),
+        levels_of: Callable[[str], Collection[Level]] | None = None,
     ) -> None:
         self._protocol = protocol
         self._contenders = list(contenders)
         self._controls = list(controls)
-        self._levels = {connections: _Level() for connections in protocol.connections}
-        self._ceilings: dict[int, list[float]] = {}
+        self._levels = {level: _Level() for level in protocol.levels}
+        self._levels_of = levels_of or (lambda _: protocol.levels)
+        self._ceilings: dict[Level, list[float]] = {}
         self._invocation = 0
         self._last = Look(None, 1.0, settled=False)
         self._extension = 0
-        self._decided: Mapping[int, Decided] = {}
+        self._decided: Mapping[Level, Decided] = {}
 
     @property
     def contenders_left(self) -> bool:
@@ -88,7 +97,7 @@ class Standings:
     def add(self, name: str, record: TrialRecord) -> None:
         """Take in a trial; one that failed a gate leaves its place empty."""
         self._invocation = record.invocation
-        level = self._levels[record.connections]
+        level = self._levels[level_of(record)]
         place = (record.invocation, record.heat, record.block)
         level.places.add(place)
         level.heats = max(level.heats, record.heat)
@@ -98,7 +107,7 @@ class Standings:
             highest_khz = level.clocks_khz.get(name, 0.0)
             level.clocks_khz[name] = max(highest_khz, statistics.median(clock_khz))
         if name == NULL_SERVER:
-            self.set_ceiling(record.connections, record.rate_per_s)
+            self.set_ceiling(level_of(record), record.rate_per_s)
         if all(gate.passed for gate in record.gates):
             level.rates.setdefault(name, {})[place] = record.rate_per_s
             requests = record.rate_per_s * (record.elapsed_s or 0.0)
@@ -124,22 +133,22 @@ class Standings:
         number = max((n for n in (due, past.look) if n is not None), default=None)
         self._last = Look(number, 1.0, settled=False)
 
-    def set_ceiling(self, connections: int, rate_per_s: float) -> None:
+    def set_ceiling(self, level: Level, rate_per_s: float) -> None:
         """What the client reached against the null server."""
-        self._ceilings.setdefault(connections, []).append(rate_per_s)
+        self._ceilings.setdefault(level, []).append(rate_per_s)
 
-    def ceiling_per_s(self, connections: int) -> float | None:
+    def ceiling_per_s(self, level: Level) -> float | None:
         """The median of what the client reached against the null server at this level."""
-        seen = self._ceilings.get(connections)
+        seen = self._ceilings.get(level)
         return statistics.median(seen) if seen else None
 
-    def clock_khz_max(self, name: str, connections: int) -> float | None:
+    def clock_khz_max(self, name: str, level: Level) -> float | None:
         """The highest clock of a contender's CPUs at this level: the highest median of a trial."""
-        return self._levels[connections].clocks_khz.get(name)
+        return self._levels[level].clocks_khz.get(name)
 
-    def rate_per_s(self, name: str, connections: int) -> float | None:
+    def rate_per_s(self, name: str, level: Level) -> float | None:
         """The median of a contender's valid rates at a level."""
-        rates = self._levels[connections].rates.get(name)
+        rates = self._levels[level].rates.get(name)
         return statistics.median(rates.values()) if rates else None
 
     def others_valid(self, name: str) -> bool:
@@ -179,33 +188,37 @@ class Standings:
             self._take(end if self._last.number is None else max(end, self._last.number + 1))
         return self._last
 
-    def ranking(self, connections: int, share: float) -> Ranking | None:
+    def measured_at(self, level: Level) -> list[str]:
+        """The contenders still in that are measured at a level."""
+        return [name for name in self._contenders if level in self._levels_of(name)]
+
+    def ranking(self, level: Level, share: float) -> Ranking | None:
         """The ranking at one level; None where there is nothing to compare yet."""
-        level = self._levels[connections]
-        valid = {name: list(level.rates.get(name, {})) for name in self._contenders}
-        names = rankable(valid, len(level.places) / level.heats)
+        data = self._levels[level]
+        valid = {name: list(data.rates.get(name, {})) for name in self.measured_at(level)}
+        names = rankable(valid, len(data.places) / data.heats)
         if len(names) < 2:
             return None
         columns = [*names, *self._controls]
         stopping = self._protocol.stopping
         return rank(
-            self.rates(connections, columns),
+            self.rates(level, columns),
             columns,
             margin=stopping.margin,
             confidence=stopping.confidence,
             share=share,
             controls=self._controls,
-            decided=self._decided.get(connections),
+            decided=self._decided.get(level),
         )
 
-    def rates(self, connections: int, names: Sequence[str]) -> Floats:
+    def rates(self, level: Level, names: Sequence[str]) -> Floats:
         """rates[invocation, block, name] at one level; NaN where there is no valid trial."""
-        level = self._levels[connections]
-        return rate_matrix({name: level.rates.get(name, {}) for name in names}, level.places)
+        data = self._levels[level]
+        return rate_matrix({name: data.rates.get(name, {}) for name in names}, data.places)
 
-    def fits(self, connections: int) -> PairFits:
+    def fits(self, level: Level) -> PairFits:
         """Every pair of the contenders, in the order in which they were named."""
-        return fit_pairs(self.rates(connections, self._contenders))
+        return fit_pairs(self.rates(level, self._contenders))
 
     def _enough_starts(self) -> bool:
         """Whether the starts asked for are in: fewer cannot show how much starts differ."""
@@ -220,15 +233,22 @@ class Standings:
 
         The rate of a single contender has to be known well, with enough requests for a p99.
         """
-        if len(self._contenders) == 1:
-            (alone,) = self._contenders
-            confidence = self._protocol.stopping.confidence
-            return all(
-                is_known(level.rates.get(alone, {}), level.requests.get(alone, 0.0), confidence)
-                for level in self._levels.values()
-            )
-        rankings = [self.ranking(level, share) for level in self._protocol.connections]
-        return all(ranking is not None and self._is_decided(ranking) for ranking in rankings)
+        rankings = [
+            self.ranking(level, share) for level in self._levels if len(self.measured_at(level)) > 1
+        ]
+        return all(
+            ranking is not None and self._is_decided(ranking) for ranking in rankings
+        ) and not any(self._unknown_alone(level) for level in self._levels)
+
+    def _unknown_alone(self, level: Level) -> list[str]:
+        """The only contender measured at a level, while its rate there is not known well."""
+        names = self.measured_at(level)
+        if len(names) != 1:
+            return []
+        (alone,), data = names, self._levels[level]
+        confidence = self._protocol.stopping.confidence
+        known = is_known(data.rates.get(alone, {}), data.requests.get(alone, 0.0), confidence)
+        return [] if known else names
 
     def _is_decided(self, ranking: Ranking) -> bool:
         """Whether a ranking answers the protocol's question: the order, or is the head slower?"""

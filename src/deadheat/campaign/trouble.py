@@ -1,5 +1,6 @@
 """Reports what went wrong with trials while a campaign runs."""
 
+from deadheat.campaign.past import level_of
 from deadheat.events import Event, Listener
 from deadheat.store import TrialRecord
 
@@ -13,7 +14,7 @@ class Troubles:
 
     def report(self, name: str, record: TrialRecord) -> None:
         if record.state == "failed":
-            text = f"{name} at {record.connections}: {record.reason}"
+            text = f"{name} at {level_of(record).short}: {record.reason}"
             self._listen(Event(text, trouble=True))
         for gate in record.gates:
             if not gate.passed and gate.code not in self._reported:

@@ -44,11 +44,12 @@ def status(board: Board) -> str:
 def _table(board: Board, rows: tuple[BoardRow, ...], alone: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
     best_per_s = max((row.rate_per_s or 0.0 for row in board.rows), default=0.0)
-    headers = ["server", "req/s", "starts"]
+    per_s = f"req/s on {format.plain(board.workload, NAME_MAX)}" if board.workload else "req/s"
+    headers = ["server", per_s, "starts"]
     if not alone:
-        headers = ["rank", "server", "req/s", "% of fastest", "starts", "place"]
+        headers = ["rank", "server", per_s, "% of fastest", "starts", "place"]
     for header in headers:
-        right = header in ("req/s", "starts")
+        right = header in (per_s, "starts")
         table.add_column(Text(header), justify="right" if right else "left", no_wrap=True)
     for row in rows:
         name, rate = format.plain(row.name, NAME_MAX), format.rate(row.rate_per_s)

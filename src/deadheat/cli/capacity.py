@@ -14,13 +14,14 @@ from deadheat.cli.options import (
     Levels,
     catalog_option,
     json_option,
+    one_workload_option,
     store_option,
-    workload_option,
     workload_values,
 )
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import answering, builder_on, command_line, local_world, open_catalog
+from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.output import echo, echo_json
 from deadheat.protocol import amend, load_protocol
@@ -35,7 +36,7 @@ from deadheat.store import Store
 @click.option("-c", "--connections", type=Levels(), help="Number of connections.")
 @click.option("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")
 @click.option("--setting", default="default", help="Setting of the servers.")
-@workload_option
+@one_workload_option
 @limit_options
 @catalog_option
 @store_option
@@ -66,9 +67,14 @@ def command(
     changes = {
         "connections": connections,
         "duration_s": duration_s,
-        "workload": workload_values(root, workload),
+        "workloads": workload_values(root, workload),
     }
     protocol = amend(load_protocol(root, "capacity"), changes, {})
+    if len(protocol.workload_names) > 1:
+        raise DeadheatError(
+            f"--workload {workload}: a search for capacity takes one workload",
+            "search once for each",
+        )
     selections = [selection(server, setting) for server in choose(servers_catalog, servers)]
     chosen = answering(selections, protocol)
     with (

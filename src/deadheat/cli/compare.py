@@ -8,7 +8,6 @@ from deadheat import report
 from deadheat.cli.options import json_option, store_option
 from deadheat.cli.stored import stored
 from deadheat.output import echo, echo_json
-from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.comparison import two_contenders, two_runs
 from deadheat.report.model.runs import find_run
 
@@ -39,7 +38,7 @@ def command(first: str, second: str, run: str | None, store_path: Path, as_json:
         ]
     if run is not None:
         (view,) = views
-        lines, document = two_contenders(view, analyze(view), first, second)
+        lines, document = two_contenders(view, first, second)
     else:
         lines, document = two_runs(*views)
     if as_json:

@@ -11,6 +11,7 @@ import click
 
 from deadheat.catalog import find_root
 from deadheat.catalog.manifest import WEEK_S
+from deadheat.errors import DeadheatError
 from deadheat.store import home
 from deadheat.workload import HELLO, load_workload
 
@@ -115,7 +116,7 @@ def seed_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def workload_option(command: Callable[..., Any]) -> Callable[..., Any]:
+def one_workload_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--workload",
         metavar="NAME|FILE",
@@ -123,11 +124,34 @@ def workload_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def workload_values(root: Path, name: str | None) -> dict[str, Any] | None:
-    """The workload as a value of a protocol; None for hello. Raises `DeadheatError`."""
-    if name is None or name == HELLO:
+def workload_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--workload",
+        metavar="NAME|FILE",
+        help="Requests to send, several as hello,route: see `deadheat workloads`.  "
+        "[default: hello]",
+    )(command)
+
+
+def workload_values(root: Path, names: str | None) -> tuple[dict[str, Any], ...] | None:
+    """Workloads as a value of a protocol; None if none is named. Raises `DeadheatError`."""
+    if names is None:
         return None
-    return load_workload(root, name).model_dump()
+    chosen = list(dict.fromkeys(name.strip() for name in names.split(",")))
+    if not all(chosen):
+        raise DeadheatError(
+            f"--workload {names!r}: expected names or files", "for example --workload hello,route"
+        )
+    if chosen == [HELLO]:
+        return ()
+    workloads = [load_workload(root, name) for name in chosen]
+    for name, workload in zip(chosen, workloads, strict=True):
+        if workload.name == HELLO and name != HELLO:
+            raise DeadheatError(
+                f"--workload {name}: its name is that of the default workload",
+                "rename the file and its `name`",
+            )
+    return tuple(workload.model_dump() for workload in workloads)
 
 
 def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -151,7 +175,7 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
         from deadheat.protocol import amend, load_protocol
 
         root = find_root(options.get("catalog"))
-        changes["workload"] = workload_values(root, workload)
+        changes["workloads"] = workload_values(root, workload)
         amended = amend(load_protocol(root, protocol), changes, stopping, scale, lift_cap)
         return command(*args, protocol=amended, **options)
 

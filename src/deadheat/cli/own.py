@@ -65,13 +65,13 @@ class OwnServers:
             )
 
     def sample(self, protocol: Protocol) -> Sample | None:
-        """The request that shows whether a server is ready, in a workload; None for hello.
+        """The request that shows whether a server is ready, in the first workload; None for hello.
 
-        Raises `DeadheatError` for options that conflict with the workload.
+        Raises `DeadheatError` for options that conflict with a workload.
         """
-        if protocol.workload is None:
+        if not protocol.workloads:
             return None
-        name = protocol.workload.name
+        name = ",".join(protocol.workload_names)
         for option, given in (("--path", self.path is not None), ("--any-body", self.any_body)):
             if given:
                 raise DeadheatError(
@@ -84,7 +84,8 @@ class OwnServers:
                     f"--url {url!r}: expected no path with --workload {name}",
                     "the workload has its own paths",
                 )
-        return protocol.workload.samples()[0]
+        first = protocol.workload_named(protocol.workload_names[0])
+        return first.samples()[0] if first else None
 
     def contenders(self, taken: Collection[str], protocol: Protocol) -> list[Contender]:
         """The servers as contenders, with names not in `taken`.

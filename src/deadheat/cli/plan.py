@@ -8,7 +8,7 @@ from deadheat.catalog import selection
 from deadheat.cli.options import catalog_option, json_option, protocol_options
 from deadheat.cli.replay import fit_here, on_one_host, replay_lineup
 from deadheat.cli.server_names import complete_servers
-from deadheat.cli.workbench import answering, chosen_servers, open_catalog
+from deadheat.cli.workbench import answering, chosen_servers, lacking, open_catalog
 from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol
 
@@ -36,11 +36,14 @@ def command(
     servers_catalog = open_catalog(catalog)
     protocol = on_one_host(protocol)
     lineup = replay_lineup(protocol, servers_catalog, servers, languages)
+    without: list[str] = []
     if lineup is not None:
         names = [chosen.name for chosen in lineup.selections]
     else:
-        chosen = chosen_servers(servers_catalog, servers, languages)
-        names = [each.name for each in answering([selection(s) for s in chosen], protocol)]
+        servers_chosen = chosen_servers(servers_catalog, servers, languages)
+        chosen = answering([selection(server) for server in servers_chosen], protocol)
+        names = [each.name for each in chosen]
+        without = [name for each in protocol.workload_names for name in lacking(chosen, each)]
     forecast: Outline | Estimate
     if protocol.residency == "alone":
         labels, missing = (lineup.labels, lineup.missing) if lineup else ({}, {})
@@ -48,7 +51,7 @@ def command(
         protocol = fitted.protocol
         forecast = outline(protocol, names, labels, missing, fitted.remarks)
     else:
-        forecast = estimate(protocol, names)
+        forecast = estimate(protocol, names, without)
     if as_json:
         echo_json({**forecast.to_json(), "protocol": protocol.model_dump()})
         return

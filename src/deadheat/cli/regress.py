@@ -160,7 +160,10 @@ def command(
             run_id = conduct(plan, world, store, builder_on(host), listen)
     with Store(store_path, read_only=True) as store:
         view = report.load_view(store, run_id)
-    outcomes = regressions(view, analyze(view), *(revision.name for revision in revisions))
+    names = [revision.name for revision in revisions]
+    outcomes = [
+        outcome for each in view.by_workload for outcome in regressions(each, analyze(each), *names)
+    ]
     if comment_path:
         comment_path.write_text(comment(view, outcomes), encoding="utf-8")
     if junit_path:

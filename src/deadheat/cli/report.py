@@ -40,8 +40,8 @@ PICTURE_FORMATS = ("svg", "png")
     "--picture",
     type=click.Choice(PICTURES),
     help="Content of an svg or png: bars (the default; servers on one core and on several are "
-    "shown apart), bars by language, latency curves, decay, a card with two contenders, or a "
-    "badge for a README.",
+    "shown apart), bars by language, latency curves, decay, a profile over workloads, a card with "
+    "two contenders, or a badge for a README.",
 )
 @click.option(
     "--of",
@@ -51,6 +51,7 @@ PICTURE_FORMATS = ("svg", "png")
     help="Contender on a card (give two) or a badge (one for its rank, two for their verdict). "
     " [default: the first of the ranking]",
 )
+@click.option("--workload", metavar="NAME", help="Only this workload of the run.")
 @click.option("-o", "--output", type=FILE, help="File to write.")
 @click.option(
     "--from",
@@ -72,6 +73,7 @@ def command(
     format_: str,
     picture: str | None,
     names: tuple[str, ...],
+    workload: str | None,
     output: Path | None,
     bundle: Path | None,
     listing: bool,
@@ -118,6 +120,7 @@ def command(
                 _source(find_run(store, run), bundle, store_path),
                 verbose,
                 all_series,
+                workload,
             )
         )
     if output is None:
@@ -142,11 +145,14 @@ def _content(
     source: str,
     verbose: bool,
     all_series: bool,
+    workload: str | None,
 ) -> str | bytes:
     all_or_some = {"series_trials_max": None} if all_series else {}
     with _uncollected():
         whole = format_ in report.WHOLE
         view = report.load_view(store, run_id, whole=whole, **all_or_some)
+        if workload is not None:
+            view = view.on(workload)
         if whole:
             view = with_defects(store, view)
         if format_ not in PICTURE_FORMATS:

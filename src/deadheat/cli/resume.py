@@ -20,6 +20,7 @@ from deadheat.stats.ranking import Decided
 from deadheat.store import Store
 from deadheat.store.listing import run_summary
 from deadheat.store.rows import StoredContender
+from deadheat.workload import Level
 
 NEW_RUN = "start a new run"
 ALLOWED = (
@@ -82,15 +83,16 @@ def extended_plan(
     return _plan(extended, catalog, None)
 
 
-def verdicts_of(view: RunView) -> dict[int, Decided]:
-    """The pairs that a report of the run shows as decided, by connections."""
+def verdicts_of(view: RunView) -> dict[Level, Decided]:
+    """The pairs that a report of the run shows as decided, by level."""
     return {
-        level.connections: {
+        Level(each.workload, level.connections): {
             (pair.faster, pair.slower): pair.verdict
             for pair in level.ranking.pairs
             if pair.verdict is not Verdict.UNDECIDED
         }
-        for level in analyze(view).levels
+        for each in view.by_workload
+        for level in analyze(each).levels
         if level.ranking is not None
     }
 

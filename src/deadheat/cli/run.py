@@ -126,7 +126,7 @@ def command(
       deadheat run --language go --duration 2s --repetitions 3
       deadheat run go-gin -- ./my-server --port {port}
       deadheat run go-gin --url http://127.0.0.1:8080/
-      deadheat run go-gin node-http --workload route
+      deadheat run go-gin node-http --workload hello,route,wait
       deadheat run --resume 20261120                 continue a run that ended early
       deadheat run --more 5m b837                    decide what a run left open
     """
@@ -270,7 +270,8 @@ def _exit_code(view: RunView) -> ExitCode:
     """Says on standard error why a run that ended has no answer."""
     if view.state == "interrupted":
         return ExitCode.INTERRUPTED
-    if any(trial.valid for contender in view.contenders for trial in contender.trials):
+    contenders = [contender for each in view.by_workload for contender in each.contenders]
+    if any(trial.valid for contender in contenders for trial in contender.trials):
         return ExitCode.OK
     explain(
         "no trial was valid, so nothing is ranked",

@@ -45,24 +45,28 @@ def chosen_servers(
 
 
 def answering(selections: Sequence[Selection], protocol: Protocol) -> list[Selection]:
-    """The servers that answer the protocol's workload; says which are left out.
+    """The servers that answer some workload of the protocol; says where which are left out.
 
-    Raises `DeadheatError` if none is left of some.
+    Raises `DeadheatError` for a workload that none of some servers answers.
     """
-    if protocol.workload is None:
-        return list(selections)
-    name = protocol.workload.name
-    kept = [each for each in selections if name in each.server.manifest.workloads]
-    lacking = dict.fromkeys(each.server.name for each in selections if each not in kept)
-    if lacking and not kept:
-        raise DeadheatError(
-            f"--workload {name}: none of the chosen servers answers it: {', '.join(lacking)}",
-            "`deadheat list --json` shows the workloads of each server",
-        )
-    if lacking:
-        message = f"left out, without the workload {name}: {', '.join(lacking)}"
-        echo(message, fg="yellow", err=True)
-    return kept
+    for name in protocol.workload_names:
+        missing = lacking(selections, name)
+        if missing and len(missing) == len({each.server.name for each in selections}):
+            raise DeadheatError(
+                f"--workload {name}: none of the chosen servers answers it: {', '.join(missing)}",
+                "`deadheat list --json` shows the workloads of each server",
+            )
+        if missing:
+            message = f"left out, without the workload {name}: {', '.join(missing)}"
+            echo(message, fg="yellow", err=True)
+    names = set(protocol.workload_names)
+    return [each for each in selections if names & set(each.server.manifest.workloads)]
+
+
+def lacking(selections: Sequence[Selection], workload: str) -> list[str]:
+    """The names of the servers that do not answer a workload."""
+    servers = [each.server for each in selections]
+    return [*dict.fromkeys(s.name for s in servers if workload not in s.manifest.workloads)]
 
 
 def make_room(*places: Path) -> None:

@@ -1,28 +1,48 @@
 """`deadheat workloads`: lists the workloads."""
 
+from typing import Any
+
 import click
 
 from deadheat.catalog import find_root
 from deadheat.cli.options import catalog_option, json_option
+from deadheat.cli.workloads_import import command as import_command
 from deadheat.foreign_text import escaped, printable
 from deadheat.output import echo, echo_json
 from deadheat.workload import load_workload, workload_names
 from deadheat.workload.wire import wire
 
 
-@click.command("workloads")
+class _WithImport(click.Command):
+    """`deadheat workloads import` is a command of its own; any other word is a workload."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        if args[:1] == ["import"]:
+            return import_command.make_context(f"{info_name} import", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("workloads", cls=_WithImport)
 @click.argument("names", nargs=-1, metavar="[WORKLOAD]...")
 @catalog_option
 @json_option
 def command(names: tuple[str, ...], catalog: str | None, as_json: bool) -> None:
     """List the workloads, or show the requests and answers of some.
 
-    WORKLOAD is a name or a file.
+    WORKLOAD is a name or a file. `deadheat workloads import --help` says how to make one from
+    recorded requests.
 
     \b
     Examples:
       deadheat workloads
       deadheat workloads route
+      deadheat workloads import recorded.har
     """
     root = find_root(catalog)
     workloads = [load_workload(root, name) for name in names or workload_names(root)]

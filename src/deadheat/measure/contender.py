@@ -8,7 +8,7 @@ from deadheat.catalog import Selection, fill, fill_env
 from deadheat.load import Engine
 from deadheat.protocol import Protocol
 from deadheat.stats.steady import Compiler
-from deadheat.workload import Sample
+from deadheat.workload import Level, Sample
 
 NULL_SERVER = "null-server"
 REFERENCE = "reference"
@@ -38,7 +38,15 @@ class Contender:
     body_varies: bool = False  # answers differ: only the status is checked
     path: str = "/"  # of each request
     sample: Sample | None = None  # of the user, in a workload: asked until it is ready
+    workloads: frozenset[str] | None = None  # that it answers; None: each
     url: str | None = None  # of a running server, which we do not start, freeze or stop
+
+    def answers(self, workload: str) -> bool:
+        return self.workloads is None or workload in self.workloads
+
+    def levels_of(self, protocol: Protocol) -> tuple[Level, ...]:
+        """The levels of a protocol at which it is measured."""
+        return tuple(level for level in protocol.levels if self.answers(level.workload))
 
     def command_at(self, port: int) -> tuple[str, ...]:
         return fill(self.command, {"port": str(port), "host": HOST})
@@ -68,6 +76,7 @@ def contender_from(selection: Selection, built: Built) -> Contender:
         stop_s=start.stop_s,
         media_type=selection.server.manifest.media_type,
         compiler=_compiler(selection),
+        workloads=frozenset(selection.server.manifest.workloads),
     )
 
 

@@ -34,7 +34,8 @@ def open_load(world: World, instance: Instance, spec: LoadSpec) -> LoadProcess:
     """
     host = world.load_host
     command = tuple(world.engine.slices_command(spec))
-    log_path = str(world.logs / f"load-{instance.port}-{spec.connections}.log")
+    workload = f"-{spec.workload['name']}" if spec.workload else ""
+    log_path = str(world.logs / f"load-{instance.port}-{spec.connections}{workload}.log")
     process = host.converse(ProcessSpec(command, cpus=world.load_cpus), log_path)
     try:
         read_ready(host.ask(process, None, START_DEADLINE_S + spec.timeout_s))

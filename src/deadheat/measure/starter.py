@@ -30,6 +30,7 @@ from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.steady import Earlier, Reading
 from deadheat.store import Store
+from deadheat.workload import Level
 
 TRIES = 3  # of one start, if the server or its load process ends by itself
 
@@ -46,8 +47,10 @@ class EnteredContender:
 class WarmInstance:
     """A verified, warm and frozen instance, with its row in the store.
 
-    `loads` maps a number of connections to the resident load process that keeps them open; it is
-    empty where the protocol has no slices. `took_s` is what starting and warming took.
+    `loads` maps a level to the resident load process that keeps its connections open; it is empty
+    where the protocol has no slices. A control has one process for all workloads. `took_s` is what
+    starting and warming took. `warmed` is the warm-up on the first workload of a contender;
+    `warmed_later` has those on the others, by workload.
     """
 
     entered: EnteredContender
@@ -55,9 +58,10 @@ class WarmInstance:
     instance_id: int
     warmed: Warmed
     invocation: int = 1
-    loads: Mapping[int, LoadProcess] = field(default_factory=dict)
+    loads: Mapping[Level, LoadProcess] = field(default_factory=dict)
     took_s: float = 0.0
     workers: Workers | None = None  # None: it is not ours
+    warmed_later: Mapping[str, Warmed] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -67,7 +71,11 @@ class WarmInstance:
     def processes(self) -> list[str]:
         """The ids of its process and of its load processes."""
         own = [self.instance.process] if self.instance.process else []
-        return [*own, *(load.process for load in self.loads.values())]
+        return [*own, *dict.fromkeys(load.process for load in self.loads.values())]
+
+    def warmed_on(self, workload: str) -> Warmed:
+        """Its warm-up on a workload."""
+        return self.warmed_later.get(workload, self.warmed)
 
 
 class Unfit(Exception):
@@ -102,7 +110,7 @@ class Starter:
         self._listen = listen
         self._left_s = left_s
         self._verified: set[str] = set()
-        self._readings: dict[str, list[Reading]] = {}
+        self._readings: dict[tuple[str, str], list[Reading]] = {}
 
     def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance:
         """Start, verify (the first time), warm, freeze.
@@ -152,7 +160,7 @@ class Starter:
             raise self._unfit(entered, error.reason, message) from error
         command = list(contender.command_at(instance.port))
         instance_id = self._store.add_instance(**values, command=command, ready_s=instance.ready_s)
-        loads: dict[int, LoadProcess] = {}
+        loads: dict[Level, LoadProcess] = {}
         workers = Workers(self._world.server_host, instance.process) if instance.process else None
         try:
             if contender.name not in self._verified:
@@ -160,9 +168,9 @@ class Starter:
             if workers is not None:
                 workers.begin()
             self._open_loads(entered, instance, instance_id, loads, is_last)
-            warmed = self._warm(instance, instance_id, invocation, loads, is_last)
+            warmed, *later = self._warm(instance, instance_id, invocation, loads, is_last).items()
             if workers is not None:
-                workers.end(opened_connections=warmed.requests > 0)
+                workers.end(opened_connections=warmed[1].requests > 0)
             self._require_alive(entered, instance, instance_id, is_last)
         except BaseException:
             self._stop(instance, instance_id, loads)
@@ -172,7 +180,8 @@ class Starter:
             entered=entered,
             instance=instance,
             instance_id=instance_id,
-            warmed=warmed,
+            warmed=warmed[1],
+            warmed_later=dict(later),
             invocation=invocation,
             loads=loads,
             took_s=self._world.server_host.now_s() - begun_s,
@@ -191,11 +200,12 @@ class Starter:
             deadline_s=contender.ready_s,
         )
         fault = _answers_vary(self._world, instance) if contender.any_body else behavior.fault
-        workload = workload_of(self._protocol, contender)
-        if fault is None and workload is not None:
-            fault = workload_fault(
-                self._world.server_host, instance.address, workload, contender.ready_s
-            )
+        for name in self._workloads(contender):
+            workload = workload_of(self._protocol, contender, name)
+            if fault is None and workload is not None:
+                fault = workload_fault(
+                    self._world.server_host, instance.address, workload, contender.ready_s
+                )
         self._store.update_instance(instance_id, behavior=behavior.to_json(), fault=fault)
         if fault is not None:
             self._require_alive(entered, instance, instance_id, is_last, "while it was verified")
@@ -204,74 +214,93 @@ class Starter:
             self._listen(Event(f"{contender.name}: {UNKNOWN_LISTENER}", trouble=True))
         self._verified.add(contender.name)
 
+    def _workloads(self, contender: Contender) -> list[str]:
+        """What an instance is warmed with: controls get the same load in each workload."""
+        names = [name for name in self._protocol.workload_names if contender.answers(name)]
+        return names[:1] if contender.role == "control" else names
+
     def _open_loads(
         self,
         entered: EnteredContender,
         instance: Instance,
         instance_id: int,
-        loads: dict[int, LoadProcess],
+        loads: dict[Level, LoadProcess],
         is_last: bool,
     ) -> None:
         """One load process per level, where the protocol has slices.
 
-        Only the highest level keeps its connections: the one that warms the instance.
+        Only one keeps its connections: the one that warms the instance first.
         """
         if self._protocol.slices is None:
             return
-        levels = sorted(self._protocol.connections)
+        contender = entered.contender
+        workloads = self._workloads(contender)
+        first = Level(workloads[0], max(self._protocol.connections))
+        own = [Level(w, c) for w in workloads for c in sorted(self._protocol.connections)]
         try:
-            for connections in levels:
-                spec = load_spec(self._protocol, instance, connections)
-                loads[connections] = open_load(self._world, instance, spec)
-                if connections < levels[-1]:
-                    hang_up(self._world, loads[connections])
+            for level in sorted(own, key=lambda level: level == first):
+                spec = load_spec(
+                    self._protocol, instance, level.connections, workload=level.workload
+                )
+                loads[level] = open_load(self._world, instance, spec)
+                if level != first:
+                    hang_up(self._world, loads[level])
         except DeadheatError as error:
             self._require_alive(entered, instance, instance_id, is_last)
-            fault = f"{entered.contender.name} cannot be loaded: {error}"
+            fault = f"{contender.name} cannot be loaded: {error}"
             self._store.update_instance(instance_id, fault=fault)
             if isinstance(error, HostError) and not is_last:
                 raise _Ended(fault) from error
             raise self._unfit(entered, fault, fault) from error
+        for level in contender.levels_of(self._protocol):
+            loads.setdefault(level, loads[Level(workloads[0], level.connections)])
 
     def _warm(
         self,
         instance: Instance,
         instance_id: int,
         invocation: int,
-        loads: Mapping[int, LoadProcess],
+        loads: Mapping[Level, LoadProcess],
         is_last: bool,
-    ) -> Warmed:
-        """Raises `_Ended` if the load failed, and not the server; the last try goes on without."""
-        name = instance.contender.name
-        self._listen(Progress(f"start {invocation} of {name}: warming up"))
-        readings = self._readings.setdefault(name, [])
-        warmed = warm(
-            self._world,
-            instance,
-            self._protocol,
-            Earlier.of(readings),
-            self._slice_loader(loads),
-            self._left_s,
-        )
-        if warmed.reading is not None:
-            readings.append(warmed.reading)
-        self._store.update_instance(instance_id, steady=warmed.to_json())
-        if warmed.load_failed and not is_last and lifecycle.ended(self._world, instance) is None:
-            fault = f"{name} could not be warmed up: {warmed.trouble}"
-            self._store.update_instance(instance_id, fault=fault)
-            raise _Ended(fault)
-        if warmed.trouble is not None:
-            self._listen(Event(f"{name}: {warmed.trouble}", trouble=True))
-        if len(loads) > 1 and not warmed.load_failed:
-            with suppress(DeadheatError):  # a dead server is found next
-                hang_up(self._world, loads[max(loads)])
-        return warmed
+    ) -> dict[str, Warmed]:
+        """Warm it with each of its workloads, because one does not warm what another needs.
 
-    def _slice_loader(self, loads: Mapping[int, LoadProcess]) -> Load | None:
+        Raises `_Ended` if a load failed, and not the server; the last try goes on without.
+        """
+        name = instance.contender.name
+        results: dict[str, Warmed] = {}
+        for workload in self._workloads(instance.contender):
+            on = f" on {workload}" if len(self._protocol.workload_names) > 1 else ""
+            self._listen(Progress(f"start {invocation} of {name}: warming up{on}"))
+            readings = self._readings.setdefault((name, workload), [])
+            load = loads.get(Level(workload, max(self._protocol.connections)))
+            warmed = warm(
+                self._world,
+                instance,
+                self._protocol,
+                Earlier.of(readings),
+                self._slice_loader(load) if load else None,
+                self._left_s,
+                workload,
+            )
+            results[workload] = warmed
+            if warmed.reading is not None:
+                readings.append(warmed.reading)
+            self._store.update_instance(instance_id, steady=_steady(results))
+            dead = lifecycle.ended(self._world, instance) is not None
+            if warmed.load_failed and not is_last and not dead:
+                fault = f"{name} could not be warmed up{on}: {warmed.trouble}"
+                self._store.update_instance(instance_id, fault=fault)
+                raise _Ended(fault)
+            if warmed.trouble is not None:
+                self._listen(Event(f"{name}{on}: {warmed.trouble}", trouble=True))
+            if load is not None and len(loads) > 1 and not warmed.load_failed:
+                with suppress(DeadheatError):  # a dead server is found next
+                    hang_up(self._world, load)
+        return results
+
+    def _slice_loader(self, load: LoadProcess) -> Load:
         """Warm over the connections that will be measured, where they are open already."""
-        if not loads:
-            return None
-        load = loads[max(loads)]
 
         def load_for(duration_s: float) -> LoadResult:
             return load_slice(self._world, load, SliceRequest(duration_s))
@@ -301,15 +330,24 @@ class Starter:
         self._listen(Event(message, trouble=True))
         return Unfit(fault)
 
-    def _stop(self, instance: Instance, instance_id: int, loads: Mapping[int, LoadProcess]) -> None:
+    def _stop(
+        self, instance: Instance, instance_id: int, loads: Mapping[Level, LoadProcess]
+    ) -> None:
         tail = lifecycle.log_tail(self._world, instance)
-        for load in loads.values():
+        for load in {load.process: load for load in loads.values()}.values():
             close_load(self._world, load)
         ended = lifecycle.stop(self._world, instance)
         how: dict[str, Any] = {"how": ended.how}
         if ended.log_cut_bytes:
             how["log_cut_bytes"] = ended.log_cut_bytes
         self._store.update_instance(instance_id, log_tail=tail, ended=how)
+
+
+def _steady(results: Mapping[str, Warmed]) -> dict[str, Any]:
+    """The warm-up on the first workload as it is stored, with those on others under `later`."""
+    (_, first), *others = results.items()
+    later = {workload: warmed.to_json() for workload, warmed in others}
+    return first.to_json() | ({"later": later} if later else {})
 
 
 def _answers_vary(world: World, instance: Instance) -> str | None:

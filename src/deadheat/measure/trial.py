@@ -34,9 +34,13 @@ class TrialContext(TrialPlace):
 
 
 def load_spec(
-    protocol: Protocol, instance: Instance, connections: int, rate_per_s: float = 0.0
+    protocol: Protocol,
+    instance: Instance,
+    connections: int,
+    rate_per_s: float = 0.0,
+    workload: str | None = None,
 ) -> LoadSpec:
-    """A protocol's load at one level, closed loop.
+    """A protocol's load at one level, closed loop; of its first workload unless one is named.
 
     In a race to settle, a slice of a server that answers `rate_per_s` lasts until each connection
     has been answered some times, so that a slow server's is no matter of luck; within reason. Other
@@ -46,7 +50,7 @@ def load_spec(
     if protocol.stopping.kind == "settle" and protocol.generator == "engine" and rate_per_s > 0:
         needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s
         duration_s = max(duration_s, min(needed_s, SLICE_S_MAX))
-    workload = workload_of(protocol, instance.contender)
+    sent = workload_of(protocol, instance.contender, workload)
     return LoadSpec(
         url=instance.url,
         connections=connections,
@@ -56,18 +60,24 @@ def load_spec(
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,
         request_cap=protocol.request_cap,
-        expect_body=None if workload or instance.contender.any_body else BODY.decode(),
-        workload=workload.for_engine() if workload else None,
+        expect_body=None if sent or instance.contender.any_body else BODY.decode(),
+        workload=sent.for_engine() if sent else None,
         arguments=(*protocol.arguments, *unread(instance.contender, protocol.generator)),
     )
 
 
-def workload_of(protocol: Protocol, contender: Contender) -> Workload | None:
-    """The workload that a contender is loaded with; None for hello, which every control gets.
+def workload_of(
+    protocol: Protocol, contender: Contender, name: str | None = None
+) -> Workload | None:
+    """What a contender is loaded with in a workload, the protocol's first one if none is named.
+
+    None for hello, which every control gets.
 
     The controls show what the machine does, so their load is the same in every run.
     """
-    return protocol.workload if contender.role == "contender" else None
+    if contender.role == "control":
+        return None
+    return protocol.workload_named(name or protocol.workload_names[0])
 
 
 def unread(contender: Contender, generator: str) -> tuple[str, ...]:

@@ -59,8 +59,9 @@ def warm(
     earlier: Earlier | None = None,
     load: Load | None = None,
     left_s: Callable[[], float] = lambda: math.inf,
+    workload: str | None = None,
 ) -> Warmed:
-    """Warm an instance at the protocol's highest level.
+    """Warm an instance at the protocol's most connections, with one workload: its first, or this.
 
     `earlier` is what the contender's earlier instances needed. `load` loads for so many seconds;
     without it, each chunk is a process of our own engine, also if another generator measures later.
@@ -69,7 +70,7 @@ def warm(
     rule = protocol.warmup
     if rule.kind == "none":
         return Warmed("unsought", (), rule.window_s, None, 0.0, None)
-    load = load or (lambda duration_s: _engine_load(world, instance, protocol, duration_s))
+    load = load or (lambda for_s: _engine_load(world, instance, protocol, for_s, workload))
     if rule.kind == "fixed":
         try:
             counts, seconds = windows_of(load(rule.duration_s), rule.window_s)
@@ -161,9 +162,9 @@ def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[f
 
 
 def _engine_load(
-    world: World, instance: Instance, protocol: Protocol, duration_s: float
+    world: World, instance: Instance, protocol: Protocol, duration_s: float, name: str | None
 ) -> LoadResult:
-    workload = workload_of(protocol, instance.contender)
+    workload = workload_of(protocol, instance.contender, name)
     spec = LoadSpec(
         url=instance.url,
         connections=max(protocol.connections),

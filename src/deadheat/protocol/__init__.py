@@ -17,7 +17,8 @@ from deadheat.protocol.model import (
     Stopping,
     Warmup,
     label_of,
-    workload_name,
+    workload_names_of,
+    workloads_of,
 )
 from deadheat.protocol.origin import Origin
 from deadheat.protocol.recovery import Recovery
@@ -35,7 +36,8 @@ __all__ = [
     "load_protocol",
     "protocol_names",
     "stored_protocol",
-    "workload_name",
+    "workload_names_of",
+    "workloads_of",
 ]
 
 

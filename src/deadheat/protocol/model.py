@@ -8,12 +8,11 @@ from pydantic import Field, model_validator
 from deadheat.catalog.manifest import COUNT_MAX, WEEK_S, Count, Name, Seconds, Strict, Text, Texts
 from deadheat.protocol.origin import Origin
 from deadheat.protocol.recovery import Recovery
-from deadheat.workload import Workload
+from deadheat.workload import HELLO, Level, Workload
 
 SCALE_MAX = 1000.0
 
 Restart = Literal["never", "repetition", "level"]
-Level = Count
 
 
 class Warmup(Strict):
@@ -74,7 +73,7 @@ class Protocol(Strict):
     generator: Literal["engine", "wrk", "ab"] = "engine"
     arguments: Texts = ()  # passed on to the generator as they are
     threads: Count = 1  # of the generator
-    connections: Annotated[tuple[Level, ...], Field(min_length=1, max_length=100, strict=False)]
+    connections: Annotated[tuple[Count, ...], Field(min_length=1, max_length=100, strict=False)]
     keep_alive: bool = True
     duration_s: Seconds  # of one trial, or of one slice, as counted
     discard_s: float = Field(default=0, ge=0, le=WEEK_S)  # of each trial's beginning, not counted
@@ -96,12 +95,58 @@ class Protocol(Strict):
     recovery: Recovery | None = None  # alone only: after each trial
     duration_scale: float = Field(default=1, gt=0, le=SCALE_MAX)  # the factor of each duration
     deviations: Texts = ()  # from the file, as asked for on the command line
-    workload: Workload | None = None  # None: hello
+    workloads: Annotated[tuple[Workload, ...], Field(max_length=20, strict=False)] = ()  # (): hello
 
     @property
     def label(self) -> str:
         """The name with all that a reader must not overlook."""
         return label_of(self.model_dump())
+
+    @property
+    def workload_names(self) -> tuple[str, ...]:
+        """The workloads in the order of the command line."""
+        return tuple(workload.name for workload in self.workloads) or (HELLO,)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """Every number of connections of each workload."""
+        return tuple(
+            Level(name, connections)
+            for name in self.workload_names
+            for connections in self.connections
+        )
+
+    @property
+    def main_level(self) -> Level:
+        """The most connections of the first workload, which the live order and the ceiling show."""
+        return Level(self.workload_names[0], max(self.connections))
+
+    def workload_named(self, name: str) -> Workload | None:
+        """What is loaded for a workload; None for hello, which is a plain GET of the URL."""
+        named = {workload.name: workload for workload in self.workloads}
+        return None if name == HELLO else named[name]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reads_one_workload(cls, values: Any) -> Any:
+        """Earlier stored runs have `workload`, one or null."""
+        if isinstance(values, Mapping) and "workload" in values:
+            others = {name: value for name, value in values.items() if name != "workload"}
+            single = values["workload"]
+            return {"workloads": () if single is None else (single,), **others}
+        return values
+
+    @model_validator(mode="after")
+    def _has_distinct_workloads(self) -> Self:
+        names = self.workload_names
+        if len(set(names)) < len(names):
+            raise ValueError(f"workloads: expected different names, got {', '.join(names)}")
+        if len(names) > 1 and self.residency == "alone":
+            raise ValueError(
+                "workloads: several need residency = 'frozen': a server that runs alone is "
+                "measured with one"
+            )
+        return self
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
@@ -132,13 +177,14 @@ class Protocol(Strict):
                 f"duration_s = {self.duration_s:g} has to be more than slices.discard_s = "
                 f"{self.slices.discard_s:g}: a slice has to outlast its start"
             )
-        if self.workload is not None and self.generator != "engine":
+        names = ", ".join(self.workload_names)
+        if self.workloads and self.generator != "engine":
             raise ValueError(
-                f"workload = {self.workload.name!r} needs generator = 'engine': "
+                f"workload {names} needs generator = 'engine': "
                 f"{self.generator} does not compare answers with their requests"
             )
-        if self.workload is not None and self.origin is not None:
-            raise ValueError(f"workload = {self.workload.name!r}: a replay has its own request")
+        if self.workloads and self.origin is not None:
+            raise ValueError(f"workload {names}: a replay has its own request")
         if self.recovery is not None and (self.restart != "never" or len(self.connections) > 1):
             raise ValueError("recovery needs restart = 'never' and a single connection level")
         return self
@@ -155,12 +201,19 @@ def label_of(values: Mapping[str, Any]) -> str:
         parts = [f"replay of {parts[0]}", f"{values['aggregate']} of {repetitions}"]
     if (scale := values.get("duration_scale", 1)) != 1:
         parts.append(f"scaled {scale:g}")
-    if workload := workload_name(values):
-        parts.append(f"workload {workload}")
+    if (names := workload_names_of(values)) != (HELLO,):
+        parts.append(f"workload{'s' if len(names) > 1 else ''} {', '.join(names)}")
     return ", ".join([*parts, *values.get("deviations", ())])
 
 
-def workload_name(values: Mapping[str, Any]) -> str | None:
-    """The name of a stored protocol's workload; None for hello, also of runs before version 0.2."""
-    workload = values.get("workload")
-    return str(workload.get("name", "?")) if isinstance(workload, Mapping) else None
+def workload_names_of(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The workloads of a stored protocol; hello alone for runs of version 0.1."""
+    names = [str(each.get("name", "?")) for each in workloads_of(values)]
+    return tuple(names) or (HELLO,)
+
+
+def workloads_of(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """The workloads that a stored protocol defines; version 0.1 had none, later ones one."""
+    several = values.get("workloads")
+    listed = several if isinstance(several, list | tuple) else [values.get("workload")]
+    return tuple(each for each in listed if isinstance(each, Mapping))

@@ -7,6 +7,7 @@ from typing import Any
 
 from deadheat.foreign_text import escaped
 from deadheat.store import Unit
+from deadheat.workload import HELLO
 
 NONE = "–"
 MIB = 1024 * 1024
@@ -127,6 +128,12 @@ UNENDED = {
     "lost": "the run ended without a conclusion (its process is gone)",
     "unended": "the run has no recorded end; this machine cannot see whether it is still under way",
 }
+
+
+def load(workload: str, connections: int) -> str:
+    """A level in a table: `1,000`, or `route, 1,000`."""
+    name = "" if workload == HELLO else f"{plain(workload, 40)}, "
+    return f"{name}{connections:,}"
 
 
 def count(number: int, noun: str) -> str:

@@ -1,5 +1,6 @@
 """How long a run under way still takes, from what is stored: no clock of another machine."""
 
+from deadheat.protocol import workload_names_of
 from deadheat.report import format
 from deadheat.store.listing import RunProgress
 
@@ -13,7 +14,7 @@ def time_left(run: RunProgress) -> str | None:
     if stopping.get("kind") == "settle":
         budget_s = stopping.get("budget_s")
         return f"at most {_duration(budget_s - elapsed_s)}" if budget_s else None
-    levels = len(run.protocol.get("connections", ()))
+    levels = len(run.protocol.get("connections", ())) * len(workload_names_of(run.protocol))
     planned = run.contenders * levels * stopping.get("repetitions", 0)
     if not run.trials or planned < run.trials:
         return None

@@ -13,7 +13,9 @@ from deadheat.serve.markup import Html, Number, link, table
 from deadheat.serve.markup import page as html_page
 from deadheat.store import Store, StoreError
 from deadheat.store.listing import ValidRate, valid_rates
+from deadheat.workload import HELLO
 
+RunLevel = tuple[str, str, int]  # run, workload, connections
 HEADER = (
     "run",
     "started",
@@ -30,7 +32,7 @@ class Point:
     started_at: datetime.datetime
     version: str | None
     connections: int
-    workload: str | None  # None: hello
+    workload: str
     median_per_s: float
     slowest_per_s: float
     fastest_per_s: float
@@ -49,7 +51,7 @@ def page(store: Store, name: str) -> str:
             _run(point),
             format.moment(point.started_at),
             format.plain(point.version or format.NONE, 40),
-            Number(_load(point.workload, point.connections)),
+            Number(format.load(point.workload, point.connections)),
             Number(format.rate(point.median_per_s)),
             Number(f"{format.rate(point.slowest_per_s)} – {format.rate(point.fastest_per_s)}"),
             Number(f"{point.trials:,}"),
@@ -80,10 +82,14 @@ def points(store: Store, name: str) -> list[Point]:
     return [_point(trials, reference.get(key)) for key, trials in _by_run_and_level(store, name)]
 
 
-def _by_run_and_level(store: Store, name: str) -> Iterator[tuple[tuple[str, int], list[ValidRate]]]:
+def _by_run_and_level(store: Store, name: str) -> Iterator[tuple[RunLevel, list[ValidRate]]]:
     rates = valid_rates(store, name)
-    for key, trials in groupby(rates, key=lambda trial: (trial.run_id, trial.connections)):
+    for key, trials in groupby(rates, key=_run_and_level):
         yield key, list(trials)
+
+
+def _run_and_level(trial: ValidRate) -> RunLevel:
+    return trial.run_id, trial.workload, trial.connections
 
 
 def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> Point:
@@ -104,17 +110,13 @@ def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> Point:
     )
 
 
-def _levels(timeline: Sequence[Point]) -> list[tuple[str | None, int]]:
+def _levels(timeline: Sequence[Point]) -> list[tuple[str, int]]:
     """Each workload and number of connections, hello first."""
     levels = {(point.workload, point.connections) for point in timeline}
-    return sorted(levels, key=lambda level: (level[0] or "", level[1]))
+    return sorted(levels, key=lambda level: (level[0] != HELLO, level))
 
 
-def _load(workload: str | None, connections: int) -> str:
-    return f"{workload}, {connections:,}" if workload else f"{connections:,}"
-
-
-def _chart(timeline: Sequence[Point], workload: str | None, connections: int) -> Html:
+def _chart(timeline: Sequence[Point], workload: str, connections: int) -> Html:
     level = (workload, connections)
     at_level = [point for point in timeline if (point.workload, point.connections) == level]
     days = {point.started_at.date() for point in at_level}
@@ -131,5 +133,5 @@ def _chart(timeline: Sequence[Point], workload: str | None, connections: int) ->
         for point in at_level
     ]
     day = f", {days.pop()}" if len(days) == 1 else ""
-    of = f", workload {workload}" if workload else ""
+    of = "" if workload == HELLO else f", workload {format.plain(workload, 40)}"
     return chart(f"req/s at {format.count(connections, 'connection')}{of}, run by run{day}", marks)

@@ -41,7 +41,7 @@ def _row(meeting: Meeting, names: Sequence[str]) -> tuple[object, ...]:
     run = meeting.run
     return (
         link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
-        Number(f"{meeting.connections:,}"),
+        Number(format.load(meeting.level.workload, meeting.level.connections)),
         meeting.headline,
         *(Number(figures[name]) for name in names),
         run.machine,

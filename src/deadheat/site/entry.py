@@ -5,11 +5,13 @@ import itertools
 from dataclasses import dataclass
 
 from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.analysis import Analysis, Standing, analyze
+from deadheat.report.findings.analysis import Level as AnalyzedLevel
 from deadheat.report.findings.headline import answer
 from deadheat.report.findings.versus import Versus, versus
 from deadheat.report.formats.tables import of_leader, rank
 from deadheat.report.model.view import RunView
+from deadheat.workload import Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Run:
     protocol: str
     machine: str
     answer: str
-    connections: int | None
+    level: Level | None  # the main one
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Figures:
     """One contender at one level of a run; texts as the report has them."""
 
     run: Run
-    connections: int
+    level: Level
     name: str
     language: str | None
     version: str | None
@@ -50,7 +52,7 @@ class Meeting:
     """Two contenders at one level of a run, with the verdict."""
 
     run: Run
-    connections: int
+    level: Level
     names: tuple[str, str]  # the one with the higher rate first
     headline: str
     brief: str
@@ -61,7 +63,7 @@ class Meeting:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A run, its contenders and its ranked pairs, over all levels."""
+    """A run, its contenders and its ranked pairs, over all levels of all workloads."""
 
     run: Run
     figures: tuple[Figures, ...]
@@ -70,21 +72,29 @@ class Entry:
 
 def entry_of(view: RunView, analysis: Analysis) -> Entry:
     run = _run(view, analysis)
+    levels = levels_of(view, analysis)
     return Entry(
         run,
         figures=tuple(
-            _figures(view, run, level, standing)
-            for level in analysis.levels
+            _figures(each, run, level, standing)
+            for each, level in levels
             for standing in level.standings
             if standing.cell.trials
         ),
         meetings=tuple(
-            _meeting(view, run, pair) for level in analysis.levels for pair in pairs_of(level)
+            _meeting(each, run, pair) for each, level in levels for pair in pairs_of(level)
         ),
     )
 
 
-def pairs_of(level: Level) -> list[Versus]:
+def levels_of(view: RunView, analysis: Analysis) -> list[tuple[RunView, AnalyzedLevel]]:
+    """Every level of a run with the view of its workload."""
+    several = len(view.workloads) > 1
+    analyses = [(each, analyze(each) if several else analysis) for each in view.by_workload]
+    return [(each, level) for each, own in analyses for level in own.levels]
+
+
+def pairs_of(level: AnalyzedLevel) -> list[Versus]:
     """All pairs of ranked contenders of a level."""
     names = [standing.contender.name for standing in level.ranked]
     return [versus(level, a, b) for a, b in itertools.combinations(names, 2)]
@@ -100,16 +110,16 @@ def _run(view: RunView, analysis: Analysis) -> Run:
         protocol=str(view.protocol.get("name", "?")),
         machine=format.machine(server.fingerprint) if server else "unknown machine",
         answer=f"{answer(view, main)}." if main else "Nothing was measured.",
-        connections=main.connections if main else None,
+        level=Level(view.workload, main.connections) if main else None,
     )
 
 
-def _figures(view: RunView, run: Run, level: Level, standing: Standing) -> Figures:
+def _figures(view: RunView, run: Run, level: AnalyzedLevel, standing: Standing) -> Figures:
     cell, contender = standing.cell, standing.contender
     slowest, fastest = cell.spread_per_s or (None, None)
     return Figures(
         run=run,
-        connections=level.connections,
+        level=Level(view.workload, level.connections),
         name=contender.name,
         language=contender.language,
         version=contender.version,
@@ -129,7 +139,7 @@ def _meeting(view: RunView, run: Run, pair: Versus) -> Meeting:
     first, second = pair.first, pair.second
     return Meeting(
         run=run,
-        connections=pair.connections,
+        level=Level(view.workload, pair.connections),
         names=(first.contender.name, second.contender.name),
         headline=pair.headline,
         brief=pair.brief,

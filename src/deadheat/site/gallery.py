@@ -14,11 +14,12 @@ from deadheat.report.model.view import RunView
 from deadheat.report.picture.card import draw_versus
 from deadheat.serve.markup import text
 from deadheat.site.comparison_page import comparison_page
-from deadheat.site.entry import Entry, Figures, Meeting, entry_of, pairs_of
+from deadheat.site.entry import Entry, Figures, Meeting, entry_of, levels_of, pairs_of
 from deadheat.site.index_page import index_page
 from deadheat.site.server_page import server_page
 from deadheat.site.shell import comparison_file, preview_tags, run_file, server_file
 from deadheat.store import Store
+from deadheat.workload import HELLO, Level
 
 LIST = ".deadheat-site"  # the files of the last gallery in this folder
 RUN_NAVIGATION = (
@@ -66,14 +67,20 @@ class Gallery:
         self.entries[run_id] = entry
         self._write(run_file(run_id), _run_page(view, analysis, entry))
         # The last card of a run is that of its first meeting in `finish`.
-        for level in sorted(
-            analysis.levels, key=lambda level: (level is analysis.main, -level.connections)
+        main = entry.run.level
+        for each, level in sorted(
+            levels_of(view, analysis),
+            key=lambda pair: (
+                Level(pair[0].workload, pair[1].connections) == main,
+                pair[0].workload == view.workload,
+                -pair[1].connections,
+            ),
         ):
             for pair in pairs_of(level):
                 names = _pair((pair.first.contender.name, pair.second.contender.name))
                 newest, _ = self.cards.get(names, (entry, ""))
                 if newest is entry or newest.run.started_at < view.started_at:
-                    self.cards[names] = (entry, draw_versus(view, pair))
+                    self.cards[names] = (entry, draw_versus(each, pair))
 
     def finish(self) -> None:
         """Write the other pages, and the list of all files."""
@@ -86,7 +93,7 @@ class Gallery:
             # The main level first: the card shows it.
             for meeting in sorted(
                 entry.meetings,
-                key=lambda m: (m.connections != entry.run.connections, m.connections),
+                key=lambda m: (m.level != entry.run.level, m.level.workload != HELLO, m.level),
             ):
                 meetings[_pair(meeting.names)].append(meeting)
         for pair, of_pair in meetings.items():

@@ -30,7 +30,11 @@ def index_page(entries: Sequence[Entry], servers: Mapping[str, Sequence[Figures]
             _answer(entry),
             format.plain(entry.run.protocol, 40),
             Number(str(len({figures.name for figures in entry.figures}))),
-            Number(f"{entry.run.connections:,}" if entry.run.connections else format.NONE),
+            Number(
+                format.load(entry.run.level.workload, entry.run.level.connections)
+                if entry.run.level
+                else format.NONE
+            ),
         )
         for entry in entries
     ]

@@ -7,6 +7,7 @@ from deadheat.serve.chart import Mark, chart
 from deadheat.serve.markup import Html, Number, link, table
 from deadheat.site.entry import Figures, Meeting
 from deadheat.site.shell import comparison_file, heading, page, preview_tags, run_file
+from deadheat.workload import HELLO, Level
 
 HEADER = (
     "run",
@@ -26,7 +27,7 @@ def server_page(
     opponent."""
     shown = format.plain(name, 80)
     parts = [
-        *(_chart(figures, connections) for connections in _levels(figures)),
+        *(_chart(figures, level) for level in _levels(figures)),
         table("Every run, the newest first", HEADER, [_row(each) for each in figures]),
     ]
     if newest:
@@ -41,7 +42,7 @@ def _row(figures: Figures) -> tuple[object, ...]:
     return (
         link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
         format.plain(figures.version or format.NONE, 40),
-        Number(f"{figures.connections:,}"),
+        Number(format.load(figures.level.workload, figures.level.connections)),
         Number(figures.rank),
         Number(format.rate(figures.rate_per_s)),
         Number(figures.of_fastest),
@@ -57,26 +58,24 @@ def _opponent(name: str, meeting: Meeting, runs: int) -> tuple[object, ...]:
     return (
         link(f"{ROOT}{comparison_file(name, opponent)}", format.plain(opponent, 60)),
         meeting.headline,
-        Number(f"{meeting.connections:,}"),
+        Number(format.load(meeting.level.workload, meeting.level.connections)),
         Number(str(runs)),
     )
 
 
-def _levels(figures: Sequence[Figures]) -> list[int]:
+def _levels(figures: Sequence[Figures]) -> list[Level]:
     """The levels with a rate in two runs or more: one run needs no chart."""
-    levels = sorted({each.connections for each in figures})
+    levels = sorted({each.level for each in figures}, key=lambda at: (at.workload != HELLO, at))
     return [level for level in levels if len(_marks(figures, level)) > 1]
 
 
-def _chart(figures: Sequence[Figures], connections: int) -> Html:
-    caption = f"req/s at {format.count(connections, 'connection')}, run by run"
-    return chart(f"{caption}; machines may differ", _marks(figures, connections))
+def _chart(figures: Sequence[Figures], level: Level) -> Html:
+    caption = f"req/s at {format.plain(str(level))}, run by run"
+    return chart(f"{caption}; machines may differ", _marks(figures, level))
 
 
-def _marks(figures: Sequence[Figures], connections: int) -> list[Mark]:
-    at_level = [
-        each for each in reversed(figures) if each.connections == connections and each.rate_per_s
-    ]
+def _marks(figures: Sequence[Figures], level: Level) -> list[Mark]:
+    at_level = [each for each in reversed(figures) if each.level == level and each.rate_per_s]
     return [
         Mark(
             run_id=each.run.run_id,

@@ -30,6 +30,11 @@ class Agreement:
     tau_b_of_separated: float
     inversions: tuple[tuple[str, str], ...]
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether there are enough contenders for an interval."""
+        return self.contenders >= _FEWEST_FOR_AN_INTERVAL and not math.isnan(self.tau_b)
+
 
 def compare(first: Ranking, second: Ranking, confidence: float = 0.95) -> Agreement:
     """Agreement over the contenders in both rankings. Raises ValueError for fewer than two."""

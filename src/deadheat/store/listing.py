@@ -34,15 +34,13 @@ PROGRESS = """
 """
 # CROSS JOIN sets the order: if SQLite chooses, it reads every trial of the store.
 VALID_RATES = """
-    SELECT run.id AS run_id, run.started_at, contender.version, trial.connections, trial.rate_per_s,
-           json_extract(run.conclusion, '$.imported') IS NOT NULL AS imported,
-           iif(json_valid(run.protocol), json_extract(run.protocol, '$.workload.name'), NULL)
-           AS workload
+    SELECT run.id AS run_id, run.started_at, contender.version, trial.workload, trial.connections,
+           trial.rate_per_s, json_extract(run.conclusion, '$.imported') IS NOT NULL AS imported
     FROM contender CROSS JOIN run ON run.id = contender.run_id
     CROSS JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
     WHERE contender.name = ? AND trial.kind = 'measure' AND trial.state = 'ok'
           AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.trial_id = trial.id AND NOT gate.passed)
-    ORDER BY run.started_at, run.rowid, trial.connections
+    ORDER BY run.started_at, run.rowid, trial.workload, trial.connections
 """
 
 
@@ -80,7 +78,7 @@ class ValidRate:
     connections: int
     rate_per_s: float
     imported: bool = False  # measured elsewhere
-    workload: str | None = None  # None: hello
+    workload: str = "hello"
 
 
 def run_ids(store: Store) -> list[str]:
@@ -161,8 +159,9 @@ def _summary(row: Mapping[str, Any]) -> RunSummary:
 def _name(row: Mapping[str, Any]) -> str:
     try:
         protocol = parse(row["protocol"])
-        workload = protocol.get("workload")
-        what = f", {workload.get('name', '?')}" if workload else ""
-        return f"{protocol.get('name', '?')}{what}"
+        several = protocol.get("workloads")
+        workloads = several if isinstance(several, list) else [protocol.get("workload")]
+        names = [str(each.get("name", "?")) for each in workloads if isinstance(each, dict)]
+        return ", ".join([str(protocol.get("name", "?")), *names])
     except (ValueError, AttributeError) as error:
         raise StoreError(f"run {row['id']}: protocol cannot be read: {error}") from error

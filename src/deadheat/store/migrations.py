@@ -183,6 +183,16 @@ MIGRATIONS: tuple[str, ...] = (
     );
     DROP VIEW foreign_run;
     """,
+    # 6: a level is a workload and a number of connections
+    """
+    ALTER TABLE trial ADD COLUMN workload TEXT NOT NULL DEFAULT 'hello';
+    UPDATE trial SET workload = (
+        SELECT json_extract(protocol, '$.workload.name') FROM run WHERE run.id = run_id
+    ) WHERE run_id IN (
+        SELECT id FROM run WHERE iif(json_valid(protocol),
+            json_type(protocol, '$.workload.name') = 'text', 0)
+    );
+    """,
 )
 
 

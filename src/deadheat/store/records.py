@@ -47,6 +47,7 @@ class TrialPlace:
     block: int
     heat: int
     at_s: float
+    workload: str = field(default="hello", kw_only=True)  # of the level; controls get hello
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,7 @@ class StoredTrial(NamedTuple):
     block: int
     heat: int
     at_s: float  # since the start of the run
+    workload: str  # of the level: controls get hello at each
     connections: int
     offered_rate_per_s: float | None
     command_json: str

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from deadheat.catalog import file_fault, read_toml
 from deadheat.errors import DeadheatError
-from deadheat.workload.model import HELLO, Workload
+from deadheat.workload.level import HELLO, Level
+from deadheat.workload.model import Workload
 from deadheat.workload.sample import Sample
 
-__all__ = ["HELLO", "Sample", "Workload", "load_workload", "workload_names"]
+__all__ = ["HELLO", "Level", "Sample", "Workload", "load_workload", "workload_names"]
 
 
 def workload_names(root: Path) -> list[str]:

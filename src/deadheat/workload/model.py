@@ -11,7 +11,6 @@ from deadheat.catalog.manifest import Name, Strict, Text, Texts
 from deadheat.workload.sample import Sample
 from deadheat.workload.text import BODY_PROPERTIES, fill, variables_in
 
-HELLO = "hello"
 DRAWS_MAX = 65_536
 LETTERS_MAX = 4 << 20
 BODY_BYTES_MAX = 256 << 20  # of all requests that are drawn

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deadheat.campaign.past import decided
+from deadheat.campaign.past import decided_on
 from deadheat.report.format import count
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
@@ -211,7 +211,7 @@ def sliced_ranking(
         confidence=view.stopping.get("confidence", CONFIDENCE),
         share=view.conclusion.get("share", 1.0),
         controls=[name for name in sliced.names if name in aside],
-        decided=decided(view.conclusion).get(connections),
+        decided=decided_on(view.conclusion, view.workload).get(connections),
     )
 
 
@@ -247,7 +247,7 @@ def ranking_of(
         confidence=stopping.get("confidence", CONFIDENCE),
         share=view.conclusion.get("share", 1.0),
         controls=list(controls),
-        decided=decided(view.conclusion).get(connections),
+        decided=decided_on(view.conclusion, view.workload).get(connections),
     )
 
 

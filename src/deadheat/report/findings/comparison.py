@@ -7,10 +7,10 @@ from typing import Any
 
 from deadheat.errors import DeadheatError
 from deadheat.measure.contender import REFERENCE
-from deadheat.protocol import workload_name
 from deadheat.report import format
 from deadheat.report.findings.agreement import agreements
-from deadheat.report.findings.analysis import Analysis, Level, valid_rates
+from deadheat.report.findings.analysis import Level as AnalyzedLevel
+from deadheat.report.findings.analysis import analyze, valid_rates
 from deadheat.report.findings.environment import differences
 from deadheat.report.findings.paired import mean_rate, paired_rates
 from deadheat.report.model.view import ContenderView, RunView
@@ -21,6 +21,7 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking import Pair
 from deadheat.stats.rate_matrix import rate_matrix
 from deadheat.stats.unpaired import Change, change
+from deadheat.workload import Level
 
 INDENT = "  "
 
@@ -28,26 +29,36 @@ INDENT = "  "
 def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]]:
     """Rank agreement, the change of each contender, and differences in setup: lines, and data.
 
-    Raises `DeadheatError` for runs of different workloads.
+    Raises `DeadheatError` for runs without a workload in common.
     """
-    workloads = [workload_name(view.protocol) or "hello" for view in (first, second)]
-    if workloads[0] != workloads[1]:
+    sides = [{view.workload: view for view in run.by_workload} for run in (first, second)]
+    common = [name for name in sides[0] if name in sides[1]]
+    if not common:
         raise DeadheatError(
-            f"run {first.run_id} measured the workload {workloads[0]}, run {second.run_id} "
-            f"{workloads[1]}: their rates are not of the same requests",
+            f"run {first.run_id} measured the workload {', '.join(sides[0])}, "
+            f"run {second.run_id} {', '.join(sides[1])}: their rates are not of the same requests",
             "compare two runs of one workload",
         )
     lines = [f"{first.run_id} and {second.run_id}"]
+    lines += [
+        f"not compared, because one run alone measured it: the workload {name}"
+        for name in dict.fromkeys([*sides[0], *sides[1]])
+        if name not in common
+    ]
     levels = {}
-    for connections, agreement in agreements(first, second).items():
-        changes_by_name = changes(first, second, connections)
-        lines.append(f"at {connections} connections")
-        lines += [INDENT + line for line in _agreement(agreement)]
-        lines += [INDENT + line for line in _changes(first, second, connections, changes_by_name)]
-        levels[str(connections)] = {
-            "agreement": asdict(agreement) if agreement else None,
-            "changes": {name: asdict(ratio) for name, ratio in changes_by_name.items()},
-        }
+    for name in common:
+        before, after = (side[name] for side in sides)
+        for connections, agreement in agreements(before, after).items():
+            changes_by_name = changes(before, after, connections)
+            lines.append(f"at {_at(name, connections)}")
+            lines += [INDENT + line for line in _agreement(agreement)]
+            lines += [
+                INDENT + line for line in _changes(before, after, connections, changes_by_name)
+            ]
+            levels[Level(name, connections).short] = {
+                "agreement": asdict(agreement) if agreement else None,
+                "changes": {name: asdict(ratio) for name, ratio in changes_by_name.items()},
+            }
     if not levels:
         lines.append("no connection level is in both runs")
     setup = differences(first, second)
@@ -56,29 +67,38 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]
     return lines, finite({"levels": levels, "differences": [asdict(item) for item in setup]})
 
 
-def two_contenders(
-    view: RunView, analysis: Analysis, a: str, b: str
-) -> tuple[list[str], dict[str, Any]]:
+def _at(workload: str, connections: int) -> str:
+    """`100 connections`, or `route, 100 connections`."""
+    return format.plain(str(Level(workload, connections)))
+
+
+def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, Any]]:
     """The difference between two contenders of one run: lines, and data.
 
     Raises `DeadheatError` for a name that is not in the run, and if both names are the same.
     """
     if a == b:
         raise DeadheatError(f"FIRST and SECOND are both {a!r}", "name two contenders")
-    contenders = {contender.name: contender for contender in view.contenders}
+    known = dict.fromkeys(each.name for part in view.by_workload for each in part.contenders)
     for name in (a, b):
-        if name not in contenders:
+        if name not in known:
             raise DeadheatError(
                 f"run {view.run_id} has no contender {name!r}",
-                f"its contenders: {', '.join(contenders)}",
+                f"its contenders: {', '.join(known)}",
             )
     lines = [f"{a} and {b} in run {view.run_id}"]
     pairs: dict[str, Any] = {}
-    for level in analysis.levels:
-        lines.append(f"at {level.connections} connections")
-        pair = _pair_of(level, a, b)
-        lines += [INDENT + line for line in _pair_lines(level, pair, contenders[a], contenders[b])]
-        pairs[str(level.connections)] = asdict(pair) if pair else None
+    for part in view.by_workload:
+        contenders = {contender.name: contender for contender in part.contenders}
+        if missing := [name for name in (a, b) if name not in contenders]:
+            lines.append(f"without the workload {part.workload}: {' and '.join(missing)}")
+            continue
+        for level in analyze(part).levels:
+            lines.append(f"at {_at(part.workload, level.connections)}")
+            pair = _pair_of(level, a, b)
+            texts = _pair_lines(level, pair, contenders[a], contenders[b])
+            lines += [INDENT + line for line in texts]
+            pairs[Level(part.workload, level.connections).short] = asdict(pair) if pair else None
     return lines, finite({"levels": pairs})
 
 
@@ -139,13 +159,15 @@ def _machine(change_of_reference: Change) -> str:
     )
 
 
-def _pair_of(level: Level, a: str, b: str) -> Pair | None:
+def _pair_of(level: AnalyzedLevel, a: str, b: str) -> Pair | None:
     """None where one of the two is not ranked."""
     ranked = {standing.contender.name for standing in level.ranked}
     return level.ranking.pair(a, b) if level.ranking and {a, b} <= ranked else None
 
 
-def _pair_lines(level: Level, pair: Pair | None, a: ContenderView, b: ContenderView) -> list[str]:
+def _pair_lines(
+    level: AnalyzedLevel, pair: Pair | None, a: ContenderView, b: ContenderView
+) -> list[str]:
     cells = [contender.cells.get(level.connections) for contender in (a, b)]
     rates = (
         paired_rates(cells[0], cells[1])

@@ -1,13 +1,16 @@
 """Differences in how two runs were made, which may explain different results."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deadheat.protocol import workloads_of
 from deadheat.report import format
 from deadheat.report.model.view import RunView
 
+HASH_CHARS = 12
 PASSING = ("load_average",)  # changes from minute to minute; the gates watch it
 
 
@@ -26,7 +29,8 @@ def differences(first: RunView, second: RunView) -> tuple[Difference, ...]:
         ("deadheat", first.deadheat_version, second.deadheat_version),
         ("load generator", first.generator_version, second.generator_version),
         *_hosts(first, second),
-        *_mappings("protocol", first.protocol, second.protocol),
+        *_mappings("protocol", *(_without_workloads(view.protocol) for view in (first, second))),
+        *_workloads(first, second),
         *_contenders(first, second),
     ]
     return tuple(
@@ -57,6 +61,27 @@ def _mappings(
             yield from _mappings(path, before, after)
         else:
             yield path, before, after
+
+
+def _without_workloads(protocol: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: value for key, value in protocol.items() if key not in ("workload", "workloads")}
+
+
+def _workloads(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
+    """Their names, and a hash of each that both have: its requests may have changed."""
+    yield "workloads", list(first.workloads), list(second.workloads)
+    hashes = [_hashes(view.protocol) for view in (first, second)]
+    for name in hashes[0].keys() & hashes[1].keys():
+        yield f"workload {name}", hashes[0][name], hashes[1][name]
+
+
+def _hashes(protocol: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        str(each.get("name")): hashlib.sha256(
+            json.dumps(each, sort_keys=True).encode()
+        ).hexdigest()[:HASH_CHARS]
+        for each in workloads_of(protocol)
+    }
 
 
 def _contenders(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:

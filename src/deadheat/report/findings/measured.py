@@ -1,9 +1,10 @@
 """What was measured, in one line: servers, connections, CPUs, time and confidence."""
 
-from deadheat.protocol import label_of, workload_name
+from deadheat.protocol import label_of
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
+from deadheat.workload import HELLO
 
 
 def measured(view: RunView, analysis: Analysis) -> str:
@@ -18,8 +19,10 @@ def measured(view: RunView, analysis: Analysis) -> str:
     parts.append(_end(view))
     if view.protocol.get("name") != "settle":
         parts.append(f"protocol {label_of(view.protocol)}")
-    elif workload := workload_name(view.protocol):
-        parts.append(f"workload {workload}")
+    elif len(view.workloads) > 1:
+        parts.append(f"workloads {', '.join(view.workloads)}")
+    elif view.workload != HELLO:
+        parts.append(f"workload {view.workload}")
     if analysis.levels and (ranking := analysis.main.ranking) is not None:
         parts.append(f"{format.percent(ranking.level.confidence, 0)} confidence")
     if imported := view.conclusion.get("imported"):

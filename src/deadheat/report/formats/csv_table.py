@@ -6,13 +6,23 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from deadheat.foreign_text import printable
-from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.analysis import Analysis, Level, Standing, analyze
 from deadheat.report.findings.limits import limit_of
 from deadheat.report.findings.scaling import Gain, curves
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView
 
 FIELDS = (
-    *("run", "kind", "connections", "offered_rate_per_s", "name", "label", "server", "setting"),
+    *(
+        "run",
+        "kind",
+        "workload",
+        "connections",
+        "offered_rate_per_s",
+        "name",
+        "label",
+        "server",
+        "setting",
+    ),
     *("language", "framework", "version", "workers", "rank_low", "rank_high"),
     *("not_ranked_because", "aggregate", "rate_per_s", "rate_per_s_min", "rate_per_s_max"),
     *("ratio_to_leader", "ratio_low", "ratio_high", "ratio_to_fewest_workers"),
@@ -34,7 +44,8 @@ def write(view: RunView, analysis: Analysis) -> str:
     writer.writeheader()
     writer.writerows(
         {key: printable(value) if isinstance(value, str) else value for key, value in row.items()}
-        for row in _rows(view, analysis)
+        for each in view.by_workload
+        for row in _rows(each, analysis if len(view.workloads) == 1 else analyze(each))
     )
     return text.getvalue()
 
@@ -63,6 +74,7 @@ def _contender(view: RunView, contender: ContenderView) -> Mapping[str, Any]:
     fields = ("name", "label", "server", "setting", "language", "framework", "version", "workers")
     return {
         "run": view.run_id,
+        "workload": view.workload,
         **{name: getattr(contender, name) for name in fields},
         "memory_peak_bytes": contender.memory_peak_bytes,
     }

@@ -1,4 +1,4 @@
-"""The shape of `--format json`, version 5: `docs/schema-report.json` is made from it.
+"""The shape of `--format json`, version 6: `docs/schema-report.json` is made from it.
 
 History: 1, the first. 2: scaling and capacities; a trial's heat, a reading's unit, lost runs.
 3: all that the page shows: the answer in a sentence, time to first byte, curves, series, builds,
@@ -6,6 +6,7 @@ commands, the generator's output, published rows. The page uses nothing but this
 4: what limited a rate.
 5: how the run was measured, in sentences that follow its protocol; recoveries, and the defects of
 a replay.
+6: a level is a workload and a number of connections; the profile of a run of several workloads.
 """
 
 import datetime
@@ -16,12 +17,14 @@ from pydantic import Field
 
 from deadheat.report.findings.limits import Limit
 from deadheat.report.formats.document_part import Finite, Part
+from deadheat.report.formats.document_profile import Profile
 from deadheat.report.formats.document_replay import Defect, Recovery
+from deadheat.report.formats.document_statement import Caution, Statement
 from deadheat.report.model.evidence import Build, RawOutput
 from deadheat.report.model.published import PublishedRow
 from deadheat.report.model.series import Series
 
-SCHEMA: Literal["deadheat-report/5"] = "deadheat-report/5"
+SCHEMA: Literal["deadheat-report/6"] = "deadheat-report/6"
 
 
 class Run(Part):
@@ -46,6 +49,8 @@ class Run(Part):
     blocks: int
     invocations: int
     trials: int
+    workloads: tuple[str, ...]
+    """In the order of the command line; what is said of one of them names it."""
     measured_share: Finite | None
     """The share of the race's time, starts included, in which a server was measured."""
     series_trials_max: int | None
@@ -123,8 +128,9 @@ class Trial(Part):
 
 
 class Cell(Part):
-    """A contender at one connection level. The figures are those of its valid trials."""
+    """A contender at one level. The figures are those of its valid trials."""
 
+    workload: str
     connections: int
     aggregate: Literal["median", "mean", "best"]
     rate_per_s: Finite | None
@@ -154,6 +160,7 @@ class Offered(Part):
 
     kind: str
     """`latency`, or `capacity` for a trial of a capacity search."""
+    workload: str
     connections: int
     offered_rate_per_s: Finite
     achieved_rate_per_s: Finite | None
@@ -301,8 +308,9 @@ class Scaling(Part):
 
 
 class Level(Part):
-    """The results at one connection level."""
+    """The results at one level: a workload and a number of connections."""
 
+    workload: str
     connections: int
     answer: str
     """Which contender is fastest, in one sentence."""
@@ -346,22 +354,6 @@ class Capacity(Part):
     trouble: str | None
 
 
-class Caution(Part):
-    """What to know before believing the figures."""
-
-    code: str
-    contenders: tuple[str, ...]
-    text: str
-    advice: str | None
-
-
-class Statement(Part):
-    """A conclusion in words, about the main level unless it names another."""
-
-    topic: str
-    text: str
-
-
 class Calibration(Part):
     """The last result of `deadheat calibrate` on a machine like the server's."""
 
@@ -372,7 +364,7 @@ class Calibration(Part):
 class Document(Part):
     """A report of one run, as `deadheat report --format json` writes it."""
 
-    schema_: Annotated[Literal["deadheat-report/5"], Field(alias="schema")] = SCHEMA
+    schema_: Annotated[Literal["deadheat-report/6"], Field(alias="schema")] = SCHEMA
     run: Run
     hosts: tuple[Host, ...]
     contenders: tuple[Contender, ...]
@@ -385,6 +377,8 @@ class Document(Part):
     method: tuple[str, ...]
     """How it was measured and what its ranks mean, in sentences."""
     calibration: Calibration | None
+    profile: Profile | None
+    """The servers over the workloads; null for a run of one."""
     defects: tuple[Defect, ...] | None
     """What the audit of a replay found; null if the run is no replay, or if the published figures
     are not on the machine that made this report."""

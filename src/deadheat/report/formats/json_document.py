@@ -3,10 +3,11 @@
 import dataclasses
 import json
 import math
+from collections.abc import Sequence
 from operator import attrgetter
-from typing import Literal
+from typing import Any, Literal
 
-from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.analysis import Analysis, Level, Standing, analyze
 from deadheat.report.findings.capacity import CapacityResult, capacities, objective
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.findings.conclusion import conclusions
@@ -17,6 +18,7 @@ from deadheat.report.findings.method import method
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats import document as to
 from deadheat.report.formats.indented import indented
+from deadheat.report.formats.json_profile import profile_part
 from deadheat.report.formats.json_scaling import scaling
 from deadheat.report.model.distribution import QUANTILES, Distribution
 from deadheat.report.model.view import (
@@ -43,25 +45,53 @@ def write(view: RunView, analysis: Analysis, indent: Literal[2] | None = 2) -> s
 
 def build(view: RunView, analysis: Analysis) -> to.Document:
     calibration = view.calibration
+    views = view.by_workload
+    analyses = [analysis if len(views) == 1 else analyze(each) for each in views]
+    pairs = list(zip(views, analyses, strict=True))
     return to.Document.model_validate(
         {
             "run": _run(view, analysis),
             "hosts": [dataclasses.asdict(host) for host in view.hosts],
-            "contenders": [
-                _contender(view, contender) for contender in (*view.contenders, *view.controls)
-            ],
-            "levels": [_level(view, analysis, level) for level in analysis.levels],
+            "contenders": _contenders(views),
+            "levels": [_level(each, own, level) for each, own in pairs for level in own.levels],
             "capacities": [_capacity(view, result) for result in capacities(view)],
-            "cautions": [dataclasses.asdict(caution) for caution in cautions(view)],
-            "conclusions": [dataclasses.asdict(text) for text in conclusions(view, analysis)],
+            "cautions": _cautions(views),
+            "conclusions": [
+                dataclasses.asdict(statement) | {"workload": each.workload}
+                for each, own in pairs
+                for statement in conclusions(each, own)
+            ],
             "heading": heading(view, analysis),
             "method": method(view, analysis),
             "calibration": dataclasses.asdict(calibration) if calibration else None,
+            "profile": profile_part(view),
             "defects": None
             if view.defects is None
             else [dataclasses.asdict(defect) for defect in view.defects],
         }
     )
+
+
+def _contenders(views: Sequence[RunView]) -> list[to.Contender]:
+    """Contenders, then controls, each once with what it did on all workloads."""
+    parts: dict[str, list[tuple[RunView, ContenderView]]] = {}
+    for contenders in ("contenders", "controls"):
+        for view in views:
+            for each in getattr(view, contenders):
+                parts.setdefault(each.name, []).append((view, each))
+    return [_contender(of_one) for of_one in parts.values()]
+
+
+def _cautions(views: Sequence[RunView]) -> list[dict[str, Any]]:
+    """A caution that every workload has is one about all of them."""
+    by_view = [list(map(dataclasses.asdict, cautions(view))) for view in views]
+    common = [c for c in by_view[0] if all(c in others for others in by_view[1:])]
+    return [caution | {"workload": None} for caution in common] + [
+        caution | {"workload": view.workload}
+        for view, own in zip(views, by_view, strict=True)
+        for caution in own
+        if caution not in common
+    ]
 
 
 def _run(view: RunView, analysis: Analysis) -> to.Run:
@@ -81,13 +111,16 @@ def _run(view: RunView, analysis: Analysis) -> to.Run:
             "blocks": analysis.blocks,
             "invocations": analysis.invocations,
             "trials": view.trials,
+            "workloads": view.workloads,
             "measured_share": analysis.measured_share,
             "series_trials_max": view.series_trials_max,
         }
     )
 
 
-def _contender(view: RunView, contender: ContenderView) -> to.Contender:
+def _contender(parts: Sequence[tuple[RunView, ContenderView]]) -> to.Contender:
+    """`parts` are what it did on each workload."""
+    _, contender = parts[0]
     identity = ("name", "server", "setting", "label", "role", "language", "framework", "version")
     more = ("kind", "workers", "threads", "fault", "homepage", "notes")
     return to.Contender.model_validate(
@@ -99,8 +132,8 @@ def _contender(view: RunView, contender: ContenderView) -> to.Contender:
             if contender.raw_output
             else None,
             "starts": [_start(start) for start in contender.starts],
-            "levels": [_cell(view, contender, cell) for cell in contender.cells.values()],
-            "offered": [_offered(cell) for cell in contender.offered],
+            "levels": [_cell(view, c, cell) for view, c in parts for cell in c.cells.values()],
+            "offered": [_offered(view, cell) for view, c in parts for cell in c.offered],
             "recoveries": [dataclasses.asdict(recovery) for recovery in contender.recoveries],
         }
     )
@@ -113,6 +146,7 @@ def _start(start: StoredInstance) -> to.Start:
 def _cell(view: RunView, contender: ContenderView, cell: Cell) -> to.Cell:
     slowest, fastest = cell.spread_per_s or (None, None)
     return to.Cell(
+        workload=view.workload,
         connections=cell.connections,
         aggregate=view.aggregate,
         rate_per_s=cell.rate_per_s(view.aggregate),
@@ -131,9 +165,10 @@ def _cell(view: RunView, contender: ContenderView, cell: Cell) -> to.Cell:
     )
 
 
-def _offered(cell: OfferedCell) -> to.Offered:
+def _offered(view: RunView, cell: OfferedCell) -> to.Offered:
     return to.Offered(
         kind=cell.kind,
+        workload=view.workload,
         connections=cell.connections,
         offered_rate_per_s=cell.offered_rate_per_s,
         achieved_rate_per_s=cell.achieved_rate_per_s,
@@ -181,6 +216,7 @@ def _capacity(view: RunView, result: CapacityResult) -> to.Capacity:
 def _level(view: RunView, analysis: Analysis, level: Level) -> to.Level:
     ranking = level.ranking
     return to.Level(
+        workload=view.workload,
         connections=level.connections,
         answer=answer(view, level),
         trust=trust(view, analysis, level),

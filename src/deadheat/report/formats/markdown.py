@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from deadheat.foreign_text import escaped
 from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis
+from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.findings.behavior import behavior_columns
 from deadheat.report.findings.capacity import capacity_columns, objective
 from deadheat.report.findings.cautions import Caution, cautions, none_found
@@ -16,7 +16,10 @@ from deadheat.report.findings.measured import measured
 from deadheat.report.findings.method import method
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import Point, points
+from deadheat.report.findings.profile import Profile, profile
+from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves
+from deadheat.report.formats.profile_table import TITLE, profile_columns
 from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
 from deadheat.report.formats.shapes import shape
 from deadheat.report.formats.short_table import remarks, short_columns
@@ -31,7 +34,23 @@ OF_LEVEL = ("order", "spread", "latency", "trials")  # columns about one level
 
 def write(view: RunView, analysis: Analysis) -> str:
     """The whole report. Foreign text is escaped, never markup."""
-    return "\n".join(_lines(view, analysis)) + "\n"
+    overview = profile(view)
+    if overview is None:
+        return "\n".join(_lines(view, analysis)) + "\n"
+    parts = ["\n".join(_profile(view, analysis, overview))]
+    for each in view.by_workload:
+        title, *lines = _lines(each, analyze(each))
+        parts.append("\n".join([f"# {_text(each.workload)}: {title.removeprefix('# ')}", *lines]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _profile(view: RunView, analysis: Analysis, overview: Profile) -> Iterator[str]:
+    """The servers over all workloads, before what each of these shows."""
+    yield from (f"# {_text(TITLE)}", "", escape(measured(view, analysis)), "")
+    yield from table(profile_columns(overview))
+    title = f"How well {_text(overview.predictions[0].by)} predicts the others"
+    yield from _listed(title, [*map(_text, predictions(overview))])
+    yield from ("", f"- {code(command_line(view))}")
 
 
 def escape(text: str) -> str:
@@ -76,7 +95,7 @@ def _answer(view: RunView, analysis: Analysis) -> Iterator[str]:
     yield from (f"# {escape(first)}", "", escape(measured(view, analysis)))
     if view.races and analysis.levels and analysis.main.standings:
         yield ""
-        yield from _table(short_columns(view, analysis))
+        yield from table(short_columns(view, analysis))
         if texts := "; ".join(remarks(view, analysis)):
             yield from ("", escape(f"{texts[:1].upper()}{texts[1:]}."))
     yield ""
@@ -93,7 +112,7 @@ def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
     if not view.races or not analysis.levels or not view.contenders:
         return
     yield ""
-    yield from _table(ranking_columns(view, analysis, analysis.main, view.levels))
+    yield from table(ranking_columns(view, analysis, analysis.main, view.levels))
     if text := "; ".join(notes(view, analysis)):
         yield from ("", escape(f"{text[:1].upper()}{text[1:]}."))
     for level in reversed([level for level in analysis.levels if level is not analysis.main]):
@@ -109,7 +128,7 @@ def _shaped(view: RunView, analysis: Analysis) -> Iterator[str]:
     yield from ("", f"## {_text(layout.title)}")
     for head, columns in layout.tables.items():
         yield from ("", f"### {_text(head)}", "") if head else ("",)
-        yield from _table(columns)
+        yield from table(columns)
 
 
 def _scaling(view: RunView, analysis: Analysis) -> Iterator[str]:
@@ -153,10 +172,10 @@ def _listed(title: str, items: Sequence[str]) -> Iterator[str]:
 def _titled(title: str, columns: Sequence[Column]) -> Iterator[str]:
     if columns:
         yield from ("", f"## {title}", "")
-        yield from _table(columns)
+        yield from table(columns)
 
 
-def _table(columns: Sequence[Column]) -> Iterator[str]:
+def table(columns: Sequence[Column]) -> Iterator[str]:
     yield _row([column.header.replace("\n", " ") for column in columns])
     yield "|" + "|".join("---:" if column.right else ":---" for column in columns) + "|"
     yield from (_row(cells) for cells in zip(*(c.cells for c in columns), strict=True))

@@ -9,11 +9,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level
+from deadheat.report.findings.analysis import Analysis
+from deadheat.report.findings.analysis import Level as AnalyzedLevel
 from deadheat.report.findings.paired import paired_rates
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
 from deadheat.stats.change import Change, Outcome
+from deadheat.workload import HELLO, Level
 
 HEADER = (
     "connections",
@@ -47,6 +49,7 @@ class Regression:
     head_cpu_us_per_request: float | None
     why: str
     fix: str | None
+    workload: str = HELLO
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -66,7 +69,7 @@ def worst(regressions: Sequence[Regression]) -> Outcome:
 
 def sentence(regression: Regression) -> str:
     """`PASS at 100 connections: 0.8 % faster [-0.5, 2.1]; ...`."""
-    at = format.count(regression.connections, "connection")
+    at = str(Level(regression.workload, regression.connections))
     fix = f"; fix: {regression.fix}" if regression.fix else ""
     return f"{regression.outcome.name} at {at}: {regression.why}{fix}"
 
@@ -103,7 +106,7 @@ def junit(view: RunView, regressions: Sequence[Regression]) -> str:
         time=f"{view.elapsed_s or 0:.0f}",
     )
     for regression in regressions:
-        name = f"rate at {regression.connections} connections"
+        name = f"rate at {Level(regression.workload, regression.connections).short} connections"
         case = ElementTree.SubElement(suite, "testcase", classname="deadheat", name=name)
         if regression.outcome is Outcome.FAIL:
             ElementTree.SubElement(case, "failure", message=regression.why)
@@ -114,7 +117,7 @@ def junit(view: RunView, regressions: Sequence[Regression]) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _regression(view: RunView, level: Level, base: str, head: str) -> Regression:
+def _regression(view: RunView, level: AnalyzedLevel, base: str, head: str) -> Regression:
     margin = _margin(view)
     standings = {standing.contender.name: standing for standing in level.standings}
     outcome, ratio, low, high, detectable = Outcome.INCONCLUSIVE, math.nan, 0.0, math.inf, math.nan
@@ -149,10 +152,11 @@ def _regression(view: RunView, level: Level, base: str, head: str) -> Regression
         head_cpu_us_per_request=ours.server_cpu_us_per_request,
         why=why,
         fix=fix,
+        workload=view.workload,
     )
 
 
-def _fix_of_checks(level: Level) -> str | None:
+def _fix_of_checks(level: AnalyzedLevel) -> str | None:
     """Name and advice of the check that failed in most trials of a level without valid trials."""
     trials = [trial for standing in level.standings for trial in standing.cell.trials]
     gates = [gate for trial in trials for gate in trial.gates_failed]
@@ -198,7 +202,7 @@ def _why(
 
 def _cells(regression: Regression) -> list[str]:
     return [
-        f"{regression.connections:,}",
+        format.load(regression.workload, regression.connections),
         f"**{regression.outcome.name}**",
         _change(regression),
         format.rate(regression.base_rate_per_s),

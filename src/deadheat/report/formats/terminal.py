@@ -11,7 +11,7 @@ from rich.text import Text
 
 from deadheat.console import console as make_console
 from deadheat.report import format
-from deadheat.report.findings.analysis import Analysis, Level
+from deadheat.report.findings.analysis import Analysis, Level, analyze
 from deadheat.report.findings.capacity import capacity_columns, objective
 from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import conclusions
@@ -21,8 +21,11 @@ from deadheat.report.findings.lone import runs_alone
 from deadheat.report.findings.measured import measured
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import Point, points
+from deadheat.report.findings.profile import Profile, profile
+from deadheat.report.findings.profile import sentences as predictions
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats.encoding import fit
+from deadheat.report.formats.profile_table import TITLE, profile_columns
 from deadheat.report.formats.scaling_text import scaling_columns, sentences, title
 from deadheat.report.formats.short_table import remarks, short_columns, with_bars
 from deadheat.report.formats.tables import notes, offered_columns, ranking_columns
@@ -55,14 +58,24 @@ def show(
     verbose: bool = False,
 ) -> None:
     """Print the report. No text in it is interpreted as markup."""
-    parts = list(_answer(view, analysis, source or Source.stored(view), console.width))
-    if verbose:
-        parts += [Text("\nDetails", style="bold"), *_details(view, analysis, console.width)]
+    source = source or Source.stored(view)
+    parts: list[RenderableType] = []
+    overview = profile(view)
+    if overview is not None:
+        parts += _profile(view, analysis, overview)
+    for each in view.by_workload:
+        own = analysis if len(view.workloads) == 1 else analyze(each)
+        if overview is not None:
+            parts.append(Text(f"\n{format.plain(each.workload)}\n", style="bold underline"))
+        is_last = each.workload == view.workloads[-1]
+        parts += _answer(each, own, source, console.width, is_last)
+        if verbose:
+            parts += [Text("\nDetails", style="bold"), *_details(each, own, console.width)]
     console.print(Group(*parts), highlight=False, emoji=False, crop=False)
 
 
 def _answer(
-    view: RunView, analysis: Analysis, source: Source, width: int
+    view: RunView, analysis: Analysis, source: Source, width: int, is_last: bool = True
 ) -> Iterator[RenderableType]:
     """The answer, what was measured, one table, and the points."""
     if analysis.levels:
@@ -86,7 +99,17 @@ def _answer(
         yield Text("latency is the response time from the moment each request was due\n", "dim")
     lines = sentences(curves(view, analysis.main)) if analysis.levels else ()
     scaling = [Point("SCALING", line) for line in lines]
-    yield from _point_lines([*scaling, *points(view, analysis, source)], width)
+    shown = [p for p in points(view, analysis, source) if is_last or p.topic != "SEE"]
+    yield from _point_lines([*scaling, *shown], width)
+
+
+def _profile(view: RunView, analysis: Analysis, overview: Profile) -> Iterator[RenderableType]:
+    """The servers over all workloads, before what each of these shows."""
+    yield Text(f"{TITLE}\n", style="bold")
+    yield Text(f"{measured(view, analysis)}\n", style="dim")
+    yield _table(profile_columns(overview), None)
+    yield Text()
+    yield from (Text(format.plain(line)) for line in predictions(overview))
 
 
 def _with_braces(columns: Sequence[Column], level: Level) -> list[Column]:

@@ -89,7 +89,7 @@ def _overall(trial: StoredTrial) -> Overall | None:
 def _spread(trials: Iterable[StoredTrial], most_per_level: int | None) -> Iterator[StoredTrial]:
     """Trials of each contender and level, evenly over the race, the first and the last included."""
     groups = grouped(
-        trials, lambda t: (t.contender_id, t.kind, t.connections, t.offered_rate_per_s)
+        trials, lambda t: (t.contender_id, t.kind, t.workload, t.connections, t.offered_rate_per_s)
     )
     for group in groups.values():
         if most_per_level is None or len(group) <= most_per_level:

@@ -1,18 +1,23 @@
 """`load_view`: a stored run as a report shows it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from deadheat.campaign.half_load import HALF_LOAD
 from deadheat.host.machine import host_key
+from deadheat.protocol import workload_names_of, workloads_of
 from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
 from deadheat.report.model.facts import Facts, grouped
 from deadheat.report.model.published import published_rows
 from deadheat.report.model.recovery import recoveries
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
-from deadheat.store import Store, StoredRun, read_run
-from deadheat.store.rows import StoredCalibration, StoredContender, StoredTrial
+from deadheat.store import Store, StoredRun, StoreError, read_run
+from deadheat.store.rows import StoredCalibration, StoredContender, StoredInstance, StoredTrial
+from deadheat.workload import HELLO
 
+WORKLOADS_MAX = 40
 SERIES_TRIALS_MAX = 60  # of a contender at a level
 
 
@@ -33,38 +38,71 @@ def load_view(
 
 
 def view_of(run: StoredRun, whole: bool, series_trials_max: int | None) -> RunView:
-    """The view of a stored run; see `load_view`."""
-    contenders = _contenders(run, Facts(run, whole, series_trials_max), whole)
+    """The view of a stored run, without the model; see `load_view`."""
+    facts = Facts(run, whole, series_trials_max)
+    workloads = _workloads(run)
+    first, *later = [_on(run, name, facts, whole, series_trials_max) for name in workloads]
+    return replace(first, workloads=workloads, later=tuple(later), protocol=run.protocol)
+
+
+def _workloads(run: StoredRun) -> tuple[str, ...]:
+    """The protocol's workloads in its order, then any other that was measured."""
+    measured = sorted({trial.workload for trial in run.trials})
+    names = tuple(dict.fromkeys([*workload_names_of(run.protocol), *measured]))
+    if len(names) > WORKLOADS_MAX:  # only in a file that was not written by a run
+        raise StoreError(f"run {run.id}: expected at most {WORKLOADS_MAX} workloads")
+    return names
+
+
+def _on(
+    run: StoredRun, workload: str, facts: Facts, whole: bool, series_trials_max: int | None
+) -> RunView:
+    """What a run measured on one workload."""
+    trials = [trial for trial in run.trials if trial.workload == workload]
+    contenders = _contenders(run, trials, workload, facts, whole)
     return RunView(
         run_id=run.id,
         started_at=run.started_at,
         ended_at=run.ended_at,
         state=run.state,
         last_trial_at_s=max((trial.at_s for trial in run.trials), default=None),
-        protocol=run.protocol,
+        protocol=_protocol_of(run.protocol, workload),
         command=run.command,
         seed=run.seed,
         deadheat_version=run.deadheat_version,
         generator_version=run.generator_version,
         conclusion=run.conclusion,
         hosts=run.hosts,
-        levels=_levels(run),
+        levels=_levels(run, trials),
         contenders=tuple(each for each in contenders if each.role != "control"),
         controls=tuple(each for each in contenders if each.role == "control"),
         gates=run.gate_codes,
         calibration=_calibration(run),
         series_trials_max=series_trials_max,
+        workload=workload,
+        workloads=(workload,),
     )
 
 
-def _levels(run: StoredRun) -> tuple[int, ...]:
-    """The protocol's levels in its order, then any other that was measured."""
-    measured = {trial.connections for trial in run.trials if trial.kind == "measure"}
+def _protocol_of(values: Mapping[str, Any], workload: str) -> Mapping[str, Any]:
+    """The protocol as if it had this workload alone; one with a single workload stays as it is."""
+    workloads = workloads_of(values)
+    if len(workloads) < 2:
+        return values
+    return {**values, "workloads": [each for each in workloads if each.get("name") == workload]}
+
+
+def _levels(run: StoredRun, trials: Sequence[StoredTrial]) -> tuple[int, ...]:
+    """The protocol's connections in its order, then any others that were measured."""
+    measured = {trial.connections for trial in trials if trial.kind == "measure"}
     return tuple(dict.fromkeys([*run.protocol.get("connections", ()), *sorted(measured)]))
 
 
-def _contenders(run: StoredRun, facts: Facts, whole: bool) -> list[ContenderView]:
-    trials = grouped(run.trials, lambda trial: trial.contender_id)
+def _contenders(
+    run: StoredRun, of_workload: Sequence[StoredTrial], workload: str, facts: Facts, whole: bool
+) -> list[ContenderView]:
+    """Those that answer the workload, as far as their manifests say."""
+    trials = grouped(of_workload, lambda trial: trial.contender_id)
     outputs = _outputs(run, trials) if whole else {}
     builds = {key: build_of(build) for key, build in run.builds.items()} if whole else {}
     instances = grouped(run.instances, lambda instance: instance.contender_id)
@@ -82,7 +120,7 @@ def _contenders(run: StoredRun, facts: Facts, whole: bool) -> list[ContenderView
             framework=row.manifest.get("framework"),
             kind=row.manifest.get("kind"),
             fault=row.fault,
-            starts=tuple(instances[row.id]),
+            starts=tuple(_warmed_on(each, workload) for each in instances[row.id]),
             cells=_cells(trials[row.id], facts),
             offered=_offered(trials[row.id], facts),
             homepage=row.manifest.get("homepage"),
@@ -94,7 +132,24 @@ def _contenders(run: StoredRun, facts: Facts, whole: bool) -> list[ContenderView
             half_load_cpu_us_per_request=_half_load_cpu_us(trials[row.id]),
         )
         for row in run.contenders
+        if trials[row.id] or row.role == "control" or workload in _answered(row, workload)
     ]
+
+
+def _answered(contender: StoredContender, workload: str) -> Sequence[str]:
+    """The workloads of its manifest; the user's own servers answer each."""
+    if "language" not in contender.manifest:
+        return (workload,)
+    answered = contender.manifest.get("workloads")
+    return answered if isinstance(answered, list) else (HELLO,)
+
+
+def _warmed_on(instance: StoredInstance, workload: str) -> StoredInstance:
+    """The instance with its warm-up on this workload."""
+    later = (instance.steady or {}).get("later")
+    if not isinstance(later, Mapping) or workload not in later:
+        return instance
+    return replace(instance, steady=later[workload])
 
 
 def _notes(contender: StoredContender) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ def with_model(view: RunView) -> RunView:
     """
     if not view.protocol.get("slices"):
         return view
+    later = tuple(map(with_model, view.later))
     sliced = {
         connections: level
         for connections in view.levels
@@ -41,6 +42,7 @@ def with_model(view: RunView) -> RunView:
 
     return replace(
         view,
+        later=later,
         sliced=sliced,
         contenders=tuple(map(with_rates, view.contenders)),
         controls=tuple(map(with_rates, view.controls)),

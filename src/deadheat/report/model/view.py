@@ -4,10 +4,12 @@ import datetime
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from deadheat.errors import DeadheatError
+from deadheat.protocol import workloads_of
 from deadheat.report.model.defect import Defect
 from deadheat.report.model.distribution import Distribution
 from deadheat.report.model.evidence import Build, RawOutput
@@ -17,6 +19,7 @@ from deadheat.report.model.series import Series
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Gate
 from deadheat.store.rows import StoredCalibration, StoredHost, StoredInstance
+from deadheat.workload import HELLO
 
 Aggregate = Literal["median", "mean", "best"]
 AGGREGATES: Mapping[Aggregate, Callable[[Sequence[float]], float]] = {
@@ -197,7 +200,11 @@ class ContenderView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """One run as a report shows it."""
+    """One run as a report shows it, with what it measured on one workload.
+
+    A run of several workloads is shown like several runs of one: the view of the first has those
+    of the others in `later`. `workloads` names what the whole run measured.
+    """
 
     run_id: str
     started_at: datetime.datetime
@@ -219,6 +226,29 @@ class RunView:
     sliced: Mapping[int, SlicedLevel] = field(default_factory=dict)  # by connections
     series_trials_max: int | None = None  # of a contender at a level; None: all
     defects: tuple[Defect, ...] | None = None  # of a replay; None if no audit was made
+    workload: str = HELLO
+    workloads: tuple[str, ...] = (HELLO,)
+    later: tuple["RunView", ...] = ()
+
+    @property
+    def by_workload(self) -> tuple["RunView", ...]:
+        """A view for each workload, which shows that workload alone."""
+        if not self.later:
+            return (self,)
+        own = [each for each in workloads_of(self.protocol) if each.get("name") == self.workload]
+        protocol = {**self.protocol, "workloads": own}
+        alone = replace(self, later=(), workloads=(self.workload,), protocol=protocol)
+        return (alone, *self.later)
+
+    def on(self, workload: str) -> "RunView":
+        """What it measured on one workload. Raises `DeadheatError` if it has none of that name."""
+        for view in self.by_workload:
+            if view.workload == workload:
+                return view
+        raise DeadheatError(
+            f"--workload {workload}: run {self.run_id} did not measure it",
+            f"it measured {', '.join(self.workloads)}",
+        )
 
     @property
     def aggregate(self) -> Aggregate:
@@ -251,8 +281,9 @@ class RunView:
 
     @property
     def trials(self) -> int:
-        """How many trials there are, in closed and in open loop."""
-        return sum(len(contender.trials) for contender in (*self.contenders, *self.controls))
+        """How many trials there are, in closed and in open loop, on all workloads."""
+        own = sum(len(contender.trials) for contender in (*self.contenders, *self.controls))
+        return own + sum(view.trials for view in self.later)
 
     @property
     def races(self) -> bool:

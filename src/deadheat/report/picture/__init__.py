@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.model.view import RunView
-from deadheat.report.picture import badge, bars, card, decay, latency
+from deadheat.report.picture import badge, bars, card, decay, latency, profile
 from deadheat.report.picture.raster import png
 
 __all__ = ["NAMING", "PICTURES", "draw", "png"]
@@ -15,6 +15,7 @@ _DRAWERS: Mapping[str, Callable[[RunView, Analysis], str | None]] = {
     "languages": bars.draw_by_language,
     "latency": latency.draw,
     "decay": decay.draw,
+    "profile": profile.draw,
 }
 _NAMING: Mapping[str, Callable[[RunView, Analysis, tuple[str, ...]], str | None]] = {
     "card": card.draw,
@@ -25,6 +26,7 @@ NAMING = tuple(_NAMING)  # pictures of one or two contenders
 _NEEDS = {
     "latency": "the histograms of the load generator `engine`",
     "decay": "two consecutive trials of one start",
+    "profile": "several workloads",
     "card": "two contenders",
     "badge": "a contender",
 }

@@ -7,6 +7,7 @@ from deadheat.report.findings.analysis import Analysis, Standing
 from deadheat.report.findings.versus import Versus, chosen_versus, name_of
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import svg
+from deadheat.workload import Level
 
 WIDTH, HEIGHT = 1200, 630  # the size that link previews expect
 LEFT, RIGHT = 64, 1136
@@ -100,7 +101,7 @@ def _figures(view: RunView, standing: Standing) -> str:
 def _footer(view: RunView, versus: Versus) -> list[str]:
     server = next((host for host in view.hosts if host.role == "server"), None)
     return [
-        f"{format.count(versus.connections, 'connection')}, "
+        f"{format.plain(str(Level(view.workload, versus.connections)), 60)}, "
         f"{format.count(view.server_cpus, 'server CPU')}, closed loop; "
         f"{format.moment(view.started_at)}, run {view.run_id}",
         format.plain(format.machine(server.fingerprint) if server else "unknown machine", 100),

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from deadheat.protocol import workload_name
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import svg
+from deadheat.workload import HELLO
 
 
 def with_footer(
@@ -16,14 +16,16 @@ def with_footer(
     parts: Sequence[str],
     y: float,
     whiskers: bool = False,
+    workloads: str | None = None,
 ) -> str:
     """The whole SVG: `parts`, then a footer whose first baseline is at `y`.
 
     The footer names the protocol, the run and the machine; with `whiskers` also what they are.
+    `workloads` is what it shows, if that is not the view's workload alone.
     """
     server = next((host for host in view.hosts if host.role == "server"), None)
     lines = [
-        f"{_load(view, analysis)}; {format.moment(view.started_at)}, run {view.run_id}",
+        f"{_load(view, analysis, workloads)}; {format.moment(view.started_at)}, run {view.run_id}",
         *([_whiskers(analysis)] if whiskers else ()),
         format.machine(server.fingerprint) if server else "unknown machine",
     ]
@@ -34,11 +36,12 @@ def with_footer(
     return svg.document(y + svg.STEP * len(footer), title, [*parts, *footer])
 
 
-def _load(view: RunView, analysis: Analysis) -> str:
+def _load(view: RunView, analysis: Analysis, workloads: str | None) -> str:
     protocol = view.protocol.get("name", "?")
     connections = format.count(analysis.main.connections, "connection") if analysis.levels else ""
-    workload = workload_name(view.protocol)
-    return f"protocol {protocol}, {f'workload {workload}, ' if workload else ''}{connections}"
+    if workloads is None and (len(view.workloads) > 1 or view.workload != HELLO):
+        workloads = f"workload {view.workload}"
+    return ", ".join(filter(None, [f"protocol {protocol}", workloads, connections]))
 
 
 def _whiskers(analysis: Analysis) -> str:
