@@ -2,8 +2,8 @@
 
     python -m tests.stats.golden_model > tests/stats/data/slice_model.json
 
-The stored figures equalled those of dense algebra when the equations were first solved front by front.
-They may change only with the model itself.
+The stored figures equalled those of dense algebra when the equations were first solved front by
+front. They may change only with the model itself.
 """
 
 import json
