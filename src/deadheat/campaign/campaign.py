@@ -51,7 +51,8 @@ class Plan:
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
     """Build, race and keep; returns the run's id. An interrupt ends the run and keeps it.
 
-    `Unmeasurable` is raised with the run's id. A server that runs already has to answer before anything is begun.
+    `Unmeasurable` is raised with the run's id. A server that runs already has to answer before
+    anything is begun.
     """
     for contender in plan.extra:
         if contender.url is not None:

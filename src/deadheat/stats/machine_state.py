@@ -63,7 +63,8 @@ def _summed(layout: Layout, values: Floats) -> Floats:
     """Over the slices of each instance in a segment: [segment, local]."""
     segments, locals_ = layout.instances.shape
     place = layout.row * locals_ + layout.local
-    return np.bincount(place, values, segments * locals_).reshape(segments, locals_)
+    summed = np.bincount(place, values, segments * locals_).astype(float)
+    return summed.reshape(segments, locals_)
 
 
 def state(layout: Layout, residuals: Floats, weights: Floats, intensity: float) -> Floats:
