@@ -17,6 +17,7 @@ from deadheat.report.findings.next_step import (
     more_for_lone,
     next_step,
     run_anew,
+    settled_anew,
 )
 from deadheat.report.findings.precision import noise_range
 from deadheat.report.model.view import RunView
@@ -121,11 +122,22 @@ def _no_order(view: RunView, analysis: Analysis) -> Iterator[Point]:
     """Why nothing is ranked, and what gives ranks."""
     why = next((s.text for s in conclusions(view, analysis) if s.topic == "no order"), "")
     text = why.partition(", so there are no intervals")[0].partition(": see the cautions")[0]
-    names = [standing.contender.name for standing in analysis.main.standings if standing.cell.valid]
-    published = view.protocol.get("origin") is not None
-    helps = len(names) > 1 and view.state not in format.UNENDED and not published
-    options = ["--budget", "10m"] if view.settles else []
-    yield Point("OPEN", text, "", run_anew(view, names, options) if helps else "")
+    yield Point("OPEN", text, "", _command_for_order(view, analysis.main))
+
+
+def _command_for_order(view: RunView, level: Level) -> str:
+    """The command that gives ranks; none while the run is still under way."""
+    if view.state in format.UNENDED or not level.standings:
+        return ""
+    everyone = [standing.contender.name for standing in level.standings]
+    valid = [standing.contender.name for standing in level.standings if standing.cell.valid]
+    if view.protocol.get("origin") is not None:  # a replay repeats what has no intervals
+        return settled_anew(view, valid if len(valid) > 1 else everyone)
+    measured = any(standing.cell.trials for standing in level.standings)
+    options = ["--budget", "10m"] if view.settles and (valid or not measured) else []
+    if not valid and view.command[1:2] == ("run",):
+        options.append("--wait-quiet")
+    return run_anew(view, valid if len(valid) > 1 else everyone, options)
 
 
 def _unranked(level: Level) -> Iterator[Point]:
