@@ -58,8 +58,9 @@ def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Poi
         yield from _known(view, level.ranking)
     for bound in at_least(view, level):
         pair = f"{bound.contender.label or bound.contender.name} > {_shown(view, bound.beaten[0])}"
-        least = f"+{100 * (bound.ratio_low - 1):.1f} % or more; the client limited its rate"
-        yield Point("KNOWN", pair, least)
+        least = f"{100 * (bound.ratio_low - 1):.1f}"
+        how_much = f"+{least} % or more; " if float(least) else ""
+        yield Point("KNOWN", pair, f"{how_much}the client limited its rate")
     if level.ranking is not None:
         yield from _open(view, analysis, level.ranking, source)
         yield from _unranked(level)
