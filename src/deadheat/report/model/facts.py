@@ -92,15 +92,18 @@ def _overall(trial: StoredTrial) -> Overall | None:
 
 def _spread(trials: Iterable[StoredTrial], most_per_level: int | None) -> Iterator[StoredTrial]:
     """Trials of each contender and level, evenly over the race, the first and the last included."""
-    groups = grouped(
-        trials, lambda t: (t.contender_id, t.kind, t.connections, t.offered_rate_per_s)
-    )
+    groups = grouped(trials, place_in_load)
     for group in groups.values():
         if most_per_level is None or len(group) <= most_per_level:
             yield from group
         else:
             step = (len(group) - 1) / (most_per_level - 1)
             yield from (group[round(step * place)] for place in range(most_per_level))
+
+
+def place_in_load(trial: StoredTrial) -> tuple[int, str, int, float | None]:
+    """The contender, and the load that it was under."""
+    return trial.contender_id, trial.kind, trial.connections, trial.offered_rate_per_s
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> defaultdict[Key, list[Item]]:
