@@ -29,8 +29,8 @@ def load_view(
 
     `whole` adds what only the page and JSON show, and what takes the longest to read: series,
     time to first byte, builds, and the output of the load generator. Series are those of at most
-    `series_trials_max` trials of a contender at a level, evenly over the race, and of fewer in a run
-    of more than `SERIES_TRIALS_IN_ALL` trials; None: of all trials.
+    `series_trials_max` trials of a contender at a level, evenly over the race, and of fewer in a
+    run of more than `SERIES_TRIALS_IN_ALL` trials; None: of all trials.
     """
     return with_model(view_of(read_run(store, run_id), whole, series_trials_max))
 
