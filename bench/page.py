@@ -10,6 +10,7 @@ The time counts from the start of the navigation to the file. The figure is the 
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     browser, node = chromium_and_node()
+    busy = round(os.getloadavg()[0], 1)
     with tempfile.TemporaryDirectory(prefix="deadheat-page-") as folder:
         page = page_of_many_servers(Path(folder))
         done = subprocess.run(
@@ -50,13 +52,20 @@ def main() -> int:
         )
         size_bytes = page.stat().st_size
     times_s = json.loads(done.stdout)
-    figure = {"interactive_s": median(times_s), "times_s": times_s, "page_bytes": size_bytes}
+    figure = {
+        "command": f"python -m bench.page --times {options.times} --json",
+        "interactive_s": median(times_s),
+        "times_s": times_s,
+        "page_bytes": size_bytes,
+        "cpus": os.cpu_count(),
+        "load_average_before": busy,
+    }
     if options.json:
         print(json.dumps(figure, indent=2))
     else:
-        verdict = "PASS" if figure["interactive_s"] <= INTERACTIVE_S_MAX else "FAIL"
-        print(f"interactive after {figure['interactive_s']:.2f} s of {times_s}  {verdict}")
-    return int(figure["interactive_s"] > INTERACTIVE_S_MAX)
+        verdict = "PASS" if median(times_s) <= INTERACTIVE_S_MAX else "FAIL"
+        print(f"interactive after {median(times_s):.2f} s of {times_s}  {verdict}")
+    return int(median(times_s) > INTERACTIVE_S_MAX)
 
 
 if __name__ == "__main__":

@@ -52,9 +52,12 @@ def test_the_engine_s_costs_are_those_of_the_stored_bench() -> None:
         cost = re.search(r"^  deadheat-load +[\d.]+ +([\d.]+)", block, re.MULTILINE)
         assert cost
         first.setdefault(f"{connections} {kind}", cost[1])
-    page = (ROOT / "docs" / "engine.md").read_text()
+    page = (ROOT / "docs" / "engine-design.md").read_text()
     rows = re.findall(r"^\| (\d+) connections, (kept|one)[^|]*\| ([\d.]+) \|", page, re.MULTILINE)
     assert {f"{n} {kind.replace('one', 'closed')}": cost for n, kind, cost in rows} == first
+    costs = sorted(map(float, first.values()))
+    summary = f"uses {costs[0]:.2f} to {costs[-1]:.2f} of wrk's CPU time"
+    assert summary in (ROOT / "docs" / "engine.md").read_text()
 
 
 def test_replaces_the_block_and_keeps_the_rest() -> None:

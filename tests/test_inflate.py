@@ -39,6 +39,13 @@ def test_parses_json(value: object, encode: object) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", [r'"\udc80"', '\ufeff{"a": 1}', "NaN", "-Infinity", "1e999", "-0", '{"a": 1, "a": 2}']
+)
+def test_parses_all_that_python_parses(text: str) -> None:
+    assert repr(parse(text.encode())) == repr(json.loads(text.encode()))
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         (nested(DEPTH_MAX + 1), "nested more than"),

@@ -18,7 +18,7 @@ impl Batching {
     pub(crate) const NONE: Self = Self { completions: 1, gather_us: 0 };
 
     /// For `busy` connections that wait for a response in a closed loop, after a turn of `turn_ns`
-    /// with this many `responses`. If a thread needs 4 us per request (docs/engine.md), the mean
+    /// with this many `responses`. If a thread needs 4 us per request (docs/engine-design.md), the mean
     /// service time is at least 4 us times `busy` (Little's law); batching takes a 32nd of that.
     pub(crate) fn after(busy: usize, responses: usize, turn_ns: u64) -> Self {
         if busy < LEAST_BUSY || turn_ns > RELAXED_NS * responses as u64 {

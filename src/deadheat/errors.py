@@ -14,4 +14,9 @@ class DeadheatError(Exception):
 
 
 class Unmeasurable(DeadheatError):
-    """Nothing valid can be measured now: the machine is busy, or every trial failed its checks."""
+    """Nothing valid can be measured now: the machine is busy, or every trial failed its checks.
+
+    `run_id` is the run that keeps what was measured, if one had begun.
+    """
+
+    run_id: str | None = None

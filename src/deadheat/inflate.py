@@ -7,6 +7,8 @@ import json
 import zlib
 from typing import Any
 
+from pydantic_core import from_json
+
 TEXT_BYTES_MAX = 32 << 20  # a trial of hours has a few MiB
 VALUES_MAX = 2_000_000  # of a JSON text; each takes up to 100 bytes of memory
 DEPTH_MAX = 40
@@ -33,12 +35,21 @@ def parse(text: str | bytes) -> Any:
     openers, commas = _counts(text)
     if openers + commas > VALUES_MAX:
         raise ValueError(f"it has more than {VALUES_MAX:,} values")
-    try:
-        value = json.loads(text)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+    value = _parsed(text)
     _require_flat(value, openers)
     return value
+
+
+def _parsed(text: str | bytes) -> Any:
+    """By the parser that takes half the time of `json`, which rejects halves of surrogate pairs."""
+    try:
+        return from_json(text, cache_strings="keys")
+    except ValueError:
+        pass
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def _counts(text: str | bytes) -> tuple[int, int]:

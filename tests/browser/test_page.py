@@ -8,11 +8,13 @@ import pytest
 
 from deadheat.audit.view import with_defects
 from deadheat.report import load_view, write
+from deadheat.report.formats import page
 from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from tests.browser.made_page import hostile_run, many_servers_run
 from tests.browser.programs import WEB, chromium_and_node
+from tests.report.test_unknown_interval import with_wide_interval
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -26,6 +28,7 @@ TIMEOUT_S = 600  # ends a check that hangs
 CHECKS = (
     "answers_first",
     "marks_dead_heats_and_what_is_not_ranked",
+    "fades_out_an_unknown_interval",
     "follows_the_slider",
     "keeps_choices_in_the_link",
     "copies_markdown_and_a_picture",
@@ -58,8 +61,10 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
     hostile_run(made)
     many = many_servers_run(folder / "many.sqlite").store.path
     pages = {role: _stored_page(name, folder) for role, name in STORED.items()}
-    pages |= {"made": _page(made), "many": _page(many)}
-    files = [f"{role}={page}" for role, page in pages.items()]
+    unknown = folder / "unknown.html"
+    unknown.write_text(page.write(*with_wide_interval(folder, 0.05, 16.0)), encoding="utf-8")
+    pages |= {"made": _page(made), "many": _page(many), "unknown": unknown}
+    files = [f"{role}={path}" for role, path in pages.items()]
     done = subprocess.run(
         [node, WEB / "test" / "run.js", browser, folder, *files],
         capture_output=True,
@@ -83,9 +88,9 @@ def _stored_page(name: str, folder: Path) -> Path:
 def _page(path: Path) -> Path:
     with Store(path) as store:
         view = load_view(store, find_run(store, None), whole=True)
-    page = path.with_suffix(".html")
-    page.write_text(write(view, "html"), encoding="utf-8")
-    return page
+    html = path.with_suffix(".html")
+    html.write_text(write(view, "html"), encoding="utf-8")
+    return html
 
 
 def test_no_check_is_left_out(outcomes: dict[str, str | None]) -> None:

@@ -1,11 +1,14 @@
 """`deadheat new`."""
 
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from deadheat.catalog import load_catalog
+from deadheat.catalog.new import without_facts
+from deadheat.cli import workbench
 from tests.cli.conftest import Deadheat
 from tests.servers.contenders import CATALOG
 
@@ -45,12 +48,45 @@ def test_rejects_a_bad_name_or_source(
     assert ended.hint.startswith(hint)
 
 
-def test_a_new_server_has_no_published_rows(deadheat: Deadheat, tmp_path: Path) -> None:
+def test_a_new_server_states_no_facts_of_the_original(deadheat: Deadheat, tmp_path: Path) -> None:
     for part in ("servers/python-gunicorn-flask", "recipes"):
         shutil.copytree(ROOT / part, tmp_path / "real" / part)
     real = str(tmp_path / "real")
     assert deadheat("new", "mine", "--like", "python-gunicorn-flask", "--catalog", real).code == 0
     servers = load_catalog(tmp_path / "real").servers
-    assert servers["python-gunicorn-flask"].manifest.published
-    assert not servers["mine"].manifest.published
-    assert set(servers["mine"].manifest.settings) == {"published"}
+    original, copy = servers["python-gunicorn-flask"].manifest, servers["mine"].manifest
+    assert all((original.published, original.notes, original.settings))
+    assert not any((copy.published, copy.notes, copy.settings))
+    assert copy.start == original.start
+
+
+MANIFESTS = sorted((ROOT / "servers").glob("*/server.toml"))
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: path.parent.name)
+def test_nothing_else_is_left_out_of_any_manifest(path: Path) -> None:
+    text = path.read_text()
+    about_one = {"notes", "verified", "settings", "published"}
+    kept = {key: value for key, value in tomllib.loads(text).items() if key not in about_one}
+    assert tomllib.loads(without_facts(text)) == kept
+
+
+def test_without_a_catalog_of_the_user_the_current_folder_becomes_one(
+    deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: a wheel's `new` wrote into site-packages."""
+    shipped = Path(shutil.copytree(CATALOG, tmp_path / "site-packages" / "shipped"))
+    before = sorted(shipped.rglob("*"))
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    monkeypatch.chdir(mine)
+    monkeypatch.delenv("DEADHEAT_CATALOG")
+    monkeypatch.setattr(workbench, "find_root", lambda given: Path(given or shipped).resolve())
+    made = deadheat("new", "first", "--like", "hello")
+    assert (made.code, made.err) == (0, "")
+    assert "servers/first/server.toml" in made.out.splitlines()
+    next_command = made.out.splitlines()[-1].partition("run: deadheat ")[2]
+    assert next_command == "verify first --catalog ."
+    assert deadheat(*next_command.split()).code == 0
+    assert deadheat("plan", "first", "--protocol", "brief", "--catalog", ".").code == 0
+    assert sorted(shipped.rglob("*")) == before

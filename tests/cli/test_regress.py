@@ -7,9 +7,16 @@ from xml.etree import ElementTree
 
 import pytest
 
+from deadheat.campaign.campaign import Plan
+from deadheat.cli import regress
+from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.regress import EXIT_CODES
+from deadheat.errors import Unmeasurable
+from deadheat.measure.world import World
 from deadheat.stats.change import Outcome
+from deadheat.store import Store
 from tests.cli.conftest import Deadheat
+from tests.report.made import MadeRun, failed
 from tests.servers.contenders import CATALOG, PYTHON
 
 HELLO = (CATALOG / "servers/hello/hello.py").read_text()
@@ -56,6 +63,36 @@ def test_a_slowdown_does_not_pass_and_all_outputs_agree(
     suite = ElementTree.parse(junit).getroot()
     fails, skips = int(suite.get("failures", "")), int(suite.get("skipped", ""))
     assert (fails, skips) == ((1, 0) if document["outcome"] == "FAIL" else (0, 1))
+
+
+def test_a_race_without_a_valid_trial_still_prints_its_document(
+    deadheat: Deadheat, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: with exit code 5, `--json` printed nothing and `--junit` wrote nothing."""
+
+    def stopped(plan: Plan, world: World, store: Store, *_: object) -> str:
+        run = MadeRun(store)
+        names = [contender.name for contender in plan.extra]
+        gates = dict.fromkeys(names, failed())
+        run.race(dict.fromkeys(names, 1000), blocks=2, gates_of=gates)
+        run.end("failed")
+        error = Unmeasurable("the last 10 trials were all invalid", "close other programs")
+        error.run_id = run.run_id
+        raise error
+
+    monkeypatch.setattr(regress, "conduct", stopped)
+    junit = tmp_path / "junit.xml"
+    words = ("--base", "good", "--junit", str(junit), "--json", *RACE, *START)
+    ended = deadheat("regress", *words)
+    document = json.loads(ended.out)
+    assert ended.code == ExitCode.UNMEASURABLE
+    assert (document["outcome"], document["why"]) == (
+        "INCONCLUSIVE",
+        "the last 10 trials were all invalid",
+    )
+    assert document["fix"] == ended.hint == "close other programs"
+    assert "valid" in document["levels"][0]["why"]
+    assert ElementTree.parse(junit).getroot().get("skipped") == "1"
 
 
 def test_a_revision_is_built_only_once(deadheat: Deadheat, repository: Path, home: Path) -> None:

@@ -14,6 +14,7 @@ from deadheat.load import find_engine
 from deadheat.store import Store
 from tests.cli.conftest import Deadheat
 from tests.cli.test_run import BRIEF, HERE, rows
+from tests.report.made import MadeRun
 from tests.servers.contenders import CATALOG
 
 ALONE = """
@@ -110,3 +111,60 @@ def test_rejects_a_run_of_an_own_command(deadheat: Deadheat, home: Path) -> None
     ended = deadheat("run", "--resume", run["id"])
     assert ended.code == 1
     assert "does not have the start command of" in ended.err
+
+
+SHORT = """
+name = "short"
+about = "A budget that a few short blocks spend."
+connections = [2]
+duration_s = 0.1
+controls = false
+
+[warmup]
+kind = "none"
+
+[stopping]
+kind = "settle"
+invocations = 2
+blocks_min = 2
+margin = 0.0001
+budget_s = 1
+"""  # fewer than ten trials: on a busy machine, ten invalid ones would end the race
+
+
+def test_more_time_continues_a_run_that_spent_its_budget(
+    deadheat: Deadheat, home: Path, tmp_path: Path
+) -> None:
+    protocol = tmp_path / "short.toml"
+    protocol.write_text(SHORT)
+    assert deadheat("run", "hello", "outlives-sigterm", "--protocol", str(protocol)).ran
+    before, starts = rows(home, PLACES), rows(home, "SELECT id FROM instance")
+    (run,) = rows(home, "SELECT id, state, conclusion FROM run")
+    assert (run["state"], json.loads(run["conclusion"])["why"]) == ("complete", "budget spent")
+    ended = deadheat("run", "--more", "1s", run["id"][-4:])
+    assert ended.ran, ended.err
+    (after,) = rows(home, "SELECT id, state, conclusion FROM run")
+    assert (after["id"], after["state"]) == (run["id"], "complete")
+    (extension,) = json.loads(after["conclusion"])["resumed"]
+    assert (extension["more_s"], extension["trials"]) == (1, len(before))
+    assert rows(home, PLACES)[: len(before)] == before
+    assert len(rows(home, "SELECT id FROM instance")) > len(starts)
+    assert "given 1 s more on 20" in deadheat("report", "-v").out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "symptom"),
+    [
+        (("--more", "1m"), 2, "name one run"),
+        (("--more", "1m", "a", "b"), 2, "name one run"),
+        (("--more", "1m", "none"), 1, "none"),
+        (("--more", "0s", "{run}"), 2, "--more"),
+        (("--more", "1m", "{run}", "--connections", "3"), 1, "--connections would change the run"),
+        (("--more", "1m", "{run}", "--", "./mine", "{port}"), 1, "a command behind `--`"),
+    ],
+)
+def test_rejects_more_time_for_no_run_or_another_one(
+    deadheat: Deadheat, run: MadeRun, words: tuple[str, ...], code: int, symptom: str
+) -> None:
+    ended = deadheat("run", *(word.replace("{run}", run.run_id) for word in words))
+    assert (ended.code, symptom in ended.err) == (code, True), ended.err

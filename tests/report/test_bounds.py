@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.bounds import AtLeast, at_least
 from deadheat.report.findings.conclusion import conclusions
+from deadheat.report.findings.next_step import Source
+from deadheat.report.findings.points import points
 from deadheat.report.model.load import load_view
 from deadheat.store import Gate
 from tests.report.made import failed, made_run
@@ -69,3 +73,29 @@ def test_finds_bounds_without_a_measured_control(tmp_path: Path) -> None:
 
 def test_no_bound_if_another_gate_failed(tmp_path: Path) -> None:
     assert bounds_of(tmp_path, 15000, (*failed("client_cpu"), *failed("steal"))) == ()
+
+
+@pytest.mark.parametrize(
+    ("ratio_low", "sentence", "point"),
+    [
+        (1.0004, "fast is faster than slow: ", "the client limited its rate"),
+        (1.25, "fast is at least 25.0 % faster than slow: ", "+25.0 % or more; the client"),
+    ],
+)
+def test_a_bound_of_0_0_percent_is_not_printed(
+    tmp_path: Path, ratio_low: float, sentence: str, point: str
+) -> None:
+    """Regression: "faster by 0.0 % or more"."""
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"slow": 3000, "slower": 1000})
+    run.contender("fast")
+    run.end()
+    view = load_view(run.store, run.run_id)
+    analysis = analyze(view)
+    fast = next(contender for contender in view.contenders if contender.name == "fast")
+    analysis.main.kept["at_least"] = (AtLeast(fast, ("slow",), ratio_low),)
+    (text,) = [each.text for each in conclusions(view, analysis) if each.topic == "lower bound"]
+    assert text.startswith(sentence)
+    all_points = points(view, analysis, Source.stored(view))
+    (figures,) = [each.figures for each in all_points if each.text == "fast > slow"]
+    assert figures.startswith(point)

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from deadheat.cli import cli
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.json_document import write
+from deadheat.report.model import load
 from deadheat.report.model.load import SERIES_TRIALS_MAX, load_view
 from tests.report.made import MadeRun, made_run
 
@@ -47,6 +48,19 @@ def test_a_long_race_has_the_series_of_an_even_sample(run: MadeRun) -> None:
     assert len(blocks) == SERIES_TRIALS_MAX
     assert (blocks[0], blocks[-1]) == (0, TRIALS - 1)
     assert gaps <= {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("in_all", "least", "shown"), [(30, 10, 30), (5, 10, 10), (TRIALS, 10, 60)]
+)
+def test_a_larger_run_shows_fewer_of_each_contender(
+    run: MadeRun, monkeypatch: pytest.MonkeyPatch, in_all: int, least: int, shown: int
+) -> None:
+    monkeypatch.setattr(load, "SERIES_TRIALS_IN_ALL", in_all)
+    monkeypatch.setattr(load, "SERIES_TRIALS_MIN", least)
+    view = load.load_view(run.store, run.run_id, whole=True)
+    with_series = [trial for trial in view.contenders[0].cells[100].trials if trial.series]
+    assert len(with_series) == shown == view.series_trials_max
 
 
 def test_all_series_are_there_on_request(run: MadeRun) -> None:

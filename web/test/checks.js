@@ -71,8 +71,9 @@ function outside(charts) {
 /**
  * `real`: a stored run of eight servers; `wide`: one of 24, with dead heats; `made`: two levels,
  * workers, rates, hostile text.
- * `many`: 60 servers at three levels; `replay`: one of kzmake-2018; `decay`: a decay study.
- * @type {Record<string, Check<Record<"real" | "wide" | "made" | "many" | "replay" | "decay" | "folder", string>>>}
+ * `many`: 60 servers at three levels; `replay`: one of kzmake-2018; `decay`: a decay study;
+ * `unknown`: two servers, one with an interval that is too wide to draw.
+ * @type {Record<string, Check<Record<"real" | "wide" | "made" | "many" | "replay" | "decay" | "unknown" | "folder", string>>>}
  */
 export const checks = {
   async answers_first(visit, { real }) {
@@ -95,6 +96,17 @@ export const checks = {
     assert.ok(reasons.every((reason) => reason.startsWith("not ranked: ")));
     assert.equal((await page.$$(".unranked .lane .bar.hatched")).length, 4);
     assert.equal((await page.$$(".row:not(.unranked) .lane .bar.hatched")).length, 0);
+  },
+
+  async fades_out_an_unknown_interval(visit, { unknown }) {
+    const { page } = await visit(unknown);
+    const lines = await page.$$eval(".board .interval", (all) =>
+      all.map((line) => [line.classList.contains("unknown"), line.getAttribute("stroke-opacity")]),
+    );
+    assert.ok(lines.length > 2, `${lines.length} parts`);
+    assert.ok(lines.every(([fades]) => fades));
+    assert.ok(lines.some(([, opacity]) => Number(opacity) < 0.2));
+    assert.ok((await texts(page, ".ranking td")).some((cell) => cell.includes("[unknown]")));
   },
 
   async follows_the_slider(visit, { real }) {

@@ -1,5 +1,5 @@
 //! The parser against its reference: the fuzzer's corpus, seeded random changes, and past bugs.
-//! `cargo fuzz` runs the same checks; see docs/engine.md.
+//! `cargo fuzz` runs the same checks; see docs/engine-design.md.
 
 use crate::expected::Expected;
 use crate::head::{Framing, MAX_HEAD_BYTES, MAX_HEADERS, parse_head};

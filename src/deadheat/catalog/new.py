@@ -1,6 +1,10 @@
 """Creates the folder of a new server from an existing one."""
 
+import os
 import re
+import shutil
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 from deadheat.catalog.folder import copy_folder
@@ -9,35 +13,73 @@ from deadheat.errors import DeadheatError
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 NAME_LINE = re.compile(r'^name = ".*"$', re.MULTILINE)
+SHARED = ("recipes", "protocols", "workloads")  # what the servers of a catalog use
+FACTS = ("notes", "verified")  # keys that are about one server only
+TABLES = ("[settings.", "[[published]]")  # likewise
 
 
-def copy_server(source: Server, name: str) -> Path:
-    """Copy `source` to a new folder beside it; returns that folder.
+def root_for_new(catalog_root: Path, named: str | None) -> Path:
+    """The catalog that a new server belongs to: the current folder if no other is the user's.
 
-    The manifest gets the new name and loses its published rows. Raises `DeadheatError` if the name
-    is invalid or taken, or the folder cannot be written.
+    A catalog is the user's if it is `named`, by DEADHEAT_CATALOG too, or is the current folder or
+    one of its parents. The one that deadheat is installed with is not.
+    """
+    here = Path.cwd()
+    if named is not None or "DEADHEAT_CATALOG" in os.environ:
+        return catalog_root
+    return catalog_root if here.is_relative_to(catalog_root) else here
+
+
+def copy_server(source: Server, name: str, root: Path) -> Path:
+    """Copy `source` to `servers/NAME` of the catalog in `root`; returns that folder.
+
+    The manifest gets the new name, and loses what is about the original only: notes, settings and
+    published rows. A catalog that has no recipes, protocols or workloads gets those of the source.
+    Raises `DeadheatError` if the name is invalid or taken, or the folder cannot be written.
     """
     if not NAME.fullmatch(name):
         raise DeadheatError(
             f"{name!r} is not a valid server name", "use lower-case letters, digits and hyphens"
         )
-    folder = source.folder.with_name(name)
+    folder = root / "servers" / name
     if folder.exists():
         raise DeadheatError(f"{folder} already exists", "choose another name")
     try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        for part in SHARED:
+            shared = source.folder.parents[1] / part
+            if shared.is_dir() and not (root / part).exists():
+                shutil.copytree(shared, root / part)
         copy_folder(source.folder, folder)
         manifest = folder / "server.toml"
-        manifest.write_text(_renamed(manifest.read_text("utf-8"), name), encoding="utf-8")
+        text = without_facts(manifest.read_text("utf-8"))
+        renamed = NAME_LINE.sub(f'name = "{name}"', text, count=1)
+        manifest.write_text(renamed, encoding="utf-8")
     except OSError as error:
         raise DeadheatError(
             f"{folder} cannot be written: {error.strerror}",
-            "copy the catalog to a folder of yours and use --catalog DIR",
+            "go to a folder of yours, or name one with servers/ in it: --catalog DIR",
         ) from error
     return folder
 
 
-def _renamed(manifest: str, name: str) -> str:
-    """The text of the manifest with another name and without its published rows."""
-    tables = re.split(r"(?m)^(?=\[)", NAME_LINE.sub(f'name = "{name}"', manifest, count=1))
-    kept = [table for table in tables if not table.startswith("[[published]]")]
-    return "".join(kept).rstrip() + "\n"
+def without_facts(manifest: str) -> str:
+    """The text of the manifest without what is about one server only."""
+    top, *tables = re.split(r"(?m)^(?=\[)", manifest)
+    entries = (entry for entry in _entries(top) if not entry.startswith(FACTS))
+    kept = (table for table in tables if not table.startswith(TABLES))
+    return "".join([*entries, *kept]).rstrip() + "\n"
+
+
+def _entries(top: str) -> Iterator[str]:
+    """The keys before the first table, each with its value, which may have several lines."""
+    entry = ""
+    for line in top.splitlines(keepends=True):
+        entry += line
+        try:
+            tomllib.loads(entry)
+        except tomllib.TOMLDecodeError:
+            continue
+        yield entry
+        entry = ""
+    yield entry

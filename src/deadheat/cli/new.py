@@ -1,11 +1,12 @@
 """`deadheat new`: creates the folder of a new server from an existing one."""
 
+import shlex
 from pathlib import Path
 
 import click
 
 from deadheat.catalog import choose
-from deadheat.catalog.new import copy_server
+from deadheat.catalog.new import SHARED, copy_server, root_for_new
 from deadheat.cli.options import catalog_option
 from deadheat.cli.workbench import open_catalog
 from deadheat.errors import DeadheatError
@@ -19,16 +20,31 @@ from deadheat.output import echo
 def command(name: str, like: str, catalog: str | None) -> None:
     """Create the folder of a new server as a copy of an existing one, for you to change.
 
+    It is created in servers/ of the catalog that --catalog names or that you are in; otherwise in
+    servers/ of the current folder, which becomes a catalog.
+
     \b
     Example:  deadheat new python-quart --like python-uvicorn
     """
-    sources = choose(open_catalog(catalog), [like])
+    source_catalog = open_catalog(catalog)
+    sources = choose(source_catalog, [like])
     if len(sources) > 1:
         names = ", ".join(source.name for source in sources)
         raise DeadheatError(
             f"--like {like!r} matches {len(sources)} servers", f"choose one: {names}"
         )
-    folder = copy_server(sources[0], name)
+    root = root_for_new(source_catalog.root, catalog)
+    folder = copy_server(sources[0], name, root)
     for path in sorted(folder.rglob("*")):
-        echo(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
-    echo(f"edit these files, then run: deadheat verify {name}")
+        echo(_shown(path))
+    option = ""
+    if root != source_catalog.root:
+        echo(f"the catalog is now this folder, {root}, with its own {', '.join(SHARED)}")
+        option = " --catalog ."
+    elif catalog is not None:
+        option = f" --catalog {shlex.quote(catalog)}"
+    echo(f"edit these files, then run: deadheat verify {name}{option}")
+
+
+def _shown(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

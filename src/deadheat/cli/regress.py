@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from deadheat import report
+from deadheat.build.builder import Builder
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.campaign.revision import (
     BUILD_TIMEOUT_S,
@@ -38,9 +39,11 @@ from deadheat.cli.workbench import (
     make_room,
     warn_of_running_runs,
 )
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, Unmeasurable
+from deadheat.events import Listener
 from deadheat.host import Limits
 from deadheat.measure.contender import Contender
+from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol, amend
 from deadheat.report.findings.analysis import analyze
@@ -106,7 +109,8 @@ def command(
 
     Each revision is checked out into its own folder, built once by --build, and started there by
     the command behind `--`. PASS (exit code 0): it is not slower by more than --margin. FAIL (3):
-    it is slower. INCONCLUSIVE (4): neither is shown; the output names cause and fix.
+    it is slower. INCONCLUSIVE (4): neither is shown; the output names cause and fix. Exit code 5:
+    INCONCLUSIVE, because no trial was valid.
 
     \b
     Example:
@@ -157,7 +161,7 @@ def command(
                 seed=seed,
                 command=command_line(),
             )
-            run_id = conduct(plan, world, store, builder_on(host), listen)
+            run_id, stopped = _conduct(plan, world, store, builder_on(host), listen)
     with Store(store_path, read_only=True) as store:
         view = report.load_view(store, run_id)
     names = [revision.name for revision in revisions]
@@ -172,18 +176,34 @@ def command(
         document = {
             "run": run_id,
             "outcome": worst(outcomes).name,
+            "why": str(stopped) if stopped else None,
+            "fix": stopped.hint if stopped else None,
             "levels": [outcome.to_json() for outcome in outcomes],
         }
         echo_json(document)
     else:
         echo("\n".join(sentence(outcome) for outcome in outcomes))
         echo(f"full report: deadheat report {run_id}")
+    if stopped is not None:
+        raise stopped
     if view.state == "interrupted":
         sys.exit(ExitCode.INTERRUPTED)
     if worst(outcomes) is Outcome.INCONCLUSIVE:
         fixes = [outcome.fix for outcome in outcomes if outcome.fix]
         explain("inconclusive: the data do not decide it", fixes[0] if fixes else "race again")
     sys.exit(EXIT_CODES[worst(outcomes)])
+
+
+def _conduct(
+    plan: Plan, world: World, store: Store, builder: Builder, listen: Listener
+) -> tuple[str, Unmeasurable | None]:
+    """The run's id, and why it was stopped if nothing valid could be measured."""
+    try:
+        return conduct(plan, world, store, builder, listen), None
+    except Unmeasurable as error:
+        if error.run_id is None:
+            raise
+        return error.run_id, error
 
 
 def _require_command(command: Sequence[str]) -> None:

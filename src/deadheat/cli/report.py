@@ -63,8 +63,8 @@ PICTURE_FORMATS = ("svg", "png")
 @click.option(
     "--all-series",
     is_flag=True,
-    help="Write the series and slices of every trial, not of up to 60 per server and level (json, "
-    "html).",
+    help="Write the series and slices of every trial, not of up to 60 per server and level, or of "
+    "fewer in a run of more than 1,200 trials (json, html).",
 )
 @verbose_option
 @store_option

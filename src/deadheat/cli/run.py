@@ -44,7 +44,7 @@ from deadheat.cli.workbench import (
     open_catalog,
     warn_of_running_runs,
 )
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.host import Limits
 from deadheat.output import echo, echo_rendered
 from deadheat.protocol import Protocol
@@ -148,7 +148,12 @@ def command(
     if output is not None:
         require_another(output, store_path)
     make_room(store_path.parent, home(), *([output.parent] if output else []))
-    run_id = _carry_out(plan, store_path, install, limits, isolate, wait_quiet_s)
+    try:
+        run_id = _carry_out(plan, store_path, install, limits, isolate, wait_quiet_s)
+    except Unmeasurable as error:
+        if as_json and error.run_id is not None:
+            _print_results(store_path, error.run_id, output, as_json, verbose)
+        raise
     if not as_json and plan.protocol.recovery is not None:
         _print_decay(store_path, run_id, servers_catalog.root)
     sys.exit(_exit_code(_print_results(store_path, run_id, output, as_json, verbose)))

@@ -11,7 +11,7 @@ from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.formats import page as report_page
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
-from deadheat.report.picture.card import draw_versus
+from deadheat.report.picture.card import draw, draw_versus
 from deadheat.serve.markup import text
 from deadheat.site.comparison_page import comparison_page
 from deadheat.site.entry import Entry, Figures, Meeting, entry_of, levels_of, pairs_of
@@ -65,7 +65,8 @@ class Gallery:
         analysis = analyze(view)
         entry = entry_of(view, analysis)
         self.entries[run_id] = entry
-        self._write(run_file(run_id), _run_page(view, analysis, entry))
+        image = self._picture(run_file(run_id), draw(view, analysis, ()))
+        self._write(run_file(run_id), _run_page(view, analysis, entry, image))
         # The last card of a run is that of its first meeting in `finish`.
         main = entry.run.level
         for each, level in sorted(
@@ -111,12 +112,16 @@ class Gallery:
     def _comparison(self, pair: Pair, meetings: list[Meeting]) -> None:
         name = comparison_file(*pair)
         _, card = self.cards[pair]
-        image = None
-        if self.url and self.png:
-            picture = name.removesuffix(".html") + ".png"
-            self._write(picture, self.png(card))
-            image = f"{self.url.rstrip('/')}/{picture}"
+        image = self._picture(name, card)
         self._write(name, comparison_page(meetings, card, image))
+
+    def _picture(self, page: str, card: str | None) -> str | None:
+        """Write the card of a page as PNG; returns its address. None without a URL or a card."""
+        if not (self.url and self.png and card):
+            return None
+        name = page.removesuffix(".html") + ".png"
+        self._write(name, self.png(card))
+        return f"{self.url.rstrip('/')}/{name}"
 
     def _write(self, name: str, content: str | bytes) -> None:
         path = self.folder / name
@@ -138,10 +143,10 @@ def _pair(names: Pair) -> Pair:
     return first, second
 
 
-def _run_page(view: RunView, analysis: Analysis, entry: Entry) -> str:
+def _run_page(view: RunView, analysis: Analysis, entry: Entry, image: str | None) -> str:
     """The report as one page, with a link to the index."""
     html = report_page.write(view, analysis)
-    tags = preview_tags(entry.run.answer, f"{entry.run.protocol}, {text(entry.run.machine)}")
+    tags = preview_tags(entry.run.answer, f"{entry.run.protocol}, {text(entry.run.machine)}", image)
     return html.replace("<body>", RUN_NAVIGATION, 1).replace(
         '<link rel="icon"', f'{tags}\n<link rel="icon"', 1
     )

@@ -3,18 +3,21 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
+from deadheat.stats.distributions import Floats
 from deadheat.stats.settling import SLICES_MIN, Settling, settling
 from deadheat.stats.slices import Slices
 
 
-@dataclass(frozen=True, slots=True)
-class SliceRow:
+class SliceRow(NamedTuple):
     """One valid slice. `instance`, `block` and `round` are numbers of the whole race.
 
-    A round belongs to one block; `at_s` is on one clock.
+    A round belongs to one block; `at_s` is on one clock. A named tuple, because a race may have
+    hundreds of thousands.
     """
 
     contender: str
@@ -52,7 +55,8 @@ def count_slices(rows: Iterable[SliceRow]) -> Counted:
 
     The reference of a slice is what the others did in its round, each relative to its own mean.
     """
-    every = sorted(rows, key=lambda row: (row.at_s, row.contender))
+    every = sorted(rows, key=attrgetter("at_s", "contender"))
+    rate_per_s = np.array([row.rate_per_s for row in every], dtype=float)
     reference = _references(every)
     by_instance: dict[int, list[int]] = {}
     for place, row in enumerate(every):
@@ -63,8 +67,8 @@ def count_slices(rows: Iterable[SliceRow]) -> Counted:
         excluded = 0
         if len(places) >= SLICES_MIN:
             finding = settling(
-                [every[place].rate_per_s for place in places],
-                [reference[place] for place in places],
+                rate_per_s[places],
+                reference[places],
             )
             if finding.excluded or not finding.settled:
                 settlings[instance] = finding
@@ -97,27 +101,17 @@ def _numbered(values: Sequence[int]) -> "np.ndarray[tuple[int], np.dtype[np.int6
     return np.asarray(indices, dtype=np.int64).reshape(-1)
 
 
-def _references(rows: Sequence[SliceRow]) -> list[float]:
+def _references(rows: Sequence[SliceRow]) -> Floats:
     """For each row: the geometric mean of the others of its round, relative to their own means.
 
     NaN where it was alone in its round.
     """
-    logs = [math.log(row.rate_per_s) for row in rows]
-    sums: dict[str, tuple[float, int]] = {}
-    for row, log in zip(rows, logs, strict=True):
-        total, count = sums.get(row.contender, (0.0, 0))
-        sums[row.contender] = (total + log, count + 1)
-    relative = [
-        log - sums[row.contender][0] / sums[row.contender][1]
-        for row, log in zip(rows, logs, strict=True)
-    ]
-    rounds: dict[int, tuple[float, int]] = {}
-    for row, value in zip(rows, relative, strict=True):
-        total, count = rounds.get(row.round, (0.0, 0))
-        rounds[row.round] = (total + value, count + 1)
-    references = []
-    for row, value in zip(rows, relative, strict=True):
-        total, count = rounds[row.round]
-        others = (total - value) / (count - 1) if count > 1 else math.nan
-        references.append(math.exp(others))
-    return references
+    log = np.array([math.log(row.rate_per_s) for row in rows], dtype=float)
+    _, contender = np.unique([row.contender for row in rows], return_inverse=True)
+    relative = log - (np.bincount(contender, log) / np.bincount(contender))[contender]
+    round_ = _numbered([row.round for row in rows])
+    count = np.bincount(round_)[round_]
+    others = np.bincount(round_, relative)[round_] - relative
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(count > 1, others / (count - 1), np.nan)
+    return np.array([math.exp(value) for value in mean])

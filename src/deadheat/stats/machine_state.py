@@ -35,25 +35,36 @@ class Equations:
 
 def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
     """The equations for given `weights` (1 / noise variance, one per slice) and intensity."""
-    weight = layout.padded(weights)
     segments, locals_ = layout.instances.shape
-    right = np.zeros((*weight.shape, locals_ + 1))
-    right[layout.row, layout.column, layout.local] = weights
-    right[..., -1] = layout.padded(weights * layout.log_rate)
-    solved = _solve(weight, layout.gap_s, intensity, right)
-    left = right[..., :-1].transpose(0, 2, 1)
-    parts = -left @ solved
-    plain = np.zeros((segments, locals_ + 1))
-    np.add.at(plain, (layout.row, layout.local), weights)
-    parts[:, np.arange(locals_), np.arange(locals_)] += plain[:, :-1]
-    totals = np.zeros((segments, locals_))
-    np.add.at(totals, (layout.row, layout.local), weights * layout.log_rate)
-    parts[..., -1] += totals
+    parts = np.zeros((segments, locals_, locals_ + 1))
+    weighted = weights * layout.log_rate
+    for group in layout.groups:
+        place = group.row, group.column
+        weight, side = np.zeros(group.gap_s.shape), group.locals + 1
+        weight[place] = weights[group.slices]
+        right = np.zeros((*weight.shape, side))
+        right[(*place, group.local)] = weights[group.slices]
+        right[(*place, -1)] = weighted[group.slices]
+        solved = _solve(weight, group.gap_s, intensity, right)
+        removed = right[..., :-1].transpose(0, 2, 1) @ solved
+        parts[group.segments, : group.locals, : group.locals] = -removed[..., :-1]
+        parts[group.segments, : group.locals, -1] = -removed[..., -1]
+    own = np.arange(locals_)
+    parts[:, own, own] += _summed(layout, weights)
+    parts[..., -1] += _summed(layout, weighted)
     count = layout.instance_count
     index = np.where(layout.instances < 0, count, layout.instances)
     score = np.bincount(index.ravel(), parts[..., -1].ravel(), count + 1).astype(float)
     information = InstanceMatrix.of(layout.fronts, parts[..., :-1])
     return Equations(information, score[:count], parts[..., :-1])
+
+
+def _summed(layout: Layout, values: Floats) -> Floats:
+    """Over the slices of each instance in a segment: [segment, local]."""
+    segments, locals_ = layout.instances.shape
+    place = layout.row * locals_ + layout.local
+    summed = np.bincount(place, values, segments * locals_).astype(float)
+    return summed.reshape(segments, locals_)
 
 
 def state(layout: Layout, residuals: Floats, weights: Floats, intensity: float) -> Floats:

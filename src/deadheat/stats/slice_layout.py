@@ -1,5 +1,6 @@
 """Slices placed by segment, position and instance: what the equations of the model run over."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +12,25 @@ from deadheat.stats.slices import Indices, Slices
 
 _LONGEST_SEGMENT = 400  # slices; a longer block is cut, and its parts compared within themselves
 _SHORTEST_GAP_S = 1e-3
+_GROUP_SIZE = 300_000  # numbers of a group's equations, which then stay in the processor's cache
+
+
+@dataclass(frozen=True)
+class Group:
+    """Segments of like lengths, whose equations are solved together.
+
+    `segments` are their indices. `slices` are those of their slices in the layout's order, `row`
+    and `column` the places in arrays [segment of the group, position], and `local` as in the
+    layout, below `locals`.
+    """
+
+    segments: Indices
+    slices: Indices
+    row: Indices
+    column: Indices
+    local: Indices
+    locals: int
+    gap_s: Floats
 
 
 @dataclass(frozen=True)
@@ -92,8 +112,37 @@ class Layout:
     def fronts(self) -> tuple[Front, ...]:
         return tuple(fronts(self.instances))
 
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        return tuple(self._groups())
+
+    def _groups(self) -> Iterator[Group]:
+        """Each as large as the processor's cache holds; like lengths need little padding."""
+        lengths = np.bincount(self.row)
+        locals_ = (self.instances >= 0).sum(axis=1)
+        by_length = np.argsort(lengths, kind="stable")
+        sizes = lengths[by_length] * (locals_[by_length] + 1)
+        place = np.zeros(len(lengths), dtype=np.int64)
+        for segments in np.split(by_length, _starts(sizes)):
+            place[segments] = np.arange(len(segments))
+            slices = np.flatnonzero(np.isin(self.row, segments, kind="table"))
+            yield Group(
+                segments=segments,
+                slices=slices,
+                row=place[self.row[slices]],
+                column=self.column[slices],
+                local=self.local[slices],
+                locals=int(locals_[segments].max()),
+                gap_s=self.gap_s[segments, : lengths[segments].max()],
+            )
+
     def padded(self, values: Floats) -> Floats:
         """[segment, position], 0 where there is no slice."""
         array = np.zeros(self.gap_s.shape)
         array[self.row, self.column] = values
         return array
+
+
+def _starts(sizes: Indices) -> Indices:
+    """Where a group begins, the first left out, so that each has about `_GROUP_SIZE` numbers."""
+    return np.flatnonzero(np.diff(np.cumsum(sizes) // _GROUP_SIZE)) + 1

@@ -52,7 +52,7 @@ def next_step(view: RunView, analysis: Analysis, pairs: Sequence[Pair], source: 
     needed_s = _needed_s(view, analysis, pairs)
     if can_extend(view, source):
         minutes = math.ceil((needed_s or float(view.stopping["budget_s"])) / MINUTE_S)
-        return NextStep(f"deadheat run --more {minutes}m {source.argument}", minutes)
+        return NextStep(_more(view, minutes, source), minutes)
     if needed_s is None or not view.settles:
         return NextStep(run_anew(view, names, []))
     spent_s = float(view.elapsed_s or view.stopping.get("budget_s") or BUDGET_S)
@@ -65,9 +65,14 @@ def more_for_lone(view: RunView, name: str, source: Source) -> NextStep:
     spent_s = float(view.elapsed_s or view.stopping.get("budget_s") or BUDGET_S)
     minutes = math.ceil(max(spent_s, MINUTE_S) / MINUTE_S)
     if can_extend(view, source):
-        return NextStep(f"deadheat run --more {minutes}m {source.argument}", minutes)
+        return NextStep(_more(view, minutes, source), minutes)
     options = ["--budget", f"{2 * minutes}m"] if view.settles else []
     return NextStep(run_anew(view, [name], options))
+
+
+def _more(view: RunView, minutes: int, source: Source) -> str:
+    catalog = shlex.join(_catalog(view))
+    return " ".join(filter(None, (f"deadheat run --more {minutes}m {source.argument}", catalog)))
 
 
 def can_extend(view: RunView, source: Source) -> bool:
@@ -91,7 +96,25 @@ def run_anew(view: RunView, names: Sequence[str], options: Sequence[str]) -> str
         end = words.index("--") if "--" in words else len(words)
         return shlex.join([*words[:end], *options, *words[end:]])
     servers = dict.fromkeys(contender.server for contender in chosen)
-    return shlex.join(["deadheat", "run", *servers, *options])
+    return shlex.join(["deadheat", "run", *servers, *options, *_catalog(view)])
+
+
+def settled_anew(view: RunView, names: Sequence[str]) -> str:
+    """A new run of these servers at their default settings, until their order is settled."""
+    chosen = [contender for contender in view.contenders if contender.name in names]
+    servers = dict.fromkeys(contender.server for contender in chosen)
+    return shlex.join(["deadheat", "run", *servers, *_catalog(view)])
+
+
+def _catalog(view: RunView) -> list[str]:
+    """The option that names the run's catalog, if its command had one."""
+    words = list(view.command[: view.command.index("--") if "--" in view.command else None])
+    for place, word in enumerate(words):
+        if word == "--catalog":
+            return words[place : place + 2]
+        if word.startswith("--catalog="):
+            return [word]
+    return []
 
 
 def _needed_s(view: RunView, analysis: Analysis, pairs: Sequence[Pair]) -> float | None:

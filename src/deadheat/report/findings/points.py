@@ -17,6 +17,7 @@ from deadheat.report.findings.next_step import (
     more_for_lone,
     next_step,
     run_anew,
+    settled_anew,
 )
 from deadheat.report.findings.precision import noise_range
 from deadheat.report.model.view import RunView
@@ -57,8 +58,9 @@ def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Poi
         yield from _known(view, level.ranking)
     for bound in at_least(view, level):
         pair = f"{bound.contender.label or bound.contender.name} > {_shown(view, bound.beaten[0])}"
-        least = f"+{100 * (bound.ratio_low - 1):.1f} % or more; the client limited its rate"
-        yield Point("KNOWN", pair, least)
+        least = f"{100 * (bound.ratio_low - 1):.1f}"
+        how_much = f"+{least} % or more; " if float(least) else ""
+        yield Point("KNOWN", pair, f"{how_much}the client limited its rate")
     if level.ranking is not None:
         yield from _open(view, analysis, level.ranking, source)
         yield from _unranked(level)
@@ -121,11 +123,22 @@ def _no_order(view: RunView, analysis: Analysis) -> Iterator[Point]:
     """Why nothing is ranked, and what gives ranks."""
     why = next((s.text for s in conclusions(view, analysis) if s.topic == "no order"), "")
     text = why.partition(", so there are no intervals")[0].partition(": see the cautions")[0]
-    names = [standing.contender.name for standing in analysis.main.standings if standing.cell.valid]
-    published = view.protocol.get("origin") is not None
-    helps = len(names) > 1 and view.state not in format.UNENDED and not published
-    options = ["--budget", "10m"] if view.settles else []
-    yield Point("OPEN", text, "", run_anew(view, names, options) if helps else "")
+    yield Point("OPEN", text, "", _command_for_order(view, analysis.main))
+
+
+def _command_for_order(view: RunView, level: Level) -> str:
+    """The command that gives ranks; none while the run is still under way."""
+    if view.state in format.UNENDED or not level.standings:
+        return ""
+    everyone = [standing.contender.name for standing in level.standings]
+    valid = [standing.contender.name for standing in level.standings if standing.cell.valid]
+    if view.protocol.get("origin") is not None:  # a replay repeats what has no intervals
+        return settled_anew(view, valid if len(valid) > 1 else everyone)
+    measured = any(standing.cell.trials for standing in level.standings)
+    options = ["--budget", "10m"] if view.settles and (valid or not measured) else []
+    if not valid and view.command[1:2] == ("run",):
+        options.append("--wait-quiet")
+    return run_anew(view, valid if len(valid) > 1 else everyone, options)
 
 
 def _unranked(level: Level) -> Iterator[Point]:

@@ -20,11 +20,13 @@ from deadheat.report.model.view import RunView
 
 PAGE = Path(__file__).with_name("page.html")
 PLAIN_WIDTH = 100
+GZIP_LEVEL = 6  # 9 takes three times as long for 3 % fewer bytes
 
 
 def write(view: RunView, analysis: Analysis) -> str:
     """The page with this run. The same run gives the same bytes."""
-    packed = gzip.compress(json_document.write(view, analysis, indent=None).encode(), mtime=0)
+    text = json_document.write(view, analysis, indent=None)
+    packed = gzip.compress(text.encode(), GZIP_LEVEL, mtime=0)
     return fill(
         title=format.plain(f"{view.protocol.get('name', '?')} {view.run_id} – deadheat"),
         plain=_plain(view, analysis),

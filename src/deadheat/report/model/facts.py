@@ -28,6 +28,8 @@ class Facts:
         self._slices = {trial_id: tuple(rows["slices"]) for trial_id, rows in run.series("slices")}
         with_series = {trial.id: trial for trial in _spread(run.trials, series_trials_max)}
         self._with_series = frozenset(with_series)
+        # A short response has the same histogram of its first and of its last byte.
+        self._merged: tuple[list[str], Distribution] | None = None
         self._series: dict[int, Series] = {}
         if whole:
             for trial_id, rows in run.series("load", "machine", trial_ids=with_series):
@@ -67,11 +69,13 @@ class Facts:
         keys = [(trial.id, name) for trial in trials]
         texts = [self._histograms[key] for key in keys if key in self._histograms]
         if texts or name != "service_us":
-            try:
-                return of_histograms(texts)
-            except StoreError as error:
-                ids = f"trials {trials[0].id} to {trials[-1].id}"
-                raise StoreError(f"run {self._run.id}: {name} of {ids}: {error}") from error
+            if self._merged is None or self._merged[0] != texts:
+                try:
+                    self._merged = texts, of_histograms(texts)
+                except StoreError as error:
+                    ids = f"trials {trials[0].id} to {trials[-1].id}"
+                    raise StoreError(f"run {self._run.id}: {name} of {ids}: {error}") from error
+            return self._merged[1]
         printed = [trial.result.get("service_us") for trial in trials]
         requests = sum(trial.requests_ok or 0 for trial in trials)
         return of_summaries([summary for summary in printed if summary], requests)
@@ -88,15 +92,19 @@ def _overall(trial: StoredTrial) -> Overall | None:
 
 def _spread(trials: Iterable[StoredTrial], most_per_level: int | None) -> Iterator[StoredTrial]:
     """Trials of each contender and level, evenly over the race, the first and the last included."""
-    groups = grouped(
-        trials, lambda t: (t.contender_id, t.kind, t.workload, t.connections, t.offered_rate_per_s)
-    )
+    groups = grouped(trials, place_in_load)
     for group in groups.values():
         if most_per_level is None or len(group) <= most_per_level:
             yield from group
         else:
             step = (len(group) - 1) / (most_per_level - 1)
             yield from (group[round(step * place)] for place in range(most_per_level))
+
+
+def place_in_load(trial: StoredTrial) -> tuple[int, str, str, int, float | None]:
+    """The contender, and the load that it was under."""
+    load = (trial.workload, trial.connections, trial.offered_rate_per_s)
+    return trial.contender_id, trial.kind, *load
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> defaultdict[Key, list[Item]]:

@@ -8,7 +8,7 @@ from deadheat.campaign.half_load import HALF_LOAD
 from deadheat.host.machine import host_key
 from deadheat.protocol import workload_names_of, workloads_of
 from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
-from deadheat.report.model.facts import Facts, grouped
+from deadheat.report.model.facts import Facts, grouped, place_in_load
 from deadheat.report.model.published import published_rows
 from deadheat.report.model.recovery import recoveries
 from deadheat.report.model.slice_fit import with_model
@@ -19,6 +19,8 @@ from deadheat.workload import HELLO
 
 WORKLOADS_MAX = 40
 SERIES_TRIALS_MAX = 60  # of a contender at a level
+SERIES_TRIALS_IN_ALL = 1_200  # of a run with more trials than this
+SERIES_TRIALS_MIN = 10  # of a contender at a level, also of a run with many
 
 
 def load_view(
@@ -32,13 +34,15 @@ def load_view(
 
     `whole` adds what only the page and JSON show, and what takes the longest to read: series,
     time to first byte, builds, and the output of the load generator. Series are those of at most
-    `series_trials_max` trials of a contender at a level, evenly over the race; None: of all trials.
+    `series_trials_max` trials of a contender at a level, evenly over the race, and of fewer in a
+    run of more than `SERIES_TRIALS_IN_ALL` trials; None: of all trials.
     """
     return with_model(view_of(read_run(store, run_id), whole, series_trials_max))
 
 
 def view_of(run: StoredRun, whole: bool, series_trials_max: int | None) -> RunView:
     """The view of a stored run, without the model; see `load_view`."""
+    series_trials_max = _series_trials_max(run, series_trials_max)
     facts = Facts(run, whole, series_trials_max)
     workloads = _workloads(run)
     first, *later = [_on(run, name, facts, whole, series_trials_max) for name in workloads]
@@ -90,6 +94,14 @@ def _protocol_of(values: Mapping[str, Any], workload: str) -> Mapping[str, Any]:
     if len(workloads) < 2:
         return values
     return {**values, "workloads": [each for each in workloads if each.get("name") == workload]}
+
+
+def _series_trials_max(run: StoredRun, asked: int | None) -> int | None:
+    """How many trials of a contender at a level have series in a run of this size."""
+    if asked is None or len(run.trials) <= SERIES_TRIALS_IN_ALL:
+        return asked
+    cells = len({place_in_load(trial) for trial in run.trials})
+    return min(asked, max(SERIES_TRIALS_IN_ALL // cells, SERIES_TRIALS_MIN))
 
 
 def _levels(run: StoredRun, trials: Sequence[StoredTrial]) -> tuple[int, ...]:
