@@ -10,5 +10,7 @@ if (cluster.isPrimary && workers > 1) {
     event.res.headers.set("content-type", "text/plain");
     return "Hello, World!";
   });
-  serve(app, { hostname: host, port, silent: true, node: { backlog: 4096 } });
+  // Without reusePort, each worker asks for the port alone, and only the first one gets it.
+  const reusePort = workers > 1;
+  serve(app, { hostname: host, port, reusePort, silent: true, node: { backlog: 4096 } });
 }

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, ask_version, prepare
 from deadheat.catalog import Server, selection
+from deadheat.catalog.manifest import Runtime
 from deadheat.events import Board, Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost
@@ -113,3 +115,22 @@ def test_reads_version_from_the_built_server(
 def test_version_is_none_if_it_cannot_be_read(servers: list[Server], tmp_path: Path) -> None:
     host = answering(maker="maker 1.0\n")
     assert prepared(host, servers, tmp_path / "builds", [])[0].version is None
+
+
+@pytest.mark.parametrize(
+    ("runtime_says", "version"),
+    [
+        ("vm 25.0.2\n", "1.2 on VM 25.0.2"),
+        ("vm\n", "1.2 on VM unknown"),
+        ("vm 1.2\n", "1.2"),  # the runtime's own server
+    ],
+)
+def test_the_version_of_a_runtime_is_shown(
+    servers: list[Server], tmp_path: Path, runtime_says: str, version: str
+) -> None:
+    runtime = Runtime(name="VM", command=("vm", "{build}"))
+    host = answering(maker="maker 1.0\n", made="made 1.2\n", vm=runtime_says)
+    (built, *_) = [c.built for c in prepared(host, servers, tmp_path / "builds", [])]
+    assert built is not None
+    on_runtime = replace(built, server=replace(built.server, runtime=runtime))
+    assert ask_version(host, on_runtime) == version

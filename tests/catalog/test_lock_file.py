@@ -77,3 +77,9 @@ def test_a_download_needs_a_lock_file(tmp_path: Path) -> None:
 
 def test_a_build_without_downloads_needs_none(tmp_path: Path) -> None:
     assert check_locks(server_with(tmp_path, {})) == "none needed: the build downloads nothing"
+
+
+def test_a_hash_in_the_steps_is_a_lock(tmp_path: Path) -> None:
+    """Else a server whose recipe installs a runtime by its hash would need a lock file."""
+    steps = f'[build]\nsteps = [["pip", "install", "a==1 --hash=sha256:{HASH}"]]\n'
+    assert "hold the hash" in check_locks(server_with(tmp_path, {}, steps))

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from deadheat.catalog import FileFault, Server, load_server, selection
+from deadheat.catalog import FileFault, Selection, Server, load_server, selection
 from tests.catalog.conftest import MANIFEST, Folders
 
 RECIPE = """\
@@ -95,13 +95,13 @@ def test_rejects_workers_that_a_server_cannot_start(folders: Folders) -> None:
     assert selection(server, workers=1).name == "plain"
     with pytest.raises(FileFault, match="plain: 4 workers requested") as caught:
         selection(server, workers=4)
-    assert caught.value.hint == "leave this server out, or omit --workers"
+    assert caught.value.hint == "leave this server out, or omit --workers and --setting"
 
 
 def test_unknown_setting_lists_the_available_ones(folders: Folders) -> None:
     with pytest.raises(FileFault, match="no setting 'fast'") as caught:
         selection(load(folders), "fast")
-    assert caught.value.hint == "available: default"
+    assert caught.value.hint == "available: default, multicore"
 
 
 def test_reports_all_faults_with_their_lines(folders: Folders) -> None:
@@ -200,3 +200,75 @@ def test_unknown_placeholder_in_a_recipe_names_its_file(folders: Folders) -> Non
 def test_keeps_braces_of_other_languages(folders: Folders) -> None:
     code = "[build]\nsteps = [['sh', '-c', 'awk \"{print $1}\" ${HOME} ${x} { a } {}']]\n"
     assert load(folders, MANIFEST + code).steps[0][2].endswith("{ a } {}")
+
+
+BASE = """\
+about = "What runs the family."
+
+[runtime]
+name = "VM"
+command = ["{build}/vm", "--version"]
+
+[parameters]
+tool = "base"
+
+[[needs]]
+tool = "vm"
+probe = ["vm", "--version"]
+install = "get vm"
+
+[build]
+steps = [["fetch", "vm"]]
+env = { LEVEL = "base", QUIET = "1" }
+
+[env]
+MODE = "base"
+HEAP = "1"
+"""
+
+
+def test_an_extended_recipe_comes_first_and_the_recipe_wins(folders: Folders) -> None:
+    folders.recipe(BASE, "base")
+    folders.recipe(RECIPE.replace('family."\n', 'family."\nextends = "base"\n'))
+    server = load(folders, 'recipe = "family"\n' + MANIFEST)
+    assert [need.tool for need in server.needs] == ["vm", "maker"]
+    assert server.steps == (("fetch", "vm"), ("maker", "-O2", "-o", "{build}/server"))
+    assert server.build_env == {"LEVEL": "2", "QUIET": "1"}
+    assert server.start.env == {"MODE": "production", "HEAP": "1", "SHARED": "recipe"}
+    assert server.runtime is not None
+    assert server.runtime.command == ("{build}/vm", "--version")
+    assert "What runs the family" in server.recipe_text  # so that a change builds anew
+
+
+def test_rejects_a_chain_of_extended_recipes(folders: Folders) -> None:
+    folders.recipe(BASE, "base")
+    folders.recipe('about = "b"\nextends = "base"\n', "middle")
+    folders.recipe('about = "c"\nextends = "middle"\n')
+    fault = str(fault_of(folders, 'recipe = "family"\n' + MANIFEST))
+    assert "family.toml:2: extends: recipe 'middle' extends another one itself" in fault
+
+
+def test_unknown_placeholder_in_an_extended_recipe_names_its_file(folders: Folders) -> None:
+    folders.recipe(BASE.replace('"fetch"', '"{fetcher}"'), "base")
+    folders.recipe('about = "b"\nextends = "base"\n')
+    fault = str(fault_of(folders, 'recipe = "family"\n' + MANIFEST))
+    assert "base.toml:16: build.steps.0.0: unknown placeholder {fetcher}" in fault
+
+
+def multicore(folders: Folders, text: str, name: str, workers: int | None = None) -> Selection:
+    return selection(load(folders, text.replace("plain", name), name), "multicore", workers)
+
+
+def test_multicore_means_four_workers_unless_the_manifest_says_otherwise(folders: Folders) -> None:
+    assert multicore(folders, MANIFEST, "four").start.workers == 4
+    many = MANIFEST.replace('"process"', '"thread"\nworkers = 200')
+    assert multicore(folders, many, "many").start.workers == 200
+    two = MANIFEST + '[settings.multicore]\nwhy = "two"\nworkers = 2\n'
+    assert multicore(folders, two, "two").start.workers == 2
+    assert multicore(folders, MANIFEST, "more", 8).name == "more:multicore:w8"
+
+
+def test_a_server_without_workers_has_no_multicore(folders: Folders) -> None:
+    server = load(folders, MANIFEST.replace('"process"', '"none"'))
+    with pytest.raises(FileFault, match="cannot start several"):
+        selection(server, "multicore")

@@ -27,6 +27,7 @@ FASTEST_BUILDS = {
     "cargo": "rust-hyper",
     "erlc": "erlang-mochiweb",
     "go-module": "go-net-http",
+    "jdk": "java-jdk-httpserver",
     "maven-javac": "java-netty",
     "nginx": "nginx-static",
     "npm": "bun-serve",
@@ -36,6 +37,7 @@ FASTEST_BUILDS = {
     "ruby-debian": "ruby-puma",
 }
 NOT_TESTED = {
+    "maven-kotlinc": "the Kotlin compiler takes a minute",
     "maven-scalac": "the Scala compiler takes minutes",
     "mix": "its registry cannot be reached from the build machine",
     "nimble": "its registry cannot be reached from the build machine",

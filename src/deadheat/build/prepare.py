@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from deadheat.build.builder import Builder, BuildFailed, Built
 from deadheat.catalog import Probe, Selection, Toolchains, fill, missing
+from deadheat.catalog.manifest import Runtime, Version
 from deadheat.events import Event, Listener, Progress
 from deadheat.host import Host, HostError, ProcessSpec
 
@@ -55,14 +56,27 @@ def prepare(
 
 
 def ask_version(host: Host, built: Built) -> str | None:
-    """The framework's version according to the built server; None if unknown."""
-    version = built.server.manifest.version
-    command = fill(version.command, {"build": str(built.path)})
+    """The framework's version according to the built server; None if unknown.
+
+    A recipe's runtime adds its version: `12.1.14 on JDK 25.0.2`.
+    """
+    version = _reading(host, built, built.server.manifest.version)
+    runtime = built.server.runtime
+    if version is None or runtime is None:
+        return version
+    runtime_version = _reading(host, built, runtime) or "unknown"
+    if runtime_version == version:  # the runtime's own server
+        return version
+    return f"{version} on {runtime.name} {runtime_version}"
+
+
+def _reading(host: Host, built: Built, source: Version | Runtime) -> str | None:
+    command = fill(source.command, {"build": str(built.path)})
     try:
         completed = host.run(ProcessSpec(command, cwd=str(built.path)), VERSION_TIMEOUT_S)
     except HostError:
         return None
-    match = re.search(version.pattern, completed.stdout + completed.stderr)
+    match = re.search(source.pattern, completed.stdout + completed.stderr)
     return match.group(1) if match and completed.exit_code == 0 else None
 
 

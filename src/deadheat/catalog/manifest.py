@@ -129,10 +129,20 @@ class Published(Strict):
     differs: Texts = ()  # from what was published: version, interpreter, a build fix
 
 
+class Runtime(Strict):
+    """What runs the server besides its framework: a JDK. A report shows its version, too."""
+
+    name: Text
+    command: Command
+    pattern: Pattern = r"(\d+(?:\.\d+)+\S*)"
+
+
 class Recipe(Strict):
     """What a family of servers shares. The manifest's `with` fills its `{placeholders}`."""
 
     about: Text
+    extends: Name | None = None  # a recipe whose needs, steps and environment come first
+    runtime: Runtime | None = None
     parameters: dict[str, Plain] = {}  # name -> default
     needs: Annotated[tuple[Need, ...], Field(strict=False)] = ()
     build: Build = Build()

@@ -16,6 +16,7 @@ _KNOWN_IN = {
     "needs": (),
     "build": ("build",),
     "version": ("build",),
+    "runtime": ("build",),
     "start": PLACEHOLDERS,
     "settings": PLACEHOLDERS,
     "env": PLACEHOLDERS,

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from deadheat.catalog.folder import check_folder
-from deadheat.catalog.manifest import Manifest, Need, Recipe, Setting, Start
+from deadheat.catalog.manifest import Build, Manifest, Need, Recipe, Runtime, Setting, Start
 from deadheat.catalog.placeholders import fill, fill_env, fill_text, unknown_placeholders
 from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml, read_toml_text
 
 StartOrSetting = TypeVar("StartOrSetting", Start, Setting)
 
 BUILD_TIMEOUT_S = 900.0
+MULTICORE = "multicore"  # a setting of every server that has workers
+MULTICORE_WORKERS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,18 @@ class Server:
     build_timeout_s: float
     start: Start
     recipe_text: str
+    runtime: Runtime | None = None
 
     @property
     def name(self) -> str:
         return self.manifest.name
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The names of its settings, `default` first and the catalog's own `multicore` last."""
+        own = [name for name in self.manifest.settings if name != MULTICORE]
+        multicore = self.start.worker != "none" or MULTICORE in self.manifest.settings
+        return ("default", *own, *([MULTICORE] if multicore else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +58,9 @@ class Selection:
     def name(self) -> str:
         """The server's name, its setting, and its workers if they differ from the setting's."""
         parts = [self.server.name]
-        workers = self.server.start.workers
         if self.setting != "default":
             parts.append(self.setting)
-            workers = self.server.manifest.settings[self.setting].workers or workers
-        if self.start.workers != workers:
+        if self.start.workers != _setting_start(self.server, self.setting).workers:
             parts.append(f"w{self.start.workers}")
         return ":".join(parts)
 
@@ -65,27 +73,42 @@ class Selection:
 def selection(server: Server, setting: str = "default", workers: int | None = None) -> Selection:
     """The server at a setting of its manifest; `workers` overrides those of the setting.
 
+    Every server with workers has `multicore`, which starts four of them.
+
     Raises `FileFault` with the available settings, or if the server has no setting for workers.
     """
-    start = server.start
-    if setting != "default":
-        if setting not in server.manifest.settings:
-            known = ", ".join(["default", *server.manifest.settings])
-            raise FileFault(
-                f"{server.folder / 'server.toml'}: no setting {setting!r}", f"available: {known}"
-            )
-        chosen = server.manifest.settings[setting]
-        changes = chosen.model_dump(exclude={"why", "env"}, exclude_none=True)
-        start = start.model_copy(update={**changes, "env": {**start.env, **chosen.env}})
+    start = _setting_start(server, setting)
     if workers is not None and workers != start.workers:
         if start.worker == "none":
-            raise FileFault(
-                f"{server.name}: {workers} workers requested, but this server cannot start several "
-                f'({server.folder / "server.toml"}: start.worker is "none")',
-                "leave this server out, or omit --workers",
-            )
+            raise _without_workers(server, f"{workers} workers requested")
         start = start.model_copy(update={"workers": workers})
     return Selection(server, setting, start)
+
+
+def _setting_start(server: Server, setting: str) -> Start:
+    start, settings = server.start, server.manifest.settings
+    if setting == "default":
+        return start
+    if setting in settings:
+        chosen = settings[setting]
+        changes = chosen.model_dump(exclude={"why", "env"}, exclude_none=True)
+        return start.model_copy(update={**changes, "env": {**start.env, **chosen.env}})
+    if setting != MULTICORE:
+        raise FileFault(
+            f"{server.folder / 'server.toml'}: no setting {setting!r}",
+            f"available: {', '.join(server.settings)}",
+        )
+    if start.worker == "none":
+        raise _without_workers(server, f"setting {MULTICORE!r} requested")
+    return start.model_copy(update={"workers": max(start.workers, MULTICORE_WORKERS)})
+
+
+def _without_workers(server: Server, request: str) -> FileFault:
+    return FileFault(
+        f"{server.name}: {request}, but this server cannot start several workers "
+        f'({server.folder / "server.toml"}: start.worker is "none")',
+        "leave this server out, or omit --workers and --setting",
+    )
 
 
 def load_server(folder: Path, recipes: Path) -> Server:
@@ -100,10 +123,9 @@ def load_server(folder: Path, recipes: Path) -> Server:
         raise file_fault(path, [(("name",), f"expected the name of the folder, {folder.name!r}")])
     recipe, recipe_text = Recipe(about="none"), ""
     if manifest.recipe is not None:
-        recipe, recipe_text = _recipe(path, manifest.recipe, recipes)
+        recipe, recipe_text = _recipe(path, manifest, recipes)
     values = _parameters(path, manifest, recipe)
     _reject_unknown_placeholders(path, manifest, values)
-    _reject_unknown_placeholders(recipes / f"{manifest.recipe}.toml", recipe, values)
     manifest = _filled(manifest, values)
     return Server(
         folder=folder,
@@ -116,6 +138,7 @@ def load_server(folder: Path, recipes: Path) -> Server:
             update={"env": {**fill_env(recipe.env, values), **manifest.start.env}}
         ),
         recipe_text=recipe_text,
+        runtime=recipe.runtime and _fill_runtime(recipe.runtime, values),
     )
 
 
@@ -144,12 +167,53 @@ def _fill_need(need: Need, values: Mapping[str, str]) -> Need:
     return need.model_copy(update=filled)
 
 
-def _recipe(path: Path, name: str, recipes: Path) -> tuple[Recipe, str]:
+def _fill_runtime(runtime: Runtime, values: Mapping[str, str]) -> Runtime:
+    return runtime.model_copy(update={"command": fill(runtime.command, values)})
+
+
+def _recipe(path: Path, manifest: Manifest, recipes: Path) -> tuple[Recipe, str]:
+    """The manifest's recipe, merged with the one that it extends; and the text of both."""
+    assert manifest.recipe is not None
+    recipe, text = _recipe_file(path, manifest.recipe, recipes)
+    chain = [(recipes / f"{manifest.recipe}.toml", recipe)]
+    if recipe.extends is not None:
+        base, base_text = _recipe_file(chain[0][0], recipe.extends, recipes, key="extends")
+        if base.extends is not None:
+            reason = f"recipe {recipe.extends!r} extends another one itself"
+            raise file_fault(chain[0][0], [(("extends",), reason)])
+        chain.append((recipes / f"{recipe.extends}.toml", base))
+        recipe, text = _merged(base, recipe), base_text + text
+    known = {**recipe.parameters, **manifest.parameters}
+    for file, document in chain:
+        _reject_unknown_placeholders(file, document, known)
+    return recipe, text
+
+
+def _merged(base: Recipe, recipe: Recipe) -> Recipe:
+    """The base's needs and steps come first; the recipe's parameters and environment win."""
+    return Recipe(
+        about=recipe.about,
+        runtime=recipe.runtime or base.runtime,
+        parameters={**base.parameters, **recipe.parameters},
+        needs=(*base.needs, *recipe.needs),
+        build=Build(
+            steps=(*base.build.steps, *recipe.build.steps),
+            env={**base.build.env, **recipe.build.env},
+            timeout_s=recipe.build.timeout_s or base.build.timeout_s,
+        ),
+        env={**base.env, **recipe.env},
+    )
+
+
+def _recipe_file(
+    path: Path, name: str, recipes: Path, *, key: str = "recipe"
+) -> tuple[Recipe, str]:
+    """The recipe that `key` of the file at `path` names."""
     file = recipes / f"{name}.toml"
     if not file.is_file():
         near = difflib.get_close_matches(name, [p.stem for p in recipes.glob("*.toml")])
         hint = f"did you mean {' or '.join(near)}?" if near else f"the recipes are in {recipes}"
-        raise file_fault(path, [(("recipe",), f"no file {file}")], hint)
+        raise file_fault(path, [((key,), f"no file {file}")], hint)
     state = file.stat()
     return _read_recipe(file, (state.st_mtime_ns, state.st_size, state.st_ino))
 

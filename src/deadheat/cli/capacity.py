@@ -35,7 +35,7 @@ from deadheat.store import Store
 @click.option("--slo", default="p99=10ms", show_default=True, help="Latency objective.")
 @click.option("-c", "--connections", type=Levels(), help="Number of connections.")
 @click.option("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")
-@click.option("--setting", default="default", help="Setting of the servers.")
+@click.option("--setting", default="default", help="Setting of the servers, e.g. multicore.")
 @one_workload_option
 @limit_options
 @catalog_option

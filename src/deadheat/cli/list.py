@@ -91,7 +91,7 @@ def _row(server: Server, toolchains: Toolchains, builds: Path) -> dict[str, Any]
         "install": list(dict.fromkeys(probe.need.install for probe in missing_probes)),
         "toolchains": {p.need.tool: p.version for p in probes if p.version is not None},
         "verified": manifest.verified,
-        "settings": ["default", *manifest.settings],
+        "settings": list(server.settings),
         "published": [row.model_dump() for row in manifest.published],
     }
 

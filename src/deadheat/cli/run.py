@@ -60,7 +60,7 @@ LATENCY_S = 5.0
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @protocol_options
 @click.option("--workers", type=Levels(), help="Numbers of workers of each server, e.g. 1,2,4.")
-@click.option("--setting", default="default", help="Setting of the servers.")
+@click.option("--setting", default="default", help="Setting of the servers, e.g. multicore.")
 @click.option("--url", "urls", multiple=True, help="URL of a running server to race.")
 @own_options
 @click.option(

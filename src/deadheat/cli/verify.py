@@ -51,7 +51,7 @@ UNREACHABLE = re.compile(
 @click.command("verify")
 @click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
-@click.option("--setting", default="default", help="Setting of the servers.")
+@click.option("--setting", default="default", help="Setting of the servers, e.g. multicore.")
 @click.option(
     "--all",
     "every_setting",

@@ -30,7 +30,8 @@ also wrote this page and those that it links to. [servers-missing.md](servers-mi
 servers without a folder, with the reasons."""
 TABLE = """*Served* is the number of those connections, all open together, that got an answer within
 ten seconds, in the default setting. *Shortfalls* names the settings that did not serve all of them;
-the settings called `published` have the published backlogs and limits."""
+the settings called `published` have the published backlogs and limits. Every server with workers
+also has the setting `multicore`, four of them; `bench/multicore.py` shows how many worked."""
 BEHAVIOR = """## Behavior
 
 Each server that answered, in its default setting. *Ready* is the time from the start to the first

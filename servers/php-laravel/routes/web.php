@@ -1,0 +1,7 @@
+<?php
+
+use App\Hello;
+use Illuminate\Support\Facades\Route;
+
+Route::get('/', [Hello::class, 'hello']);
+Route::fallback([Hello::class, 'missing']);
