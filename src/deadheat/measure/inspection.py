@@ -12,7 +12,7 @@ from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.verify import Behavior, verify
-from deadheat.measure.workload_check import workload_fault
+from deadheat.measure.workload_check import growth_fault, workload_fault
 from deadheat.measure.world import World
 from deadheat.workload import Workload
 
@@ -114,6 +114,13 @@ def inspect(
         for workload in workloads:
             wrong = wrong or workload_fault(
                 world.server_host, instance.address, workload, contender.ready_s
+            )
+            wrong = wrong or growth_fault(
+                world.server_host,
+                instance.process,
+                instance.address,
+                workload,
+                contender.ready_s,
             )
         for connections in levels if wrong is None else ():
             served[str(connections)], caution = _serve(world, instance, connections)
