@@ -86,7 +86,7 @@ class GrowingHost(FakeHost):
         self.uploads = 0
 
     def usage(self, process: str) -> Usage:
-        return Usage(0.0, self.uploads * self._kept_bytes, None, 1, 1)
+        return Usage(0.0, self.uploads * self._kept_bytes, 0, 1, 1)
 
     def exchange(
         self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
