@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"html/template"
@@ -9,7 +11,11 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 type item struct {
@@ -97,7 +103,22 @@ func sendJSON(w http.ResponseWriter, value any) {
 	w.Write(body)
 }
 
+// The pool connects when a query first needs it. Without DATABASE_URL there is none.
+func connect(url string) *pgxpool.Pool {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config.MaxConns = 16
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return pool
+}
+
 func main() {
+	pool := connect(os.Getenv("DATABASE_URL"))
 	rows := newRows()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -118,6 +139,23 @@ func main() {
 		}
 		m.Seen = true
 		sendJSON(w, m)
+	})
+	mux.HandleFunc("GET /db", func(w http.ResponseWriter, r *http.Request) {
+		id, err := strconv.Atoi(r.URL.Query().Get("id"))
+		if err != nil {
+			http.Error(w, "id: expected a number", http.StatusBadRequest)
+			return
+		}
+		var found item
+		query := pool.QueryRow(r.Context(), "SELECT id, name, price FROM item WHERE id = $1", id)
+		switch err := query.Scan(&found.ID, &found.Name, &found.Price); {
+		case errors.Is(err, pgx.ErrNoRows):
+			http.NotFound(w, r)
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		default:
+			sendJSON(w, found)
+		}
 	})
 	mux.HandleFunc("GET /page", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -1,6 +1,7 @@
 import cluster from "node:cluster";
 import { crc32 } from "node:zlib";
 import express from "express";
+import pg from "pg";
 
 const [host, port, workers] = process.argv.slice(2);
 
@@ -24,6 +25,8 @@ function account() {
 if (cluster.isPrimary && workers > 1) {
   for (let i = 0; i < workers; i++) cluster.fork();
 } else {
+  const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 }); // connects later
+  pool.on("error", () => {}); // an idle connection ended; the next query opens another
   const app = express();
   app.disable("x-powered-by");
   app.set("views", import.meta.dirname);
@@ -40,6 +43,14 @@ if (cluster.isPrimary && workers > 1) {
   });
   app.post("/echo", express.json(), (request, response) => {
     response.json({ ...request.body, seen: true });
+  });
+  app.get("/db", async (request, response) => {
+    const id = Number(request.query.id);
+    if (!Number.isInteger(id)) return response.sendStatus(400);
+    const query = { name: "item", text: "SELECT id, name, price FROM item WHERE id = $1", values: [id] };
+    const { rows } = await pool.query(query);
+    if (rows.length === 0) return response.sendStatus(404);
+    response.json(rows[0]);
   });
   app.get("/page", (request, response) => {
     response.render("page", { rows: ROWS });

@@ -1,9 +1,14 @@
+import os
 import time
 import zlib
 
-from flask import Flask, Response, jsonify, render_template, request
+from flask import Flask, Response, abort, jsonify, render_template, request
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool
 
 app = Flask(__name__)
+url = os.environ.get("DATABASE_URL", "")
+pool = ConnectionPool(url, min_size=0, max_size=16, open=False, kwargs={"row_factory": dict_row})
 
 NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", "it's \"quoted\"", "a < b > c"]
 TEXT = (
@@ -55,6 +60,20 @@ def echo() -> Response:
     message = request.get_json()
     message["seen"] = True
     return jsonify(message)
+
+
+@app.get("/db")
+def row() -> Response:
+    id = request.args.get("id", type=int)
+    if id is None:
+        abort(400)
+    pool.open()  # in the worker that gunicorn forked; harmless if it is open
+    with pool.connection() as connection:
+        query = "SELECT id, name, price FROM item WHERE id = %s"
+        found = connection.execute(query, (id,)).fetchone()
+    if found is None:
+        abort(404)
+    return jsonify(found)
 
 
 @app.get("/page")

@@ -1,9 +1,11 @@
 import asyncio
 import json
+import os
 import zlib
 from pathlib import Path
 from urllib.parse import parse_qs
 
+import asyncpg
 from jinja2 import Environment, FileSystemLoader
 
 HEADERS = [(b"content-type", b"text/plain"), (b"content-length", b"13")]
@@ -46,6 +48,8 @@ async def app(scope, receive, send):
         await answer(send, json.dumps(account()), b"application/json")
     elif scope["method"] == "GET" and scope["path"] == "/page":
         await answer(send, PAGE.render(rows=ROWS), b"text/html; charset=utf-8")
+    elif scope["method"] == "GET" and scope["path"] == "/db":
+        await row(scope, send)
     elif scope["method"] == "POST" and scope["path"] == "/echo":
         await echo(receive, send)
     elif scope["method"] == "POST" and scope["path"] == "/upload":
@@ -74,6 +78,28 @@ async def echo(receive, send):
         return
     message["seen"] = True
     await answer(send, json.dumps(message), b"application/json")
+
+
+pool = None  # of this process: a task
+
+
+async def connect():
+    return await asyncpg.create_pool(os.environ["DATABASE_URL"], min_size=0, max_size=16)
+
+
+async def row(scope, send):
+    global pool
+    try:
+        id = int(parse_qs(scope["query_string"].decode()).get("id", [""])[0])
+    except ValueError:
+        await refuse(send, 400)
+        return
+    pool = pool or asyncio.create_task(connect())  # the first of several requests begins it
+    found = await (await pool).fetchrow("SELECT id, name, price FROM item WHERE id = $1", id)
+    if found is None:
+        await refuse(send, 404)
+    else:
+        await answer(send, json.dumps(dict(found)), b"application/json")
 
 
 async def upload(receive, send):

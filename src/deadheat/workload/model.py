@@ -3,7 +3,7 @@
 import random
 import string
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
@@ -129,6 +129,13 @@ class Check(Request):
     growth_mib_max: int | None = Field(default=None, ge=1)  # of its memory, over all of these
 
 
+class Database(Strict):
+    """The database that a server of the workload gets, by its environment."""
+
+    engine: Literal["postgresql"]
+    seed: Text  # SQL, run once by the user who owns the database
+
+
 class Workload(Strict):
     """One file of `workloads/`."""
 
@@ -138,6 +145,7 @@ class Workload(Strict):
     rules: Texts = ()
     draws: int = Field(default=1, ge=1, le=DRAWS_MAX)  # requests drawn from each template
     seed: int = Field(default=1, ge=0, le=2**63 - 1)
+    database: Database | None = None
     variables: dict[VariableName, Variable] = Field(default={})
     requests: Annotated[tuple[Request, ...], Field(min_length=1, max_length=100, strict=False)]
     checks: Annotated[tuple[Check, ...], Field(strict=False)] = ()
