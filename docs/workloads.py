@@ -89,8 +89,8 @@ seed = "CREATE TABLE item (id integer PRIMARY KEY, name text)" # SQL, run once
 
 deadheat starts PostgreSQL when it first needs it, from the package `postgresql`, with a cluster of
 its own, and removes the cluster at the end. It runs on the CPUs of the server. Each trial stores
-its CPU time as `database_cpu_us_per_request`, and none of it counts as the server's. If it dies, the
-trials in progress fail, and the next one starts it again.
+its CPU time as `database_cpu_us_per_request`, and none of it counts as the server's. If it dies,
+the trials in progress fail, and the next one starts it again.
 
 The engine draws and writes all requests before the load and sends them in rotation, each connection
 from another place ([engine.md](engine.md#workloads)). A body is compared with the one that its own

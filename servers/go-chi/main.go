@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"html/template"
@@ -9,9 +11,12 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 type item struct {
@@ -99,7 +104,22 @@ func sendJSON(w http.ResponseWriter, value any) {
 	w.Write(body)
 }
 
+// The pool connects when a query first needs it. Without DATABASE_URL there is none.
+func connect(url string) *pgxpool.Pool {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config.MaxConns = 16
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return pool
+}
+
 func main() {
+	pool := connect(os.Getenv("DATABASE_URL"))
 	rows := newRows()
 	router := chi.NewRouter()
 	router.Get("/", func(w http.ResponseWriter, _ *http.Request) {
@@ -120,6 +140,23 @@ func main() {
 		}
 		m.Seen = true
 		sendJSON(w, m)
+	})
+	router.Get("/db", func(w http.ResponseWriter, r *http.Request) {
+		id, err := strconv.Atoi(r.URL.Query().Get("id"))
+		if err != nil {
+			http.Error(w, "id: expected a number", http.StatusBadRequest)
+			return
+		}
+		var found item
+		query := pool.QueryRow(r.Context(), "SELECT id, name, price FROM item WHERE id = $1", id)
+		switch err := query.Scan(&found.ID, &found.Name, &found.Price); {
+		case errors.Is(err, pgx.ErrNoRows):
+			http.NotFound(w, r)
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		default:
+			sendJSON(w, found)
+		}
 	})
 	router.Get("/page", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"html/template"
@@ -10,10 +11,13 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/labstack/echo/v5"
 )
 
@@ -87,7 +91,22 @@ func newRows() []row {
 	return rows
 }
 
+// The pool connects when a query first needs it. Without DATABASE_URL there is none.
+func connect(url string) *pgxpool.Pool {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config.MaxConns = 16
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return pool
+}
+
 func main() {
+	pool := connect(os.Getenv("DATABASE_URL"))
 	rows := newRows()
 	e := echo.New()
 	e.Renderer = &echo.TemplateRenderer{Template: page}
@@ -108,6 +127,22 @@ func main() {
 		}
 		m.Seen = true
 		return c.JSON(http.StatusOK, m)
+	})
+	e.GET("/db", func(c *echo.Context) error {
+		id, err := strconv.Atoi(c.QueryParam("id"))
+		if err != nil {
+			return echo.ErrBadRequest
+		}
+		var found item
+		query := pool.QueryRow(c.Request().Context(), "SELECT id, name, price FROM item WHERE id = $1", id)
+		switch err := query.Scan(&found.ID, &found.Name, &found.Price); {
+		case errors.Is(err, pgx.ErrNoRows):
+			return echo.ErrNotFound
+		case err != nil:
+			return err
+		default:
+			return c.JSON(http.StatusOK, found)
+		}
 	})
 	e.GET("/page", func(c *echo.Context) error {
 		return c.Render(http.StatusOK, "page", rows)

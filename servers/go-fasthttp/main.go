@@ -1,15 +1,20 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"html/template"
 	"log"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/valyala/fasthttp"
 )
 
@@ -121,7 +126,40 @@ func order(ctx *fasthttp.RequestCtx) {
 	text(ctx, parts[1]+" "+parts[2]+" "+parts[4]+" "+string(ctx.QueryArgs().Peek("page")))
 }
 
+func findRow(ctx *fasthttp.RequestCtx, pool *pgxpool.Pool) {
+	id, err := strconv.Atoi(string(ctx.QueryArgs().Peek("id")))
+	if err != nil {
+		ctx.SetStatusCode(fasthttp.StatusBadRequest)
+		return
+	}
+	var found item
+	query := pool.QueryRow(ctx, "SELECT id, name, price FROM item WHERE id = $1", id)
+	switch err := query.Scan(&found.ID, &found.Name, &found.Price); {
+	case errors.Is(err, pgx.ErrNoRows):
+		ctx.SetStatusCode(fasthttp.StatusNotFound)
+	case err != nil:
+		ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
+	default:
+		sendJSON(ctx, found)
+	}
+}
+
+// The pool connects when a query first needs it. Without DATABASE_URL there is none.
+func connect(url string) *pgxpool.Pool {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config.MaxConns = 16
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return pool
+}
+
 func main() {
+	pool := connect(os.Getenv("DATABASE_URL"))
 	for n := 1; n < 100; n++ {
 		collections[fmt.Sprintf("resource%d", n)] = true
 	}
@@ -137,6 +175,8 @@ func main() {
 			sendJSON(ctx, newAccount())
 		case "POST /echo":
 			echo(ctx)
+		case "GET /db":
+			findRow(ctx, pool)
 		case "GET /page":
 			ctx.SetContentType("text/html; charset=utf-8")
 			if err := page.Execute(ctx, rows); err != nil {

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"html/template"
 	"log"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/gofiber/fiber/v3"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 type item struct {
@@ -81,7 +86,22 @@ func newRows() []row {
 	return rows
 }
 
+// The pool connects when a query first needs it. Without DATABASE_URL there is none.
+func connect(url string) *pgxpool.Pool {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config.MaxConns = 16
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return pool
+}
+
 func main() {
+	pool := connect(os.Getenv("DATABASE_URL"))
 	rows := newRows()
 	app := fiber.New(fiber.Config{UnescapePath: true})
 	app.Get("/", func(c fiber.Ctx) error {
@@ -101,6 +121,22 @@ func main() {
 		}
 		m.Seen = true
 		return c.JSON(m)
+	})
+	app.Get("/db", func(c fiber.Ctx) error {
+		id, err := strconv.Atoi(c.Query("id"))
+		if err != nil {
+			return fiber.ErrBadRequest
+		}
+		var found item
+		query := pool.QueryRow(c.Context(), "SELECT id, name, price FROM item WHERE id = $1", id)
+		switch err := query.Scan(&found.ID, &found.Name, &found.Price); {
+		case errors.Is(err, pgx.ErrNoRows):
+			return fiber.ErrNotFound
+		case err != nil:
+			return err
+		default:
+			return c.JSON(found)
+		}
 	})
 	app.Get("/page", func(c fiber.Ctx) error {
 		c.Type("html", "utf-8")

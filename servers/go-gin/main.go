@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"html/template"
@@ -8,9 +10,12 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 type item struct {
@@ -83,7 +88,22 @@ func newRows() []row {
 	return rows
 }
 
+// The pool connects when a query first needs it. Without DATABASE_URL there is none.
+func connect(url string) *pgxpool.Pool {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config.MaxConns = 16
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return pool
+}
+
 func main() {
+	pool := connect(os.Getenv("DATABASE_URL"))
 	rows := newRows()
 	gin.SetMode(gin.ReleaseMode)
 	router := gin.New() // gin.Default() would log every request
@@ -105,6 +125,23 @@ func main() {
 		}
 		m.Seen = true
 		c.JSON(http.StatusOK, m)
+	})
+	router.GET("/db", func(c *gin.Context) {
+		id, err := strconv.Atoi(c.Query("id"))
+		if err != nil {
+			c.Status(http.StatusBadRequest)
+			return
+		}
+		var found item
+		query := pool.QueryRow(c.Request.Context(), "SELECT id, name, price FROM item WHERE id = $1", id)
+		switch err := query.Scan(&found.ID, &found.Name, &found.Price); {
+		case errors.Is(err, pgx.ErrNoRows):
+			c.Status(http.StatusNotFound)
+		case err != nil:
+			c.Status(http.StatusInternalServerError)
+		default:
+			c.JSON(http.StatusOK, found)
+		}
 	})
 	router.GET("/page", func(c *gin.Context) {
 		c.HTML(http.StatusOK, "page", rows)

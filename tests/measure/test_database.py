@@ -8,7 +8,12 @@ import pytest
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost, FakeServer
+from deadheat.load import Engine, LoadResult
+from deadheat.measure.contender import Contender
 from deadheat.measure.database import Database, DatabaseMissing
+from deadheat.measure.database_time import DatabaseTime, begin_or_fault
+from deadheat.measure.trial import database_figures
+from deadheat.measure.world import World
 from deadheat.workload import Workload
 
 BIN = "/usr/lib/postgresql/15/bin"
@@ -30,10 +35,10 @@ class DatabaseHost(FakeHost):
 
     def __init__(self, user: int = 1000, installed: bool = True) -> None:
         super().__init__()
-        found = f"{BIN}\n{user}\n" if installed else ""
+        output = f"{BIN}\n{user}\n" if installed else ""
         self.failing: set[str] = set()
         self.on_run(lambda _: True, lambda _, spec: self._ended(spec.command))
-        self.on_run(lambda command: command[0] == "sh", lambda *_: Completed(0, found, "", 0, 0))
+        self.on_run(lambda command: command[0] == "sh", lambda *_: Completed(0, output, "", 0, 0))
         self.on_start(lambda _: True, lambda *_: FakeServer(answer=lambda _: b""))
 
     def _ended(self, command: Sequence[str]) -> Completed:
@@ -123,3 +128,57 @@ def test_close_stops_it_and_removes_the_cluster(tmp_path: Path) -> None:
     assert host.calls[-1][1].command[:2] == ("rm", "-rf")
     assert str(host.calls[-1][1].command[2]).startswith(str(tmp_path / "postgresql-"))
     database.close()
+
+
+def world_with(host: FakeHost, database: Database | None, folder: Path) -> World:
+    engine = Engine("deadheat-load")
+    return World(host, host, (0,), (1,), engine, "0", engine, "0", folder, database)
+
+
+def contender(role: str = "contender") -> Contender:
+    return Contender("a", role, ("a",))
+
+
+def test_a_database_that_dies_during_a_load_is_its_fault_and_the_next_load_revives_it(
+    tmp_path: Path,
+) -> None:
+    host = DatabaseHost()
+    database = database_on(host, tmp_path)
+    database.environment(workload())
+    world = world_with(host, database, tmp_path)
+    first = DatabaseTime.begin(world, contender())
+    assert first.fault() is None
+    assert first.used_s() == 0
+    host.stop(database.process or "", "SIGKILL", 0)
+    assert "PostgreSQL died" in (first.fault() or "")
+    assert first.used_s() is None
+    second, fault = begin_or_fault(world, contender())
+    assert fault is None
+    assert second.fault() is None
+
+
+def test_a_database_that_cannot_start_again_is_a_fault_of_the_load(tmp_path: Path) -> None:
+    host = DatabaseHost()
+    database = database_on(host, tmp_path)
+    database.environment(workload())
+    host.stop(database.process or "", "SIGKILL", 0)
+    host.failing = {"pg_isready"}
+    _, fault = begin_or_fault(world_with(host, database, tmp_path), contender())
+    assert (fault or "").startswith("PostgreSQL did not become ready")
+
+
+def test_controls_and_other_workloads_have_no_database_time(tmp_path: Path) -> None:
+    host = DatabaseHost()
+    database = database_on(host, tmp_path)
+    world = world_with(host, database, tmp_path)
+    assert DatabaseTime.begin(world, contender()).used_s() is None
+    database.environment(workload())
+    assert DatabaseTime.begin(world, contender("control")).used_s() is None
+    assert DatabaseTime.begin(world_with(host, None, tmp_path), contender()).fault() is None
+
+
+def test_the_figures_of_a_trial_have_the_databases_time_beside_the_servers() -> None:
+    result = LoadResult("engine", "0", 500.0, 1000, 2.0, errors={}, service_us={})
+    assert database_figures(0.5, result) == {"database_cpu_us_per_request": 500.0}
+    assert database_figures(None, result) == {}
+    assert database_figures(0.5, None) == {}

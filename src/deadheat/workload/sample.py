@@ -64,7 +64,7 @@ class Sample:
 def _first_difference(wanted: str, got: str) -> tuple[str, str]:
     """Where two texts begin to differ, with a little before it."""
     pairs = enumerate(zip(wanted, got, strict=False))
-    same = next((n for n, (one, other) in pairs if one != other), min(len(wanted), len(got)))
+    same = next((n for n, pair in pairs if pair[0] != pair[1]), min(len(wanted), len(got)))
     begin = max(0, same - SHOWN_BYTES // 3)
     return wanted[begin : begin + SHOWN_BYTES], got[begin : begin + SHOWN_BYTES]
 
