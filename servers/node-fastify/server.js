@@ -2,6 +2,7 @@ import cluster from "node:cluster";
 import { crc32 } from "node:zlib";
 import { setTimeout as sleep } from "node:timers/promises";
 import fastify from "fastify";
+import pg from "pg";
 
 const [host, port, workers] = process.argv.slice(2);
 
@@ -51,6 +52,8 @@ async function checksumOf(body) {
 if (cluster.isPrimary && workers > 1) {
   for (let i = 0; i < workers; i++) cluster.fork();
 } else {
+  const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 }); // connects later
+  pool.on("error", () => {}); // an idle connection ended; the next query opens another
   const app = fastify();
   app.addContentTypeParser("application/octet-stream", (request, body, done) => done(null, body)); // a stream
   app.get("/", async () => "Hello, World!");
@@ -60,6 +63,13 @@ if (cluster.isPrimary && workers > 1) {
   });
   app.get("/json", async () => account());
   app.post("/echo", async (request) => ({ ...request.body, seen: true }));
+  app.get("/db", async (request, reply) => {
+    const id = Number(request.query.id);
+    if (!Number.isInteger(id)) return reply.code(400).send();
+    const query = { name: "item", text: "SELECT id, name, price FROM item WHERE id = $1", values: [id] };
+    const { rows } = await pool.query(query);
+    return rows.length === 0 ? reply.code(404).send() : rows[0];
+  });
   app.get("/page", async (request, reply) => {
     reply.type("text/html; charset=utf-8");
     return page(ROWS);

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { bodyParser } from "@koa/bodyparser";
 import Router from "@koa/router";
 import Koa from "koa";
+import pg from "pg";
 
 const [host, port, workers] = process.argv.slice(2);
 
@@ -53,6 +54,8 @@ async function checksumOf(body) {
 if (cluster.isPrimary && workers > 1) {
   for (let i = 0; i < workers; i++) cluster.fork();
 } else {
+  const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 }); // connects later
+  pool.on("error", () => {}); // an idle connection ended; the next query opens another
   const router = new Router();
   router.get("/", (context) => {
     context.body = "Hello, World!";
@@ -66,6 +69,14 @@ if (cluster.isPrimary && workers > 1) {
   });
   router.post("/echo", bodyParser(), (context) => {
     context.body = { ...context.request.body, seen: true };
+  });
+  router.get("/db", async (context) => {
+    const id = Number(context.query.id);
+    if (!Number.isInteger(id)) context.throw(400);
+    const query = { name: "item", text: "SELECT id, name, price FROM item WHERE id = $1", values: [id] };
+    const { rows } = await pool.query(query);
+    if (rows.length === 0) context.throw(404);
+    context.body = rows[0];
   });
   router.get("/page", (context) => {
     context.type = "html";

@@ -1,14 +1,27 @@
 import asyncio
+import os
 import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fastapi import FastAPI, Request
+import asyncpg
+from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 from fastapi.templating import Jinja2Templates
 from pydantic import BaseModel
 
-app = FastAPI()
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    # min_size=0: it connects when a query first needs it. Without DATABASE_URL none comes.
+    url = os.environ.get("DATABASE_URL")
+    async with asyncpg.create_pool(url, min_size=0, max_size=16) as pool:
+        app.state.pool = pool
+        yield
+
+
+app = FastAPI(lifespan=lifespan)
 templates = Jinja2Templates(Path(__file__).parent)
 
 NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", "it's \"quoted\"", "a < b > c"]
@@ -71,6 +84,15 @@ async def send_json() -> dict:
 async def echo(message: Message) -> Message:
     message.seen = True
     return message
+
+
+@app.get("/db")
+async def row(request: Request, id: int) -> dict:
+    query = "SELECT id, name, price FROM item WHERE id = $1"
+    found = await request.app.state.pool.fetchrow(query, id)
+    if found is None:
+        raise HTTPException(404)
+    return dict(found)
 
 
 @app.exception_handler(RequestValidationError)

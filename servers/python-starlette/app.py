@@ -1,8 +1,12 @@
 import asyncio
 import json
+import os
 import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import asyncpg
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -37,6 +41,15 @@ def account() -> dict:
     }
 
 
+@asynccontextmanager
+async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    # min_size=0: it connects when a query first needs it. Without DATABASE_URL none comes.
+    url = os.environ.get("DATABASE_URL")
+    async with asyncpg.create_pool(url, min_size=0, max_size=16) as pool:
+        app.state.pool = pool
+        yield
+
+
 async def hello(request: Request) -> PlainTextResponse:
     return PlainTextResponse("Hello, World!")
 
@@ -57,6 +70,18 @@ async def echo(request: Request) -> JSONResponse:
         raise HTTPException(400) from error
     message["seen"] = True
     return JSONResponse(message)
+
+
+async def row(request: Request) -> JSONResponse:
+    try:
+        id = int(request.query_params.get("id", ""))
+    except ValueError as error:
+        raise HTTPException(400) from error
+    query = "SELECT id, name, price FROM item WHERE id = $1"
+    found = await request.app.state.pool.fetchrow(query, id)
+    if found is None:
+        raise HTTPException(404)
+    return JSONResponse(dict(found))
 
 
 async def page(request: Request) -> Response:
@@ -84,8 +109,9 @@ routes = [
     Route("/wait", wait),
     Route("/json", send_json),
     Route("/echo", echo, methods=["POST"]),
+    Route("/db", row),
     Route("/page", page),
     Route("/upload", upload, methods=["POST"]),
 ]
 COLLECTIONS = ["users", *(f"resource{n}" for n in range(1, 100))]
-app = Starlette(routes=[*routes, *map(orders, COLLECTIONS)])
+app = Starlette(routes=[*routes, *map(orders, COLLECTIONS)], lifespan=lifespan)
