@@ -159,8 +159,9 @@ def inspect(
 def _database_env(world: World, workloads: Sequence[Workload]) -> dict[str, str]:
     """The environment that the workloads with a database add. Raises as `Database` does."""
     env: dict[str, str] = {}
-    for workload in workloads if world.database is not None else ():
-        env |= world.database.environment(workload)
+    if world.database is not None:
+        for workload in workloads:
+            env |= world.database.environment(workload)
     return env
 
 
