@@ -93,6 +93,12 @@ path = "/upload"
 body = "{data}"
 expect = { body = "{body.length} {body.crc32}" }
 
+[[requests]]
+path = "/echo"
+headers = { Content-Type = "application/json" }
+body = '{"id": {id}}'
+expect = { json = '{"id": {id}, "seen": true}' } # in any spelling; html = '...' likewise
+
 [[checks]]                          # sent by verification only
 about = "an unknown item"
 path = "/items/none?kind=a"
@@ -104,6 +110,30 @@ JSON needs no escapes. `{body.length}` and `{body.crc32}` are of the request's o
 `expect` that are missing are not checked by verification, except the status, which is 200 by
 default. The load engine then compares media type and body with those of the first answer, and
 accepts any body if the request has variables.
+
+`json` and `html` leave the spelling to the server, and replace `body`. JSON is compared as a value:
+the order of keys, white space, escapes and the spelling of numbers are free. Of HTML, `<`, `>` and
+`&` in a text are escaped by name or number, other characters are escaped or not, white space
+between two tags is free, and all else is exact. The engine asks for each such answer once before
+the load. It checks them by the same rules, and then compares each answer, byte by byte, with the
+one that the server gave to the same request. A server that spells the same answer in two ways
+fails.
+
+`deadheat verify` sends a check with `repeat = N` and `growth_mib_max = M` N times. Meanwhile the
+memory of the server may grow by M MiB.
+
+A workload with a database gives each server `DATABASE_URL` in its environment:
+
+```toml
+[database]
+engine = "postgresql"
+seed = "CREATE TABLE item (id integer PRIMARY KEY, name text)" # SQL, run once
+```
+
+deadheat starts PostgreSQL when it first needs it, from the package `postgresql`, with a cluster of
+its own, and removes the cluster at the end. It runs on the CPUs of the server. Each trial stores
+its CPU time as `database_cpu_us_per_request`, and none of it counts as the server's. If it dies,
+the trials in progress fail, and the next one starts it again.
 
 The engine draws and writes all requests before the load and sends them in rotation, each connection
 from another place ([engine.md](engine.md#workloads)). A body is compared with the one that its own

@@ -81,9 +81,16 @@ impl Config {
         self.workload.as_ref().map_or(self.targets.len(), |workload| workload.requests.len())
     }
 
-    /// The number of the first requests that the preflight sends: one to each URL, or one of each
-    /// template.
-    pub(crate) fn preflights(&self) -> usize {
+    /// The requests that the preflight sends: one to each URL, or what the workload needs.
+    pub(crate) fn preflights(&self) -> Vec<usize> {
+        match &self.workload {
+            None => (0..self.targets.len()).collect(),
+            Some(workload) => workload.preflights().collect(),
+        }
+    }
+
+    /// How many requests differ in more than their values: the URLs, or the templates.
+    pub(crate) fn templates(&self) -> usize {
         self.workload.as_ref().map_or(self.targets.len(), |workload| workload.templates.len())
     }
 

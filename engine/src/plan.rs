@@ -31,7 +31,7 @@ impl Plan {
             book: RequestBook::new(config),
             templates: match &config.workload {
                 None => (0..expected.len() as u32).collect(),
-                Some(workload) => workload.kinds(),
+                Some(workload) => workload.kinds(&expected),
             },
             stride: config.workload.as_ref().map_or(1, |workload| workload.stride()),
             expected,

@@ -1,6 +1,8 @@
 //! One request to each URL before the run, or one of each template of a workload; all later
-//! responses must equal its response, or the one that the workload expects.
+//! responses must equal its response, or the one that the workload expects. If a server may choose
+//! the spelling of its answers, each request is sent once and its response is the expected one.
 
+use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
@@ -17,6 +19,7 @@ use crate::request::RequestBook;
 use crate::signals;
 use crate::sockets::{self, Endpoint};
 use crate::target::Address;
+use crate::workload::Equivalent;
 
 /// How long to wait for an unannounced close.
 const KEPT_WATCH: Duration = Duration::from_millis(20);
@@ -46,7 +49,8 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
         framing: Framing::None,
         closes_unannounced: false,
     };
-    for url in 0..config.preflights() {
+    let mut spelled = HashMap::new();
+    for url in config.preflights() {
         let target = config.targets.get(url).unwrap_or(&config.targets[0]);
         let about = |problem| Error::Preflight { url: url_of(config, url), problem };
         let request = book.bytes(book.range(url, 1));
@@ -55,6 +59,13 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
         let to_head = config.exchange(url).method == "HEAD";
         let answer = Answer::read(&mut stream, to_head).map_err(about)?;
         let expected = answer.expected(&expect_of(config, url), to_head).map_err(about)?;
+        if let Some(equivalent) = equivalent_of(config, url) {
+            answer.require(equivalent).map_err(about)?;
+            spelled.insert(url, answer.body.clone());
+        }
+        if url >= config.templates() {
+            continue;
+        }
         seen.expected.push(expected);
         seen.closes_unannounced |= !answer.closes && stream.is_closed();
         if url == 0 {
@@ -64,10 +75,10 @@ pub(crate) fn run(config: &Config) -> Result<Preflight> {
     }
     if let Some(workload) = &config.workload {
         let templates = std::mem::take(&mut seen.expected);
-        let drawn = workload.requests.iter().map(|drawn| {
+        let drawn = workload.requests.iter().enumerate().map(|(number, drawn)| {
             let mut expected = templates[drawn.template].clone();
             if !workload.templates[drawn.template].is_learned {
-                expected.body.clone_from(&drawn.expected_body);
+                expected.body = spelled.remove(&number).or_else(|| drawn.expected_body.clone());
             }
             expected
         });
@@ -99,6 +110,11 @@ fn expect_of(config: &Config, number: usize) -> Expect {
         body: drawn.expected_body.clone(),
         any_body: drawn.expected_body.is_none() && !template.is_learned,
     }
+}
+
+/// What the body of the response to a request must be up to its spelling.
+fn equivalent_of(config: &Config, number: usize) -> Option<&Equivalent> {
+    config.workload.as_ref()?.requests[number].equivalent.as_ref()
 }
 
 enum Socket {
@@ -270,6 +286,15 @@ impl Answer {
             body: (!expect.any_body).then(|| self.body.clone()),
             to_head_request,
         })
+    }
+}
+
+impl Answer {
+    fn require(&self, equivalent: &Equivalent) -> Result<(), Problem> {
+        match equivalent.missed_by(&self.body) {
+            None => Ok(()),
+            Some(wanted) => Err(Problem::NotEquivalent { bytes: self.body.len(), wanted }),
+        }
     }
 }
 

@@ -26,4 +26,6 @@ pub(crate) enum PreflightProblem {
     MediaType { media_type: String, wanted: String },
     #[error("a body of {bytes} bytes, which is not the {wanted} bytes of --expect-body")]
     Body { bytes: usize, wanted: usize },
+    #[error("a body of {bytes} bytes, which is not {wanted}")]
+    NotEquivalent { bytes: usize, wanted: &'static str },
 }

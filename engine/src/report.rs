@@ -36,7 +36,7 @@ pub(crate) fn of_run(
         scheduled: tally.scheduled,
         ok: tally.count(Class::Ok),
         preflight: match preflight_phase {
-            Some(_) => config.preflights() * preflights(run.processes),
+            Some(_) => config.preflights().len() * preflights(run.processes),
             None => 0,
         },
     };

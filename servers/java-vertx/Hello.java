@@ -4,7 +4,11 @@ import io.vertx.core.VerticleBase;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.json.DecodeException;
 import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import io.vertx.ext.web.handler.BodyHandler;
+import java.util.zip.CRC32;
 
 public class Hello extends VerticleBase {
     private final String host;
@@ -15,11 +19,43 @@ public class Hello extends VerticleBase {
         this.port = port;
     }
 
+    static void text(RoutingContext context, String body) {
+        context.response().putHeader("content-type", "text/plain").end(body);
+    }
+
+    static void echo(RoutingContext context) {
+        try {
+            context.json(context.body().asJsonObject().put("seen", true));
+        } catch (DecodeException error) {
+            context.response().setStatusCode(400).end();
+        }
+    }
+
+    static void upload(RoutingContext context) {
+        var checksum = new CRC32();
+        long[] length = {0};
+        context.request().handler(piece -> {
+            checksum.update(piece.getBytes());
+            length[0] += piece.length();
+        }).endHandler(end -> text(context, "%d %08x".formatted(length[0], checksum.getValue())));
+    }
+
     @Override
     public Future<?> start() {
         var router = Router.router(vertx);
-        router.get("/").handler(context ->
-            context.response().putHeader("content-type", "text/plain").end("Hello, World!"));
+        router.get("/").handler(context -> text(context, "Hello, World!"));
+        router.get("/wait").handler(context -> vertx.setTimer(10, timer -> text(context, "waited")));
+        router.get("/json").handler(context -> context.json(Data.account()));
+        router.post("/echo").handler(BodyHandler.create(false)).handler(Hello::echo);
+        router.get("/page").handler(context ->
+            context.response().putHeader("content-type", "text/html; charset=utf-8").end(Page.render(Data.ROWS)));
+        router.post("/upload").handler(Hello::upload);
+        for (int n = 0; n < 100; n++) {
+            var collection = n == 0 ? "users" : "resource" + n;
+            router.get("/" + collection + "/:id/orders/:order").handler(context ->
+                text(context, collection + " " + context.pathParam("id") + " "
+                    + context.pathParam("order") + " " + context.request().getParam("page")));
+        }
         return vertx.createHttpServer(new HttpServerOptions().setAcceptBacklog(4096))
             .requestHandler(router)
             .listen(port, host);

@@ -1,5 +1,6 @@
 import cluster from "node:cluster";
 import http from "node:http";
+import { crc32 } from "node:zlib";
 
 const [host, port, workers] = process.argv.slice(2);
 
@@ -7,10 +8,75 @@ const [host, port, workers] = process.argv.slice(2);
 const COLLECTIONS = new Set(["users"]);
 for (let n = 1; n < 100; n++) COLLECTIONS.add(`resource${n}`);
 
-function send(response, text) {
-  response.writeHead(200, { "Content-Type": "text/plain", "Content-Length": Buffer.byteLength(text) });
+const NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", `it's "quoted"`, "a < b > c"];
+const TEXT =
+  "Packed by hand on the day it came in, checked twice, and sent with the early van. " +
+  "Leave it with a neighbor if nobody is at home, and ring the old bell before you go; " +
+  "the gate sticks in wet weather. Keep it dry and upright, and return the empty box.";
+const ROWS = Array.from({ length: 200 }, (_, n) => {
+  return { number: n + 1, name: `Item ${n + 1}`, note: NOTES[(n + 1) % 5], text: TEXT };
+});
+
+function account() {
+  const items = Array.from({ length: 10 }, (_, n) => ({ id: n + 1, name: `Item ${n + 1}`, price: n + 1.25 }));
+  return {
+    id: 4711, name: "Ada Example", email: "ada@example.org", city: "Zürich",
+    active: true, balance: 1250.75, note: null, created: "2026-11-22T10:30:00Z", items,
+  };
+}
+
+const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const escape = (value) => String(value).replace(/[&<>"']/g, (sign) => ESCAPES[sign]);
+const page = (rows) => `<!DOCTYPE html>
+<html>
+<head><meta charset="utf-8"><title>Orders</title></head>
+<body>
+<h1>Orders</h1>
+<table>
+<tr><th>Number</th><th>Name</th><th>Note</th><th>Text</th></tr>
+${rows.map((row) => `<tr><td>${escape(row.number)}</td><td>${escape(row.name)}</td>\
+<td>${escape(row.note)}</td><td>${escape(row.text)}</td></tr>
+`).join("")}</table>
+</body>
+</html>
+`;
+
+function send(response, text, type = "text/plain") {
+  response.writeHead(200, { "Content-Type": type, "Content-Length": Buffer.byteLength(text) });
   response.end(text);
 }
+
+async function echo(request, response) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  let message;
+  try {
+    message = JSON.parse(Buffer.concat(chunks));
+  } catch {
+    response.writeHead(400).end();
+    return;
+  }
+  message.seen = true;
+  send(response, JSON.stringify(message), "application/json");
+}
+
+async function upload(request, response) {
+  let length = 0;
+  let checksum = 0;
+  for await (const chunk of request) {
+    length += chunk.length;
+    checksum = crc32(chunk, checksum);
+  }
+  send(response, `${length} ${checksum.toString(16).padStart(8, "0")}`);
+}
+
+const ROUTES = {
+  "GET /wait": (request, response) => setTimeout(send, 10, response, "waited"),
+  "GET /json": (request, response) => send(response, JSON.stringify(account()), "application/json"),
+  "GET /page": (request, response) => send(response, page(ROWS), "text/html; charset=utf-8"),
+  "POST /echo": echo,
+  "POST /upload": upload,
+};
 
 // The answer to /COLLECTION/{id}/orders/{order}?page=N, or null.
 function order(target) {
@@ -36,8 +102,9 @@ if (cluster.isPrimary && workers > 1) {
       response.end("Hello, World!");
       return;
     }
-    if (request.method === "GET" && request.url === "/wait") {
-      setTimeout(send, 10, response, "waited");
+    const route = ROUTES[`${request.method} ${request.url}`];
+    if (route) {
+      route(request, response)?.catch?.(() => response.destroy()); // the client is gone
       return;
     }
     const text = request.method === "GET" ? order(request.url) : null;

@@ -69,7 +69,8 @@ def server(tmp_path: Path) -> Path:
 
 def test_lists_the_shipped_workloads(deadheat: Deadheat) -> None:
     ended = deadheat("workloads", "--catalog", str(HERE))
-    assert [line.split()[0] for line in ended.out.splitlines()] == ["hello", "route", "wait"]
+    names = ["hello", "db", "echo", "json", "page", "route", "upload", "wait"]
+    assert [line.split()[0] for line in ended.out.splitlines()] == names
 
 
 def test_shows_a_workload_on_the_wire(deadheat: Deadheat, items: Path) -> None:

@@ -1,16 +1,17 @@
 """Verification of workloads, against a server that is right except for one fault."""
 
 import re
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
-from deadheat.host import Exchange
+from deadheat.host import Exchange, Usage
 from deadheat.host.fake import FakeHost
-from deadheat.measure.workload_check import workload_fault
-from deadheat.workload import load_workload
+from deadheat.measure.workload_check import growth_fault, workload_fault
+from deadheat.workload import Workload, load_workload
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = ("127.0.0.1", 8080)
@@ -74,3 +75,52 @@ def test_an_answer_that_did_not_wait_is_wrong() -> None:
     reported = fault_of(lambda line: (200, "waited"), "wait")
     assert reported is not None
     assert "expected the answer after 9 ms" in reported
+
+
+class GrowingHost(FakeHost):
+    """A host whose server keeps a part of each body."""
+
+    def __init__(self, kept_bytes: int) -> None:
+        super().__init__()
+        self._kept_bytes = kept_bytes
+        self.uploads = 0
+
+    def usage(self, process: str) -> Usage:
+        return Usage(0.0, self.uploads * self._kept_bytes, 0, 1, 1)
+
+    def exchange(
+        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+    ) -> Exchange:
+        self.uploads += 1
+        body = payload.split(b"\r\n\r\n", 1)[1]
+        answer = b"%d %08x" % (len(body), zlib.crc32(body))
+        return Exchange(
+            b"HTTP/1.1 200 x\r\nContent-Length: %d\r\n\r\n%s" % (len(answer), answer), closed=True
+        )
+
+
+@pytest.mark.parametrize(
+    ("kept_bytes", "fault"),
+    [
+        (1000, None),
+        (1 << 20, "many: POST /upload: its memory grew by 20 MiB, expected 10 MiB or less"),
+    ],
+)
+def test_limits_how_much_memory_grows_over_repeated_uploads(
+    kept_bytes: int, fault: str | None
+) -> None:
+    host = GrowingHost(kept_bytes)
+    check = {
+        "about": "many",
+        "path": "/upload",
+        "body": "abc",
+        "repeat": 20,
+        "growth_mib_max": 10,
+        "expect": {"body": "{body.length} {body.crc32}"},
+    }
+    workload = Workload.model_validate(
+        {"name": "a", "about": "b", "requests": [{"path": "/"}], "checks": [check]}
+    )
+    reported = growth_fault(host, "server", ADDRESS, workload)
+    assert host.uploads == 20
+    assert reported == (f"workload a, {fault}" if fault else None)

@@ -1,5 +1,6 @@
 """Workloads: read strictly, drawn from a seed, and shown on the wire."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,12 @@ def test_the_engine_gets_requests_without_what_only_verification_reads(root: Pat
         ("/users/{id}", "/users/{ids}", r"requests\[0\]\.path: unknown variable \{ids\}"),
         ("/upload", "/{body.length}", r"\{body.length\} belongs into expect.body"),
         ("status = 404", "status = 99", r"small.toml:21: checks.0.expect.status"),
+        (
+            'body = "user {id}"',
+            'body = "user {id}", json = "1"',
+            r"small.toml:11: requests.0.expect: expected one of body, json and html",
+        ),
+        ('body = "user {id}"', 'json = "{ids}"', r"requests\[0\]\.expect\.json: unknown variable"),
         ("draws = 3", "draws = 60000", r"draws = 60000: all bodies have"),
     ],
 )
@@ -152,6 +159,48 @@ def test_a_sample_says_what_is_wrong_with_an_answer(
     reported = sample.fault(status, media_type, body)
     assert (fault or "") in (reported or "")
     assert (fault is None) == (reported is None)
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        (
+            "json",
+            lambda body: body.replace(b"4711", b"4711.0"),
+            lambda body: body.replace(b"4711", b'"4711"'),
+        ),
+        (
+            "page",
+            lambda body: body.replace(b"&#x27;", b"'"),
+            lambda body: body.replace(b"&lt;", b"<"),
+        ),
+    ],
+)
+def test_a_server_may_choose_the_spelling_only(
+    name: str, right: Callable[[bytes], bytes], wrong: Callable[[bytes], bytes]
+) -> None:
+    (sample,) = load_workload(HERE, name).samples()
+    body = sample.shown_body or b""
+    media_type = sample.media_type or ""
+    assert right(body) != body
+    assert sample.fault(200, media_type, right(body)) is None
+    reported = sample.fault(200, media_type, wrong(body)) or ""
+    assert "expected the" in reported
+    assert len(reported) < 300
+
+
+def test_an_echo_with_another_id_is_wrong() -> None:
+    first, second = load_workload(HERE, "echo").samples(2)
+    assert len(first.body) == len(second.body) == 1024
+    assert first.fault(200, "application/json", (first.shown_body or b"")) is None
+    assert first.fault(200, "application/json", (second.shown_body or b"")) is not None
+    assert first.fault(200, "application/json", first.body) is not None, "not seen"
+
+
+def test_the_page_is_64_kib_and_holds_what_a_browser_would_run() -> None:
+    (sample,) = load_workload(HERE, "page").samples()
+    assert abs(len(sample.shown_body or b"") - 65536) < 655
+    assert (sample.expected_html or "").count("&lt;script&gt;") == 40
 
 
 def test_the_document_shows_every_workload_on_the_wire() -> None:

@@ -75,7 +75,7 @@ pub(crate) fn serve(config: &Config) -> Result<u8> {
         let mut ready = Ready {
             backend,
             expected: Some(report::expected_part(&seen)),
-            preflight_requests: config.preflights(),
+            preflight_requests: config.preflights().len(),
             phases: vec![preflight, connect],
             ..Ready::new(config)
         };

@@ -42,6 +42,8 @@ pub(super) struct GivenExpect {
     pub status: Option<u16>,
     pub media_type: Option<String>,
     pub body: Option<String>,
+    pub json: Option<String>,
+    pub html: Option<String>,
 }
 
 /// Exactly one kind of values: whole numbers, texts, or random letters.

@@ -3,21 +3,28 @@
 //! All requests are drawn and written before the load, so that a request of a workload costs no more
 //! while it is sent than one of a URL.
 
+mod equivalent;
 mod given;
+mod html;
 mod text;
 
 use std::collections::BTreeMap;
 
 use crate::arg_values::{header, token};
 use crate::error::{Error, Result};
+use crate::expected::Expected;
 use crate::schedule::SplitMix64;
 
-use given::{GivenRequest, GivenWorkload, draw};
+pub(crate) use equivalent::Equivalent;
+use given::{GivenExpect, GivenRequest, GivenWorkload, draw};
 use text::{Text, Values};
 
 /// Limits of the requests drawn, and of the bytes of their bodies and expected bodies.
 const MAX_REQUESTS: usize = 1 << 20;
 const MAX_BYTES: usize = 1 << 30;
+/// Limit of the requests that the preflight sends because the server may choose the spelling of
+/// their answers.
+const MAX_PREFLIGHTS: usize = 4096;
 
 /// The requests of a load, in the order in which each connection sends them.
 #[derive(Debug)]
@@ -36,12 +43,20 @@ pub(crate) struct RequestTemplate {
     pub headers: Vec<(String, String)>,
     pub status: u16,
     pub media_type: Option<String>,
-    /// Without an expected body: true if all its requests are the same, so that the first response
-    /// is the expected one.
+    /// Without an expected body of given bytes: true if all its requests are the same, so that the
+    /// first response is the expected one.
     pub is_learned: bool,
     path: Text,
     body: Text,
-    expected_body: Option<Text>,
+    expected_body: Option<ExpectedText>,
+}
+
+/// The body of a right response, to be filled in.
+#[derive(Debug)]
+enum ExpectedText {
+    Body(Text),
+    Json(Text),
+    Html(Text),
 }
 
 /// One request, and the body of its response if that is known.
@@ -51,6 +66,8 @@ pub(crate) struct Drawn {
     pub path: String,
     pub body: Vec<u8>,
     pub expected_body: Option<Vec<u8>>,
+    /// The response to this request in the preflight is the expected one if it is equivalent.
+    pub equivalent: Option<Equivalent>,
 }
 
 impl Workload {
@@ -98,19 +115,39 @@ impl Workload {
                 requests.push(drawn);
             }
         }
-        Ok(Self { name: given.name, seed: given.seed, requests, templates })
+        let workload = Self { name: given.name, seed: given.seed, requests, templates };
+        let preflights = workload.preflights().count();
+        if preflights > MAX_PREFLIGHTS {
+            return Err(Error::usage(format!(
+                "draws: {}: `expect.json` and `expect.html` ask for each answer once before the \
+                 load, {preflights} in all, expected at most {MAX_PREFLIGHTS}; draw fewer",
+                given.draws
+            )));
+        }
+        Ok(workload)
+    }
+
+    /// The numbers of the requests that the preflight sends: one of each template, and each one
+    /// whose answer the server may spell.
+    pub(crate) fn preflights(&self) -> impl Iterator<Item = usize> {
+        (0..self.requests.len()).filter(|n| {
+            let drawn = &self.requests[*n];
+            let is_first = *n < self.templates.len();
+            let is_asked = drawn.equivalent.is_some() && !self.templates[drawn.template].is_learned;
+            is_first || is_asked
+        })
     }
 
     /// For each request the number of its kind: those of one template whose responses have the same
     /// length, and therefore the same head.
-    pub(crate) fn kinds(&self) -> Vec<u32> {
+    pub(crate) fn kinds(&self, expected: &[Expected]) -> Vec<u32> {
         let mut numbers = BTreeMap::new();
-        let kind = |drawn: &Drawn| {
+        let kind = |(drawn, expected): (&Drawn, &Expected)| {
             let next = numbers.len() as u32;
-            let bytes = drawn.expected_body.as_ref().map(Vec::len);
+            let bytes = expected.body.as_ref().map(Vec::len);
             *numbers.entry((drawn.template, bytes)).or_insert(next)
         };
-        self.requests.iter().map(kind).collect()
+        self.requests.iter().zip(expected).map(kind).collect()
     }
 
     /// How far apart the connections begin, so that they do not send the same requests at a time.
@@ -132,9 +169,9 @@ impl RequestTemplate {
         }
         let body = Text::parse(given.body.as_deref().unwrap_or_default());
         body.check("body", known, false)?;
-        let expected_body = given.expect.body.as_deref().map(Text::parse);
+        let expected_body = ExpectedText::parse(&given.expect)?;
         if let Some(expected) = &expected_body {
-            expected.check("expect.body", known, true)?;
+            expected.text().check(expected.key(), known, true)?;
         }
         let default_method = if given.body.is_some() { "POST" } else { "GET" };
         let headers = given.headers.iter().map(|(name, value)| header(&format!("{name}:{value}")));
@@ -143,7 +180,9 @@ impl RequestTemplate {
             headers: headers.collect::<Result<_>>()?,
             status: given.expect.status.unwrap_or(200),
             media_type: given.expect.media_type.clone(),
-            is_learned: expected_body.is_none() && path.is_literal() && body.is_literal(),
+            is_learned: !matches!(expected_body, Some(ExpectedText::Body(_)))
+                && path.is_literal()
+                && body.is_literal(),
             path,
             body,
             expected_body,
@@ -159,8 +198,50 @@ impl RequestTemplate {
             )));
         }
         let body = self.body.fill(values, b"").into_bytes();
-        let expected_body = self.expected_body.as_ref().map(|text| text.fill(values, &body));
-        Ok(Drawn { template, path, expected_body: expected_body.map(String::into_bytes), body })
+        let (mut expected_body, mut equivalent) = (None, None);
+        if let Some(expected) = &self.expected_body {
+            let text = expected.text().fill(values, &body);
+            match expected {
+                ExpectedText::Body(_) => expected_body = Some(text.into_bytes()),
+                ExpectedText::Json(_) => {
+                    let json = Equivalent::json(&text);
+                    let place = format!("requests[{template}]");
+                    equivalent = Some(json.map_err(|error| error.of_option(&place))?);
+                }
+                ExpectedText::Html(_) => equivalent = Some(Equivalent::html(&text)),
+            }
+        }
+        Ok(Drawn { template, path, body, expected_body, equivalent })
+    }
+}
+
+impl ExpectedText {
+    /// What is expected, if it is; an error if it is given in two ways.
+    fn parse(given: &GivenExpect) -> Result<Option<Self>> {
+        let texts = [
+            given.body.as_deref().map(|text| Self::Body(Text::parse(text))),
+            given.json.as_deref().map(|text| Self::Json(Text::parse(text))),
+            given.html.as_deref().map(|text| Self::Html(Text::parse(text))),
+        ];
+        let mut texts = texts.into_iter().flatten();
+        match (texts.next(), texts.next()) {
+            (_, Some(_)) => Err(Error::usage("expect: expected one of body, json and html")),
+            (text, None) => Ok(text),
+        }
+    }
+
+    fn text(&self) -> &Text {
+        match self {
+            Self::Body(text) | Self::Json(text) | Self::Html(text) => text,
+        }
+    }
+
+    fn key(&self) -> &'static str {
+        match self {
+            Self::Body(_) => "expect.body",
+            Self::Json(_) => "expect.json",
+            Self::Html(_) => "expect.html",
+        }
     }
 }
 
@@ -212,13 +293,16 @@ mod tests {
     #[test]
     fn kinds_are_of_one_template_and_length() {
         let workload = Workload::parse(ROUTE.as_bytes()).unwrap();
-        for (drawn, kind) in workload.requests.iter().zip(workload.kinds()) {
-            let same: Vec<_> = workload
-                .requests
-                .iter()
-                .zip(workload.kinds())
-                .filter(|(_, k)| *k == kind)
-                .collect();
+        let of = |drawn: &Drawn| Expected {
+            status: 200,
+            media_type: None,
+            body: drawn.expected_body.clone(),
+            to_head_request: false,
+        };
+        let kinds = workload.kinds(&workload.requests.iter().map(of).collect::<Vec<_>>());
+        for (drawn, kind) in workload.requests.iter().zip(&kinds) {
+            let same: Vec<_> =
+                workload.requests.iter().zip(&kinds).filter(|(_, k)| *k == kind).collect();
             let bytes = |drawn: &Drawn| drawn.expected_body.as_ref().map(Vec::len);
             assert!(same.iter().all(|(other, _)| {
                 other.template == drawn.template && bytes(other) == bytes(drawn)
@@ -247,6 +331,30 @@ mod tests {
             assert!(error(&json).contains(wanted), "{wanted}: {}", error(&json));
         }
         assert!(error("{\"name\": \"a\", \"requests\": []}").contains("requests: expected"));
+    }
+
+    #[test]
+    fn preflight_asks_each_request_whose_answer_the_server_spells() {
+        let json = r#"{
+            "name": "a", "draws": 3, "variables": {"n": {"min": 1, "max": 9}},
+            "requests": [
+                {"path": "/{n}", "expect": {"body": "{n}"}},
+                {"path": "/{n}", "expect": {"json": "{\"n\": {n}}"}},
+                {"path": "/page", "expect": {"html": "<p>a</p>"}}
+            ]}"#;
+        let workload = Workload::parse(json.as_bytes()).unwrap();
+        assert_eq!(workload.preflights().collect::<Vec<_>>(), [0, 1, 2, 4, 7]);
+        let learned: Vec<bool> = workload.templates.iter().map(|t| t.is_learned).collect();
+        assert_eq!(learned, [false, false, true]);
+        for (from, to, wanted) in [
+            ("{\\\"n\\\": {n}}", "{", "requests[1]: expect.json: EOF"),
+            ("{\"body\"", "{\"html\": \"a\", \"body\"", "requests[0]: expect: expected one of"),
+            ("\"draws\": 3", "\"draws\": 4095", "draws: 4095: `expect.json`"),
+        ] {
+            assert!(json.contains(from), "{from}");
+            let message = error(&json.replacen(from, to, 1));
+            assert!(message.contains(wanted), "{wanted}: {message}");
+        }
     }
 
     #[test]

@@ -22,6 +22,12 @@ const UPLOAD: &str = r#"{
     "requests": [{"path": "/upload", "body": "{data}", "expect": {"body": "{body.length}"}}]
 }"#;
 
+const JSON: &str = r#"{
+    "name": "json", "draws": 50, "seed": 3,
+    "variables": {"id": {"min": 10000, "max": 99999}},
+    "requests": [{"path": "/users/{id}", "expect": {"json": "{\"id\": {id}, \"seen\": true}"}}]
+}"#;
+
 /// The body of the response to a path, the length of a body, and the number of earlier requests.
 type Answer = fn(&str, usize, u64) -> String;
 
@@ -109,6 +115,40 @@ fn bodies_larger_than_a_socket_buffer_arrive_whole() {
     assert_eq!(document["classes"]["ok"], document["requests"]["scheduled"]);
     assert!(document["bytes_out"].as_u64().unwrap() > 3_000_000 * class(&document, "ok"));
     assert_eq!(document["config"]["method"], "POST");
+}
+
+/// A server spells its JSON in its own way, but in the same way each time.
+fn user_json(path: &str) -> String {
+    format!("{{ \"seen\":true,\"id\": {} }}\n", path.replace("/users/", ""))
+}
+
+#[test]
+fn json_is_compared_with_the_first_answer_to_the_same_request() {
+    let document = run(start(|path, _, _| user_json(path)), JSON);
+    assert!(class(&document, "ok") > 50, "more than one round: {document}");
+    assert_eq!(document["classes"]["ok"], document["requests"]["scheduled"]);
+    assert_eq!(document["requests"]["preflight"], 50);
+}
+
+#[test]
+fn json_with_the_id_of_another_request_is_a_body_mismatch() {
+    let document = run(
+        start(|path, _, nth| match nth >= 50 && path.ends_with(['0', '2', '4', '6', '8']) {
+            true => user_json(&(path.split_at(path.len() - 1).0.to_owned() + "9")),
+            false => user_json(path),
+        }),
+        JSON,
+    );
+    let (right, wrong) = (class(&document, "ok"), class(&document, "body_mismatch"));
+    assert!(right > 0 && wrong > 0, "{document}");
+    assert_eq!(document["requests"]["scheduled"], right + wrong, "{document}");
+}
+
+#[test]
+fn json_of_another_value_ends_the_preflight() {
+    let document = run(start(|path, _, _| user_json(path).replace("true", "false")), JSON);
+    let error = document["preflight_error"].as_str().unwrap();
+    assert!(error.ends_with("which is not the JSON of `expect.json`"), "{error}");
 }
 
 #[test]

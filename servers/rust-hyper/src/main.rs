@@ -1,11 +1,11 @@
 use std::collections::HashSet;
-use std::convert::Infallible;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use http_body_util::Full;
+use askama::Template;
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
@@ -13,6 +13,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use percent_encoding::percent_decode_str;
+use serde::{Deserialize, Serialize};
 use tokio::net::{TcpListener, TcpSocket};
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -22,25 +23,143 @@ static COLLECTIONS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     resources.chain(["users".to_owned()]).collect()
 });
 
-async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let text = match (request.method(), request.uri().path()) {
-        (&Method::GET, "/") => Some(Bytes::from("Hello, World!")),
+#[derive(Serialize)]
+struct Item {
+    id: u32,
+    name: String,
+    price: f64,
+}
+
+#[derive(Serialize)]
+struct Account {
+    id: u32,
+    name: &'static str,
+    email: &'static str,
+    city: &'static str,
+    active: bool,
+    balance: f64,
+    note: Option<&'static str>,
+    created: &'static str,
+    items: Vec<Item>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Sender {
+    name: String,
+    city: String,
+}
+
+#[derive(Deserialize, Serialize)]
+struct Message {
+    id: u64,
+    seen: bool,
+    sender: Sender,
+    tags: Vec<String>,
+    score: f64,
+    parent: Option<u64>,
+    text: String,
+}
+
+struct Row {
+    number: usize,
+    name: String,
+    note: &'static str,
+    text: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page<'r> {
+    rows: &'r [Row],
+}
+
+const NOTES: [&str; 5] =
+    ["plain", "<script>alert(\"x\")</script>", "fish & chips", "it's \"quoted\"", "a < b > c"];
+const TEXT: &str = "Packed by hand on the day it came in, checked twice, and sent with the early van. \
+    Leave it with a neighbor if nobody is at home, and ring the old bell before you go; \
+    the gate sticks in wet weather. Keep it dry and upright, and return the empty box.";
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let row = |number| Row {
+        number,
+        name: format!("Item {number}"),
+        note: NOTES[number % NOTES.len()],
+        text: TEXT,
+    };
+    (1..=200).map(row).collect()
+});
+
+fn account() -> Account {
+    let item = |id: u32| Item { id, name: format!("Item {id}"), price: f64::from(id) + 0.25 };
+    Account {
+        id: 4711,
+        name: "Ada Example",
+        email: "ada@example.org",
+        city: "Zürich",
+        active: true,
+        balance: 1250.75,
+        note: None,
+        created: "2026-11-22T10:30:00Z",
+        items: (1..=10).map(item).collect(),
+    }
+}
+
+const PLAIN: &str = "text/plain";
+const JSON: &str = "application/json";
+const HTML: &str = "text/html; charset=utf-8";
+
+type Body = Full<Bytes>;
+
+async fn answer(request: Request<Incoming>) -> Result<Response<Body>, Failure> {
+    Ok(match (request.method(), request.uri().path()) {
+        (&Method::GET, "/") => content(PLAIN, "Hello, World!"),
         (&Method::GET, "/wait") => {
             tokio::time::sleep(Duration::from_millis(10)).await;
-            Some(Bytes::from("waited"))
+            content(PLAIN, "waited")
         }
-        (&Method::GET, path) => order(path, request.uri().query()).map(Bytes::from),
-        _ => None,
-    };
+        (&Method::GET, "/json") => content(JSON, serde_json::to_vec(&account())?),
+        (&Method::GET, "/page") => content(HTML, Page { rows: &ROWS }.render()?),
+        (&Method::POST, "/echo") => echo(request.into_body()).await?,
+        (&Method::POST, "/upload") => upload(request.into_body()).await?,
+        (&Method::GET, path) => match order(path, request.uri().query()) {
+            Some(text) => content(PLAIN, text),
+            None => status(StatusCode::NOT_FOUND),
+        },
+        _ => status(StatusCode::NOT_FOUND),
+    })
+}
+
+fn content(media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Full::from(body.into()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+fn status(code: StatusCode) -> Response<Body> {
     let mut response = Response::new(Full::default());
-    if let Some(text) = text {
-        *response.body_mut() = Full::from(text);
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-    } else {
-        *response.status_mut() = StatusCode::NOT_FOUND;
+    *response.status_mut() = code;
+    response
+}
+
+async fn echo(body: Incoming) -> Result<Response<Body>, Failure> {
+    let Ok(mut message) = serde_json::from_slice::<Message>(&body.collect().await?.to_bytes())
+    else {
+        return Ok(status(StatusCode::BAD_REQUEST));
+    };
+    message.seen = true;
+    Ok(content(JSON, serde_json::to_vec(&message)?))
+}
+
+async fn upload(mut body: Incoming) -> Result<Response<Body>, Failure> {
+    let mut checksum = crc32fast::Hasher::new();
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame?.into_data() {
+            length += data.len();
+            checksum.update(&data);
+        }
     }
-    Ok(response)
+    Ok(content(PLAIN, format!("{length} {:08x}", checksum.finalize())))
 }
 
 /// The answer to /COLLECTION/{id}/orders/{order}?page=N; hyper has no router.

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from deadheat.build.builder import Builder
@@ -14,6 +14,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Host, Limits
 from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator, generator_version
+from deadheat.measure.database import Database
 from deadheat.measure.world import World, split_cpus
 from deadheat.output import echo
 from deadheat.protocol import Protocol
@@ -129,14 +130,17 @@ def local_world(
         logs: Path = home() / "logs"
         make_room(logs)
         context.enter_context(in_use(logs))
-        yield World(
-            server_host=host,
-            load_host=host,
-            server_cpus=tuple(server_cpus),
-            load_cpus=tuple(load_cpus),
-            generator=chosen,
-            generator_version=generator_version(chosen, host),
-            engine=engine,
-            engine_version=generator_version(engine, host),
-            logs=logs,
-        )
+        database = Database(host, home() / "databases", tuple(server_cpus), logs)
+        with closing(database):
+            yield World(
+                server_host=host,
+                load_host=host,
+                server_cpus=tuple(server_cpus),
+                load_cpus=tuple(load_cpus),
+                generator=chosen,
+                generator_version=generator_version(chosen, host),
+                engine=engine,
+                engine_version=generator_version(engine, host),
+                logs=logs,
+                database=database,
+            )

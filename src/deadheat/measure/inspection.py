@@ -1,7 +1,7 @@
 """Inspection of a contender: start, verify, load, count the connections served, stop."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from deadheat.build.prepare import Candidate
@@ -10,9 +10,10 @@ from deadheat.host import ProcessSpec
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
+from deadheat.measure.database import DatabaseMissing
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.verify import Behavior, verify
-from deadheat.measure.workload_check import workload_fault
+from deadheat.measure.workload_check import growth_fault, workload_fault
 from deadheat.measure.world import World
 from deadheat.workload import Workload
 
@@ -94,12 +95,21 @@ def inspect(
         return Inspection(**identity, fault=fault, words=words, lacks=candidate.lacks)
     identity["build_key"] = candidate.built.key
     contender = contender_from(selection, candidate.built)
+    cautions: list[str] = []
     try:
-        instance = lifecycle.start(world, contender)
+        env = _database_env(world, workloads)
+    except DatabaseMissing as error:
+        env, tried = {}, [each for each in workloads if each.database is None]
+        left_out = [each.name for each in workloads if each not in tried]
+        cautions.append(f"workload {', '.join(left_out)} not tried: {error} ({error.hint})")
+        workloads = tried
+    except DeadheatError as error:
+        return Inspection(**identity, fault=str(error))
+    try:
+        instance = lifecycle.start(world, replace(contender, env={**contender.env, **env}))
     except StartFailed as error:
         return Inspection(**identity, fault=error.reason, words=error.log_tail)
     served: dict[str, int] = {}
-    cautions: list[str] = []
     try:
         memory_bytes = world.server_host.usage(instance.process).memory_bytes
         if instance.listens_itself is None:
@@ -114,6 +124,13 @@ def inspect(
         for workload in workloads:
             wrong = wrong or workload_fault(
                 world.server_host, instance.address, workload, contender.ready_s
+            )
+            wrong = wrong or growth_fault(
+                world.server_host,
+                instance.process,
+                instance.address,
+                workload,
+                contender.ready_s,
             )
         for connections in levels if wrong is None else ():
             served[str(connections)], caution = _serve(world, instance, connections)
@@ -137,6 +154,15 @@ def inspect(
         stop=f"{ended.how} {took_s:.2f} s after {contender.stop_signal}",
         workloads=tuple(each.name for each in workloads) if wrong is None else (),
     )
+
+
+def _database_env(world: World, workloads: Sequence[Workload]) -> dict[str, str]:
+    """The environment that the workloads with a database add. Raises as `Database` does."""
+    env: dict[str, str] = {}
+    if world.database is not None:
+        for workload in workloads:
+            env |= world.database.environment(workload)
+    return env
 
 
 def _unknown_path_fault(behavior: Behavior) -> str | None:

@@ -10,12 +10,19 @@ from deadheat.load import LoadResult
 from deadheat.load.pooling import mean, pool
 from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
+from deadheat.measure.database_time import begin_or_fault
 from deadheat.measure.gates.client import client_waited
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge_slices, steady_gate
 from deadheat.measure.lifecycle import Instance
 from deadheat.measure.load_process import LoadProcess, load_slice
-from deadheat.measure.trial import TrialContext, cpu_us_per_request, death, other_figures
+from deadheat.measure.trial import (
+    TrialContext,
+    cpu_us_per_request,
+    database_figures,
+    death,
+    other_figures,
+)
 from deadheat.measure.world import World
 from deadheat.store import Gate, TrialRecord
 
@@ -30,6 +37,7 @@ class Slice:
     round: int
     result: LoadResult | None
     fault: str | None = None
+    database_cpu_s: float | None = None  # of the workload's database; None: there is none
     listen_drops: int | None = None  # of the listen queues, while it was the only one that ran
 
     def row(self) -> dict[str, Any]:
@@ -41,6 +49,8 @@ class Slice:
                 "requests_ok": self.result.requests_ok,
                 "elapsed_s": self.result.elapsed_s,
             }
+            if self.database_cpu_s is not None:
+                row["database_cpu_s"] = self.database_cpu_s
             if client_waited(self.result):
                 row["client_waited"] = True
         return row
@@ -70,6 +80,9 @@ def measure_slice(
     round_number: int,
 ) -> Slice:
     """Thaw, load, freeze. A slice that went wrong says why; a dead server is not frozen."""
+    database, fault = begin_or_fault(world, instance.contender)
+    if fault is not None:
+        return Slice(at_s, round_number, None, fault)
     lifecycle.thaw(world, instance)
     try:
         result = load_slice(world, load, request)
@@ -84,7 +97,9 @@ def measure_slice(
     if ended is not None:  # the load process reports refused connections, which are a result
         return Slice(at_s, round_number, None, death(world, instance, ended))
     lifecycle.freeze(world, instance)
-    return Slice(at_s, round_number, result)
+    if (fault := database.fault()) is not None:
+        return Slice(at_s, round_number, None, fault)
+    return Slice(at_s, round_number, result, database_cpu_s=database.used_s())
 
 
 def trial_of(
@@ -136,7 +151,9 @@ def trial_of(
         memory_peak_bytes=after.memory_peak_bytes or None if after else None,
         processes=after.processes if after else None,
         threads=after.threads if after else None,
-        result=other_figures(result) | {"block_network": dict(block.network)},
+        result=other_figures(result)
+        | database_figures(_total([part.database_cpu_s for part in slices]), result)
+        | {"block_network": dict(block.network)},
         histograms=result.histograms if result else {},
         series={name: rows for name, rows in series.items() if rows},
         errors=result.errors if result else {},
@@ -146,6 +163,11 @@ def trial_of(
 
 def _sum(counts: Sequence[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _total(seconds: Sequence[float | None]) -> float | None:
+    known = [part for part in seconds if part is not None]
     return sum(known) if known else None
 
 

@@ -62,6 +62,7 @@ class WarmInstance:
     took_s: float = 0.0
     workers: Workers | None = None  # None: it is not ours
     warmed_later: Mapping[str, Warmed] = field(default_factory=dict)
+    database: str | None = None  # the process of the workload's database
 
     @property
     def name(self) -> str:
@@ -69,8 +70,9 @@ class WarmInstance:
 
     @property
     def processes(self) -> list[str]:
-        """The ids of its process and of its load processes."""
+        """The ids of its process, of its load processes and of its database."""
         own = [self.instance.process] if self.instance.process else []
+        own += [self.database] if self.database is not None else []
         return [*own, *dict.fromkeys(load.process for load in self.loads.values())]
 
     def warmed_on(self, workload: str) -> Warmed:
@@ -145,7 +147,8 @@ class Starter:
         begun_s = self._world.server_host.now_s()
         values = {"contender_id": entered.contender_id, "invocation": invocation, "at_s": at_s}
         try:
-            within = replace(contender, ready_s=min(contender.ready_s, left_s))
+            env = {**contender.env, **self._database_env(contender)}
+            within = replace(contender, ready_s=min(contender.ready_s, left_s), env=env)
             instance = lifecycle.start(self._world, within)
         except StartFailed as error:
             if self._left_s() <= 0:
@@ -186,7 +189,28 @@ class Starter:
             loads=loads,
             took_s=self._world.server_host.now_s() - begun_s,
             workers=workers,
+            database=self._database_process(contender),
         )
+
+    def _database_env(self, contender: Contender) -> dict[str, str]:
+        """The environment of a server whose workload has a database, which runs then.
+
+        Raises `StartFailed`.
+        """
+        database, workload = self._world.database, workload_of(self._protocol, contender)
+        if database is None or contender.url is not None:
+            return {}
+        try:
+            return database.environment(workload)
+        except DeadheatError as error:
+            fault = f"{contender.name} has no database: {error}"
+            raise StartFailed(fault, "", error.hint) from error
+
+    def _database_process(self, contender: Contender) -> str | None:
+        workload = workload_of(self._protocol, contender)
+        if self._world.database is None or workload is None or workload.database is None:
+            return None
+        return self._world.database.process
 
     def _verify(
         self, entered: EnteredContender, instance: Instance, instance_id: int, is_last: bool

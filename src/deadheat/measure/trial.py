@@ -9,6 +9,7 @@ from deadheat.host import Completed, Exited, ProcessSpec, Sample, Usage
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
+from deadheat.measure.database_time import begin_or_fault
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge, steady_gate
 from deadheat.measure.lifecycle import Instance, log_tail
@@ -97,10 +98,13 @@ def measure(
     """Run one load against a thawed instance. A failed trial is a record too."""
     host = world.server_host
     command = world.generator.command(spec)
+    database, database_fault = begin_or_fault(world, instance.contender)
     before = lifecycle.usage(world, instance)
     if workers is not None:
         workers.begin()
     watched = [instance.process] if instance.process else []
+    if database.database is not None and database.database.process is not None:
+        watched.append(database.database.process)
     watch = host.watch(watched, SAMPLE_INTERVAL_S)
     done: Completed | None = None
     fault: str | None = None
@@ -113,6 +117,8 @@ def measure(
     samples = host.unwatch(watch)
     workers_gone = workers.end() if workers is not None else None
     after = lifecycle.usage(world, instance)
+    database_s = database.used_s()
+    fault = database_fault or database.fault() or fault
     if (ended := lifecycle.ended(world, instance)) is not None:
         fault = death(world, instance, ended)
     if done is not None and done.exit_code is None:
@@ -151,7 +157,7 @@ def measure(
         memory_peak_bytes=after.memory_peak_bytes or None if after else None,  # 0 of the dead
         processes=after.processes if after else None,
         threads=after.threads if after else None,
-        result=other_figures(result),
+        result=other_figures(result) | database_figures(database_s, result),
         stdout=done.stdout if done else "",
         stderr=done.stderr if done else "",
         histograms=result.histograms if result else {},
@@ -175,6 +181,14 @@ def cpu_us_per_request(
         return None
     answered = result.requests_sent_in_all or result.requests_ok
     return (after.cpu_s - before.cpu_s) * 1e6 / answered if answered else None
+
+
+def database_figures(cpu_s: float | None, result: LoadResult | None) -> dict[str, Any]:
+    """The database's CPU over every request, beside the server's own; nothing without one."""
+    if cpu_s is None or result is None:
+        return {}
+    answered = result.requests_sent_in_all or result.requests_ok
+    return {"database_cpu_us_per_request": cpu_s * 1e6 / answered} if answered else {}
 
 
 def other_figures(result: LoadResult | None) -> dict[str, Any]:

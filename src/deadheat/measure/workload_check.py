@@ -18,20 +18,57 @@ def workload_fault(
     Each request is sent on a new connection that lasts `deadline_s` at most.
     """
     for about, sample in _requests(workload):
-        begun_s = host.now_s()
-        answer = ask_payload(host, address, sample.payload("Connection: close"), deadline_s)
-        took_s = host.now_s() - begun_s
-        fault = sample_fault(sample, answer.first)
-        if answer.first is None and answer.unreadable is not None:
-            fault = answer.unreadable
-        if fault is None and took_s * 1000 < sample.after_ms:
-            fault = (
-                f"expected the answer after {sample.after_ms:g} ms or more, "
-                f"got it after {took_s * 1000:.1f} ms"
-            )
+        fault = _answer_fault(host, address, sample, deadline_s)
         if fault is not None:
-            return f"workload {workload.name}, {about}: {sample.method} {sample.path}: {fault}"
+            return _described(workload, about, sample, fault)
     return None
+
+
+def growth_fault(
+    host: Host,
+    process: str,
+    address: tuple[str, int],
+    workload: Workload,
+    deadline_s: float = DEADLINE_S,
+) -> str | None:
+    """The first check that is repeated and gets a wrong answer, or makes memory grow too much."""
+    for check, sample in workload.checked():
+        if check.growth_mib_max is None:
+            continue
+        before_bytes = host.usage(process).memory_bytes
+        for _ in range(check.repeat):
+            fault = _answer_fault(host, address, sample, deadline_s)
+            if fault is not None:
+                return _described(workload, check.about, sample, fault)
+        growth_mib = (host.usage(process).memory_bytes - before_bytes) / (1 << 20)
+        if growth_mib > check.growth_mib_max:
+            fault = (
+                f"its memory grew by {growth_mib:.0f} MiB, "
+                f"expected {check.growth_mib_max} MiB or less"
+            )
+            return _described(workload, check.about, sample, fault)
+    return None
+
+
+def _answer_fault(
+    host: Host, address: tuple[str, int], sample: Sample, deadline_s: float
+) -> str | None:
+    begun_s = host.now_s()
+    answer = ask_payload(host, address, sample.payload("Connection: close"), deadline_s)
+    took_s = host.now_s() - begun_s
+    if answer.first is None and answer.unreadable is not None:
+        return answer.unreadable
+    fault = sample_fault(sample, answer.first)
+    if fault is None and took_s * 1000 < sample.after_ms:
+        return (
+            f"expected the answer after {sample.after_ms:g} ms or more, "
+            f"got it after {took_s * 1000:.1f} ms"
+        )
+    return fault
+
+
+def _described(workload: Workload, about: str, sample: Sample, fault: str) -> str:
+    return f"workload {workload.name}, {about}: {sample.method} {sample.path}: {fault}"
 
 
 def sample_fault(sample: Sample, response: Response | None) -> str | None:

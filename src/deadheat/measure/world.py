@@ -8,6 +8,7 @@ from typing import Any
 from deadheat.errors import DeadheatError
 from deadheat.host import Host
 from deadheat.load import Engine, Generator
+from deadheat.measure.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class World:
     engine: Engine
     engine_version: str
     logs: Path
+    database: Database | None = None  # None: no workload can have one
 
 
 def split_cpus(

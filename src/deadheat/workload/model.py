@@ -3,9 +3,9 @@
 import random
 import string
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from deadheat.catalog.manifest import Name, Strict, Text, Texts
 from deadheat.workload.sample import Sample
@@ -66,10 +66,26 @@ class Variable(Strict):
 class Expect(Strict):
     """What a right answer is. None: that part is not checked."""
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     status: int = Field(default=200, ge=200, le=599)
     media_type: Text | None = None
-    body: str | None = None  # a template
+    body: str | None = None  # a template, as the next two: the bytes
+    json_: str | None = Field(default=None, alias="json")  # the value, in any spelling
+    html: str | None = None  # the document, in any legal spelling of escapes
     after_ms: float = Field(default=0, ge=0, le=60_000)  # not earlier; verification checks it
+
+    @model_validator(mode="after")
+    def _has_one_body(self) -> Self:
+        if len(self.templates) > 1:
+            raise ValueError("expected one of body, json and html")
+        return self
+
+    @property
+    def templates(self) -> dict[str, str]:
+        """What is expected of the body, by key: one at most."""
+        given = {"body": self.body, "json": self.json_, "html": self.html}
+        return {key: text for key, text in given.items() if text is not None}
 
 
 class Request(Strict):
@@ -88,7 +104,7 @@ class Request(Strict):
     def sample(self, values: Values) -> Sample:
         """The request with these values."""
         body = fill(self.body or "", values).encode()
-        expected = self.expect.body
+        expected = {key: fill(text, values, body) for key, text in self.expect.templates.items()}
         return Sample(
             method=self.verb,
             path=fill(self.path, values),
@@ -97,7 +113,9 @@ class Request(Strict):
             status=self.expect.status,
             media_type=self.expect.media_type,
             after_ms=self.expect.after_ms,
-            expected_body=None if expected is None else fill(expected, values, body).encode(),
+            expected_body=expected["body"].encode() if "body" in expected else None,
+            expected_json=expected.get("json"),
+            expected_html=expected.get("html"),
         )
 
 
@@ -106,6 +124,15 @@ class Check(Request):
 
     about: Text
     variables: dict[VariableName, Variable] = Field(default={})  # of this check alone
+    repeat: int = Field(default=1, ge=1, le=1000)  # sent so often by `verify`, in turn
+    growth_mib_max: int | None = Field(default=None, ge=1)  # of its memory, over all of these
+
+
+class Database(Strict):
+    """The database that a server of the workload gets, by its environment."""
+
+    engine: Literal["postgresql"]
+    seed: Text  # SQL, run once by the user who owns the database
 
 
 class Workload(Strict):
@@ -117,6 +144,7 @@ class Workload(Strict):
     rules: Texts = ()
     draws: int = Field(default=1, ge=1, le=DRAWS_MAX)  # requests drawn from each template
     seed: int = Field(default=1, ge=0, le=2**63 - 1)
+    database: Database | None = None
     variables: dict[VariableName, Variable] = Field(default={})
     requests: Annotated[tuple[Request, ...], Field(min_length=1, max_length=100, strict=False)]
     checks: Annotated[tuple[Check, ...], Field(strict=False)] = ()
@@ -129,9 +157,13 @@ class Workload(Strict):
 
     def hostile(self) -> list[tuple[str, Sample]]:
         """The requests that only verification sends, each with what it tries."""
+        return [(check.about, sample) for check, sample in self.checked()]
+
+    def checked(self) -> list[tuple[Check, Sample]]:
+        """Each check with its request."""
         source = random.Random(self.seed)
         return [
-            (check.about, check.sample(_draw(self.variables | check.variables, source)))
+            (check, check.sample(_draw(self.variables | check.variables, source)))
             for check in self.checks
         ]
 
@@ -155,14 +187,14 @@ class Workload(Strict):
                 place = f"check {request.about!r}"
             _require_known(f"{place}.path", request.path, known)
             _require_known(f"{place}.body", request.body or "", known)
-            expected = request.expect.body or ""
-            _require_known(f"{place}.expect.body", expected, known | set(BODY_PROPERTIES))
+            for key, text in request.expect.templates.items():
+                _require_known(f"{place}.expect.{key}", text, known | set(BODY_PROPERTIES))
         return self
 
     @model_validator(mode="after")
     def _fits_into_memory(self) -> Self:
         size_bytes = self.draws * sum(
-            len(sample.body) + len(sample.expected_body or b"") for sample in self.samples()
+            len(sample.body) + len(sample.shown_body or b"") for sample in self.samples()
         )
         if size_bytes > BODY_BYTES_MAX:
             raise ValueError(

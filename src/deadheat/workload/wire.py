@@ -29,7 +29,7 @@ def _lines(workload: Workload) -> Iterator[str]:
         yield from ("`deadheat verify` also sends:", "")
         yield from ("| request | what it tries | answer |", "| --- | --- | --- |")
         for about, sample in workload.hostile():
-            body = f" `{_cut(sample.expected_body)}`" if sample.expected_body is not None else ""
+            body = f" `{_cut(sample.shown_body)}`" if sample.shown_body is not None else ""
             yield f"| `{_request(sample)}` | {about} | {sample.status}{body} |"
         yield ""
 
@@ -41,9 +41,9 @@ def _exchange(sample: Sample) -> Iterator[str]:
     yield from ("```", "", f"The answer{wait}:", "", "```http", f"HTTP/1.1 {sample.status}")
     if sample.media_type is not None:
         yield f"Content-Type: {sample.media_type}"
-    if sample.expected_body is not None:
-        yield from (f"Content-Length: {len(sample.expected_body)}", "")
-        yield _cut(sample.expected_body)
+    if sample.shown_body is not None:
+        yield from (f"Content-Length: {len(sample.shown_body)}", "")
+        yield _cut(sample.shown_body)
     yield from ("```", "")
 
 
