@@ -13,6 +13,7 @@ from .fault import Fault
 from .namespaces import enter_network_namespace
 from .requests import Agent
 from .session import Session
+from .silence import Silence
 
 
 def isolate() -> None:
@@ -25,6 +26,14 @@ def isolate() -> None:
         ) from error
 
 
+def session(agent: Agent, silence_s: float | None) -> Session:
+    if silence_s is None:
+        return Session(agent)
+    silence = Silence(silence_s, agent.close)
+    silence.start()
+    return Session(agent, silence.hear)
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="The process agent of deadheat.")
     parser.add_argument(
@@ -34,6 +43,9 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument(
         "--isolate", action="store_true", help="work in a network namespace with only loopback"
+    )
+    parser.add_argument(
+        "--silence", type=float, help="end after this many seconds without a line of input"
     )
     options = parser.parse_args(arguments)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
@@ -47,7 +59,7 @@ def main(arguments: list[str]) -> int:
         return 1
     try:
         with contextlib.suppress(SystemExit):
-            Session(agent).serve(sys.stdin.buffer)
+            session(agent, options.silence).serve(sys.stdin.buffer)
     finally:
         clean = agent.close()
     return 0 if clean else 1

@@ -12,11 +12,13 @@ import threading
 from pathlib import Path
 from typing import IO, Any, Callable  # noqa: UP035 (for 3.8)
 
+from .addresses import peer_address, resolve
 from .capture import Capture
 from .containment import Containment
 from .conversation import Conversation
 from .exchange import exchange
 from .fault import Fault, Json
+from .files import Files, cache_folder
 from .fingerprint import fingerprint
 from .kernel_files import KERNEL_DEADLINE_S
 from .limiter import Limiter
@@ -32,6 +34,7 @@ class Agent:
     def __init__(self, containment: Containment, isolated: bool = False) -> None:
         self.containment = containment
         self.ports = Ports()
+        self.files = Files()
         self.trees: dict[str, Tree] = {}
         self.stopped: dict[str, Json] = {}
         self.watches: dict[str, Watch] = {}
@@ -59,6 +62,17 @@ class Agent:
             "unwatch": self.unwatch,
             "exchange": self.exchange,
             "free_port": self.ports.take,
+            "ping": lambda: None,
+            "resolve": resolve,
+            "peer_address": peer_address,
+            "cache_folder": cache_folder,
+            "scratch_folder": self.files.scratch_folder,
+            "read_file": self.files.read_file,
+            "append_file": self.files.append_file,
+            "finish_file": self.files.finish_file,
+            "unpack": self.files.unpack,
+            "lock": self.files.lock,
+            "unlock": self.files.unlock,
             "read_tail": read_tail,
         }
 
@@ -186,6 +200,7 @@ class Agent:
                     end()
                 except (Fault, OSError) as error:
                     faults.append(error)
+        self.files.close()
         for fault in faults:
             print(fault, file=sys.stderr, flush=True)
         return not faults

@@ -6,23 +6,29 @@ import contextlib
 import json
 import sys
 import threading
-from typing import IO
+from typing import IO, Callable  # noqa: UP035 (for 3.8)
 
 from .fault import Fault, Json
 from .requests import Agent
+
+HEARTBEAT = "beat"  # a line without an id, which is not answered
 
 
 class Session:
     """Reads requests and answers each in its own thread, one line at a time."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, hear: Callable[[], None] = lambda: None) -> None:
         self.agent = agent
+        self.hear = hear
         self.writing = threading.Lock()
 
     def serve(self, lines: IO[bytes]) -> None:
         self.reply({"id": 0, "ok": {"containment": self.agent.containment.name}})
         for line in lines:
-            threading.Thread(target=self.answer, args=(json.loads(line),), daemon=True).start()
+            self.hear()
+            request = json.loads(line)
+            if request["do"] != HEARTBEAT:
+                threading.Thread(target=self.answer, args=(request,), daemon=True).start()
 
     def answer(self, request: Json) -> None:
         number, name = request.pop("id"), request.pop("do")
