@@ -3,6 +3,7 @@
 import base64
 import collections
 import contextlib
+import io
 import itertools
 import json
 import math
@@ -232,7 +233,7 @@ class AgentHost:
         self.close()
 
     def _send_preamble(self, preamble: bytes) -> None:
-        assert self._agent.stdin is not None
+        assert isinstance(self._agent.stdin, io.TextIOWrapper)
         with contextlib.suppress(BrokenPipeError):  # the greeting says why
             self._agent.stdin.buffer.write(preamble)
             self._agent.stdin.buffer.flush()
