@@ -64,7 +64,9 @@ class Bed:
     def deadheat(self, *words: str) -> subprocess.Popen[str]:
         """Start the command line on the load host."""
         return subprocess.Popen(
-            self.on_load_host(sys.executable, "-m", "deadheat", *words),
+            self.on_load_host(
+                sys.executable, "-c", "from deadheat.cli import main; main()", *words
+            ),
             env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

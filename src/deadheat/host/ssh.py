@@ -2,6 +2,8 @@
 
 import re
 import subprocess
+from functools import cached_property
+from typing import Any
 
 from deadheat.host.agent_host import AgentHost
 from deadheat.host.base import HostError, Limits
@@ -44,9 +46,13 @@ class SshHost(AgentHost, FarFiles):
             ssh_command(target), limits, preamble=preamble(arguments), heartbeat_s=HEARTBEAT_S
         )
 
-    @property
-    def name(self) -> str:
-        return self.target
+    def fingerprint(self) -> dict[str, Any]:
+        """As for any host, with the time that a request over the link takes."""
+        return super().fingerprint() | {"link": {"round_trip_us": self._round_trip_us}}
+
+    @cached_property
+    def _round_trip_us(self) -> float:
+        return round(self.round_trip_s() * 1e6, 1)
 
     def _gone(self) -> HostError:
         stderr = "".join(self._stderr_lines).strip()

@@ -34,7 +34,7 @@ def open_load(world: World, instance: Instance, spec: LoadSpec) -> LoadProcess:
     """
     host = world.load_host
     command = tuple(world.engine.slices_command(spec))
-    log_path = str(world.logs / f"load-{instance.port}-{spec.connections}.log")
+    log_path = str((world.load_logs or world.logs) / f"load-{instance.port}-{spec.connections}.log")
     process = host.converse(ProcessSpec(command, cpus=world.load_cpus), log_path)
     try:
         read_ready(host.ask(process, None, START_DEADLINE_S + spec.timeout_s))

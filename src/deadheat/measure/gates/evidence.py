@@ -51,7 +51,7 @@ class Evidence:
         clock_khz_max: float | None,
         workers_gone: int | None = None,
     ) -> Self:
-        beside = world.load_host is world.server_host
+        beside = world.beside
         cpus = world.server_cpus + (world.load_cpus if beside else ())
         return cls(
             spec=spec,
