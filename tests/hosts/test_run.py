@@ -111,6 +111,18 @@ def test_a_server_is_built_and_runs_on_the_other_host(bed: Bed, catalog: Path) -
     assert "two hosts: a request to the agent takes server host" in report.communicate()[0]
 
 
+def test_a_tool_that_the_other_host_lacks_is_named_with_the_host(bed: Bed, catalog: Path) -> None:
+    manifest = catalog / "servers" / "greeting" / "server.toml"
+    manifest.write_text(
+        MANIFEST.replace('["python3", "--version"]\ninstall', '["no-tool"]\ninstall')
+    )
+    process = started(bed, catalog, "greeting")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"python3 is not installed on {bed.target}" in err
+    assert f"install it on {bed.target}: apt-get install python3" in err
+
+
 def test_a_run_over_a_cut_link_keeps_what_it_measured(bed: Bed, catalog: Path) -> None:
     """And goes on when the link is back."""
     process = started(bed, catalog, "greeting", "--budget", "10m", "--margin", "0.01%")

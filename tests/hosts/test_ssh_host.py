@@ -84,6 +84,29 @@ with SshHost(sys.argv[1]) as host:
     assert (copy / "link").readlink() == Path("a.txt")
 
 
+def test_a_full_disk_is_named(bed: Bed, tmp_path: Path) -> None:
+    code = """
+from pathlib import PurePosixPath
+from deadheat.errors import DeadheatError
+with SshHost(sys.argv[1]) as host:
+    path = PurePosixPath(sys.argv[2]) / "large"
+    try:
+        host.send_file(path, bytes(1_000_000))
+    except DeadheatError as error:
+        print(error, error.hint)
+"""
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "full", str(tmp_path)])
+    if mounted.returncode != 0:
+        pytest.skip("this machine mounts no tmpfs")
+    try:
+        answer = bed.python(CONNECT + code, bed.target, str(tmp_path)).stdout
+        assert "large.part: No space left on device" in answer
+        assert "free space there" in answer
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
 def harness(bed: Bed) -> tuple[subprocess.Popen[str], Path]:
     process = subprocess.Popen(
         bed.on_load_host(sys.executable, "-c", CONNECT + HARNESS, bed.target),

@@ -40,6 +40,8 @@ class Built:
 class Builder:
     """Builds servers in `builds/NAME/KEY/`. A finished build is reused."""
 
+    place = ""  # in messages: ` on HOST`, of another machine
+
     def __init__(self, host: Host, folder: Path, step_s: float | None = None) -> None:
         """`step_s` is the time limit of each step, instead of the manifest's."""
         self._host = host

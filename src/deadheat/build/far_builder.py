@@ -21,6 +21,7 @@ class FarBuilder(Builder):
         """`step_s`: see `Builder`."""
         super().__init__(host, Path(host.cache_folder() / "builds"), step_s)
         self._far = host
+        self.place = f" on {host.target}"
 
     def find(self, server: Server, probes: list[Probe]) -> Built | None:
         key = build_key(server, hash_files(server.folder), versions(probes))

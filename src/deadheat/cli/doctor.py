@@ -10,7 +10,7 @@ import click
 from rich.text import Text
 
 from deadheat.cli.exit_codes import ExitCode
-from deadheat.cli.hosts import Hosts, host_of, host_options
+from deadheat.cli.hosts import Hosts, host_of, machine_options
 from deadheat.cli.options import json_option
 from deadheat.console import console
 from deadheat.host import Host, ProcessSpec
@@ -30,7 +30,7 @@ STYLES: dict[Level, str] = {"bad": "bold red", "warn": "yellow", "note": "cyan",
 
 @click.command("doctor")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if a finding is bad.")
-@host_options
+@machine_options
 @json_option
 def command(strict: bool, hosts: Hosts, as_json: bool) -> None:
     """Check this machine for what disturbs measurements, and print commands that fix it.

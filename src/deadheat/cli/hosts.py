@@ -77,11 +77,22 @@ def host_of(
 
 def host_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that name other machines; the command gets them as `hosts`."""
+    address = click.option(
+        "--server-address",
+        metavar="ADDRESS",
+        help="Address of the server host as the load host sees it.  "
+        "[default: the host that ssh connects to]",
+    )
+    return machine_options(address(command))
+
+
+def machine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """As `host_options`, for a command that sends no load."""
 
     @functools.wraps(command)
     def with_hosts(*args: Any, **options: Any) -> Any:
         names = ("server_host", "load_host", "server_address")
-        hosts = Hosts(*(options.pop(name) for name in names))
+        hosts = Hosts(*(options.pop(name, None) for name in names))
         hosts.require_sense()
         return command(*args, hosts=hosts, **options)
 
@@ -89,16 +100,10 @@ def host_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--server-host",
             metavar="[USER@]HOST",
-            help="Build and start servers on this machine, over ssh.",
+            help="Machine that builds and starts servers, over ssh.",
         ),
         click.option(
-            "--load-host", metavar="[USER@]HOST", help="Send load from this machine, over ssh."
-        ),
-        click.option(
-            "--server-address",
-            metavar="ADDRESS",
-            help="Address of the server host as the load host sees it.  "
-            "[default: the host that ssh connects to]",
+            "--load-host", metavar="[USER@]HOST", help="Machine that sends the load, over ssh."
         ),
     )
     for flag in reversed(flags):

@@ -5,7 +5,7 @@ import click
 from deadheat.campaign.estimate import Estimate, estimate
 from deadheat.campaign.outline import Outline, outline
 from deadheat.catalog import selection
-from deadheat.cli.hosts import Hosts, host_options
+from deadheat.cli.hosts import Hosts, machine_options
 from deadheat.cli.options import catalog_option, json_option, protocol_options
 from deadheat.cli.replay import fit_here, on_hosts, replay_lineup
 from deadheat.cli.server_names import complete_servers
@@ -18,7 +18,7 @@ from deadheat.protocol import Protocol
 @click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @protocol_options
-@host_options
+@machine_options
 @catalog_option
 @json_option
 def command(

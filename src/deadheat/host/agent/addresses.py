@@ -11,10 +11,10 @@ from .fault import Fault
 def resolve(name: str) -> str:
     """The IPv4 address of a name."""
     try:
-        found = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
     except OSError as error:
         raise Fault(f"no IPv4 address of {name}: {error}") from error
-    return str(found[0][4][0])
+    return str(addresses[0][4][0])
 
 
 def peer_address() -> str | None:
