@@ -57,6 +57,20 @@ connections = [4]
 duration_s = 0.05
 controls = true
 
+[warmup]
+kind = "fixed"
+duration_s = 0.1
+
+[stopping]
+kind = "fixed"
+repetitions = 1
+"""
+SLICED = """
+name = "sliced"
+about = "Many slices"
+connections = [4]
+duration_s = 0.05
+
 [slices]
 rounds = 2
 control_every = 1
@@ -67,9 +81,8 @@ duration_s = 0.1
 
 [stopping]
 kind = "settle"
-invocations = 1
-blocks_min = 2
-budget_s = 3
+budget_s = 600
+margin = 0.0001
 """
 
 
@@ -81,20 +94,24 @@ def catalog(tmp_path: Path) -> Path:
     (folder / "servers" / "greeting" / "server.toml").write_text(MANIFEST)
     (folder / "servers" / "greeting" / "greeting.py").write_text(PROGRAM)
     (folder / "protocols" / "short.toml").write_text(PROTOCOL)
+    (folder / "protocols" / "sliced.toml").write_text(SLICED)
     return folder
 
 
 def started(bed: Bed, catalog: Path, *words: str) -> "subprocess.Popen[str]":
     where = ("--server-host", bed.target, "--store", str(catalog / "runs.sqlite"))
-    return bed.deadheat("run", "--catalog", str(catalog), "--protocol", "short", *where, *words)
+    return bed.deadheat("run", "--catalog", str(catalog), *where, *words)
 
 
 def test_a_server_is_built_and_runs_on_the_other_host(bed: Bed, catalog: Path) -> None:
-    out, err = started(bed, catalog, "greeting", "--json").communicate(timeout=120)
+    out, err = started(bed, catalog, "greeting", "--protocol", "short", "--json").communicate(
+        timeout=120
+    )
     assert out, err
     document = json.loads(out)
     server, load = document["hosts"]
-    assert server["fingerprint"]["link"]["round_trip_us"] > 0
+    assert server["fingerprint"]["link"]["agent_round_trip_us"] > 0
+    assert server["fingerprint"]["link"]["network"]["bytes_per_s"] > 1e6
     assert "link" not in load["fingerprint"]
     assert server["cpus"] == server["fingerprint"]["cpu"]["allowed"]
     assert "built greeting" in err
@@ -116,7 +133,7 @@ def test_a_tool_that_the_other_host_lacks_is_named_with_the_host(bed: Bed, catal
     manifest.write_text(
         MANIFEST.replace('["python3", "--version"]\ninstall', '["no-tool"]\ninstall')
     )
-    process = started(bed, catalog, "greeting")
+    process = started(bed, catalog, "greeting", "--protocol", "short")
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert f"python3 is not installed on {bed.target}" in err
@@ -125,7 +142,7 @@ def test_a_tool_that_the_other_host_lacks_is_named_with_the_host(bed: Bed, catal
 
 def test_a_run_over_a_cut_link_keeps_what_it_measured(bed: Bed, catalog: Path) -> None:
     """And goes on when the link is back."""
-    process = started(bed, catalog, "greeting", "--budget", "10m", "--margin", "0.01%")
+    process = started(bed, catalog, "greeting", "--protocol", "sliced")
     path = catalog / "runs.sqlite"
 
     def has_trials() -> bool:

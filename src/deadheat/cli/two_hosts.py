@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from deadheat.build.leftovers import in_use
@@ -11,6 +12,7 @@ from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.load import Engine, generator, generator_version
 from deadheat.load.far_engine import send_engine
+from deadheat.measure.link_probe import measure_link
 from deadheat.measure.world import World, cpus_of_load
 from deadheat.store import home
 
@@ -38,7 +40,7 @@ def two_hosts(
         logs.mkdir(parents=True, exist_ok=True)
         context.enter_context(in_use(logs))
         load_cpus = cpus_of_load(load.fingerprint(), 1 if crowded else load_threads)
-        yield World(
+        world = World(
             server_host=server,
             load_host=load,
             server_cpus=tuple(server.fingerprint()["cpu"]["allowed"]),
@@ -52,6 +54,11 @@ def two_hosts(
             load_logs=_logs_on(load, logs),
             null_server_engine=server_engine,
         )
+        link = measure_link(world)
+        for host in (server, load):
+            if isinstance(host, SshHost):
+                host.network = asdict(link)
+        yield replace(world, link=link)
 
 
 def _engine_on(host: LocalHost | SshHost) -> Engine:

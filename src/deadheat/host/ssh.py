@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -41,14 +42,18 @@ class SshHost(AgentHost, FarFiles):
         if not TARGET.fullmatch(target):
             raise HostError(f"{target!r}: expected [user@]host", "such as lab@192.168.10.10")
         self.target = target
+        self.network: Mapping[str, float] = {}  # to the other host, once it was measured
         arguments = ["--silence", f"{SILENCE_S:g}"]
         super().__init__(
             ssh_command(target), limits, preamble=preamble(arguments), heartbeat_s=HEARTBEAT_S
         )
 
     def fingerprint(self) -> dict[str, Any]:
-        """As for any host, with the time that a request over the link takes."""
-        return super().fingerprint() | {"link": {"round_trip_us": self._round_trip_us}}
+        """As for any host, with the time of a request to the agent, and `network` if known."""
+        link: dict[str, Any] = {"agent_round_trip_us": self._round_trip_us}
+        if self.network:
+            link["network"] = dict(self.network)
+        return super().fingerprint() | {"link": link}
 
     @cached_property
     def _round_trip_us(self) -> float:

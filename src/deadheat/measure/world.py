@@ -8,6 +8,7 @@ from typing import Any
 from deadheat.errors import DeadheatError
 from deadheat.host import Host
 from deadheat.load import Engine, Generator
+from deadheat.measure.link import Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class World:
     server_address: str = "127.0.0.1"
     load_logs: Path | None = None  # None: `logs`
     null_server_engine: Engine | None = None  # None: `engine`
+    link: Link | None = None  # None: on one machine
 
     @property
     def beside(self) -> bool:

@@ -120,14 +120,25 @@ def _machines(view: RunView) -> list[str]:
     return machines + ([_link(links)] if links else [])
 
 
-def _link(links: Mapping[str, Mapping[str, float]]) -> str:
+def _link(links: Mapping[str, Mapping[str, Any]]) -> str:
     """What the link adds to each slice; the load itself does not wait for it."""
     times = [
-        f"{role} host {links[role]['round_trip_us'] / 1000:.1f} ms"
+        f"{role} host {links[role]['agent_round_trip_us'] / 1000:.1f} ms"
         for role in sorted(links, reverse=True)
     ]
-    slice_us = sum(link["round_trip_us"] * REQUESTS[role] for role, link in links.items())
+    slice_us = sum(link["agent_round_trip_us"] * REQUESTS[role] for role, link in links.items())
     return (
         f"two hosts: a request to the agent takes {', '.join(times)} over ssh, so each slice takes "
-        f"about {slice_us / 1000:.1f} ms more, between loads"
+        f"about {slice_us / 1000:.1f} ms more, between loads{_network(links)}"
     )
+
+
+def _network(links: Mapping[str, Mapping[str, Any]]) -> str:
+    for link in links.values():
+        if "network" in link:
+            trip_us, bytes_per_s = link["network"]["round_trip_us"], link["network"]["bytes_per_s"]
+            rate = f"{bytes_per_s * 8 / 1e6:,.0f} Mbit/s"
+            return (
+                f"; the null server answers in {trip_us / 1000:.2f} ms over the link, with {rate}"
+            )
+    return ""
