@@ -100,7 +100,7 @@ clean:                     ## what the commands above have made here
 
 # What tests skip without. A developer's machine is left alone; one that says it is CI's is not.
 PACKAGES := apache2-bin chromium erlang-base erlang-mochiweb erlang-inets fonts-dejavu-core libev-dev \
-	nginx-light ruby-rack puma sbcl cl-hunchentoot
+	iproute2 nginx-light openssh-client openssh-server ruby-rack puma sbcl cl-hunchentoot
 NO_SERVICES := /usr/sbin/policy-rc.d
 
 .PHONY: packages

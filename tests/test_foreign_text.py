@@ -16,7 +16,12 @@ from deadheat.report.formats.markdown import code, escape
 from tests.report.made import made_run
 
 SOURCE = Path(__file__).parents[1] / "src" / "deadheat"
-PRINTS = ("output.py", "console.py", "host/agent.py", "load/several.py")
+PRINTS = (
+    "output.py",
+    "console.py",
+    *(f"host/agent/{name}.py" for name in ("command", "requests", "session")),
+    "load/several.py",
+)
 # Clear the screen, hide text, one-character CSI, return, reverse the direction, hide a space.
 HOSTILE = "a\x1b[2Jb\x1b[8mc\x9b2Jd\re\u202ef\u200bg\u2028h"
 PLAIN = r"a\x1b[2Jb\x1b[8mc\x9b2Jd\re\u202ef\u200bg\u2028h"

@@ -5,14 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from deadheat.host.agent import (
-    cgroup_candidates,
-    listening_sockets,
-    numbered,
-    read_text,
-    sockets_of,
-    start_ticks,
-)
+from deadheat.host.agent.cgroup import cgroup_candidates
+from deadheat.host.agent.kernel_files import numbered, read_text
+from deadheat.host.agent.listeners import listening_sockets, sockets_of
+from deadheat.host.agent.processes import start_ticks
 
 MARK = "DEADHEAT_FAULT"  # an environment variable, which every process of a run inherits
 PARTS = ("agent", "engine", "master", "worker", "control")
@@ -47,7 +43,7 @@ def part_of(command: list[str], parent: list[str]) -> str | None:
 
     if serves(command):
         return "worker" if serves(parent) else "master"
-    if any(word.endswith("/agent.py") for word in command):
+    if any(word.endswith("/host/agent") for word in command):
         return None if {"--launch", "--keep"} & {*command} else "agent"
     if "--null-server" in command:
         return "control"

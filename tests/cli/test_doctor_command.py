@@ -69,4 +69,4 @@ def test_doctor_help_shows_an_example() -> None:
         text=True,
         check=True,
     )
-    assert "Example:  deadheat doctor" in done.stdout
+    assert "Examples:\n    deadheat doctor --strict" in done.stdout

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 
 from deadheat.host import HostError
-from deadheat.host.agent import CONTAINMENTS
+from deadheat.host.agent.containment import CONTAINMENTS
 from deadheat.host.local import LocalHost
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import Limits, ProcessSpec
-from deadheat.host.agent import Limiter, Log
+from deadheat.host.agent.limiter import Limiter
+from deadheat.host.agent.log import Log
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
 
@@ -129,7 +130,7 @@ def test_a_file_system_without_holes_keeps_the_head(
     def refuse(descriptor: int, begin: int, end: int) -> None:
         raise OSError
 
-    monkeypatch.setattr("deadheat.host.agent.punch_hole", refuse)
+    monkeypatch.setattr("deadheat.host.agent.log.punch_hole", refuse)
     with (tmp_path / "log.txt").open("wb") as file:
         kept = Log(file, LOG_BYTES)
         file.write(b"head\n" + b"x" * 4 * LOG_BYTES)
@@ -161,8 +162,9 @@ def test_the_largest_tree_ends_before_the_machine_is_out_of_memory(
     ended: list[tuple[Tree, str]] = []
     meminfo = "MemTotal: 1000000 kB\nMemAvailable: {} kB"
     available_kb = 500_000
-    monkeypatch.setattr("deadheat.host.agent.read_text", lambda path: meminfo.format(available_kb))
-    monkeypatch.setattr("deadheat.host.agent.resident_bytes", lambda pid: pid)
+    limiter_module = "deadheat.host.agent.limiter"
+    monkeypatch.setattr(f"{limiter_module}.read_text", lambda path: meminfo.format(available_kb))
+    monkeypatch.setattr(f"{limiter_module}.resident_bytes", lambda pid: pid)
     monkeypatch.setattr(Limiter, "end", lambda self, tree, limit: ended.append((tree, limit)))
     small, large = Tree(200 * MIB), Tree(600 * MIB)
     limiter = Limiter({}, cgroups=True)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.host import Exchange, HostError, Listener, Listeners, agent
+from deadheat.host import Exchange, HostError, Listener, Listeners
+from deadheat.host.agent import listeners as agent_listeners
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
 
@@ -157,15 +158,15 @@ def test_names_another_process_that_listens_on_a_port(host: LocalHost, tmp_path:
 def test_says_that_sockets_cannot_be_seen_in_a_sandbox_without_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(agent, "listening_sockets", dict)
-    assert agent.listeners([], 80) == {"own": [], "others": [], "complete": False}
+    monkeypatch.setattr(agent_listeners, "listening_sockets", dict)
+    assert agent_listeners.listeners([], 80) == {"own": [], "others": [], "complete": False}
 
 
 def test_says_that_the_sockets_of_another_user_cannot_be_seen(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(agent, "sockets_of", lambda _: None)
-    assert not agent.listeners([os.getpid()], 80)["complete"]
+    monkeypatch.setattr(agent_listeners, "sockets_of", lambda _: None)
+    assert not agent_listeners.listeners([os.getpid()], 80)["complete"]
 
 
 def test_the_members_of_a_tree_keep_their_start_times(host: LocalHost, tmp_path: Path) -> None:

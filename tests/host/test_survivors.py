@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import ProcessSpec
-from deadheat.host.agent import cgroup_candidates, descendants, start_ticks
+from deadheat.host.agent.cgroup import cgroup_candidates
+from deadheat.host.agent.processes import descendants, start_ticks
 from deadheat.host.local import AGENT_PATH, LocalHost
 from tests.host.conftest import refusal
 from tests.host.support import eventually, log, python

@@ -13,10 +13,12 @@ from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import GATES, judge, judge_slices, steady_gate
+from deadheat.measure.link import Link
 from deadheat.measure.world import World
 from deadheat.store import Gate
 
 CODES = {gate.__name__ for gate in GATES}
+LINK = Link(round_trip_us=50.0, bytes_per_s=1e9)
 OPEN_LOOP_ONLY = {"achieved", "send_lag"}
 CLOSED_LOOP_ONLY = {"little_law", "frequency"}
 
@@ -72,6 +74,7 @@ def evidence(
         "clock_khz": (2_990_000, 3_000_000, 800_000),
         "clock_khz_max": 3_100_000.0,
         "workers_gone": 0,
+        "link": LINK,
     }
     return Evidence(
         LoadSpec(**load | dict(spec or {})),
@@ -130,6 +133,8 @@ def test_good_open_loop_trial_passes_all_its_gates() -> None:
         ("frequency", evidence(clock_khz=(2_900_000, 3_000_000), clock_khz_max=3_110_000.0)),
         ("listen_drops", evidence(last=sample(1.0, network={"ListenDrops": 8}))),
         ("retransmits", evidence(last=sample(1.0, network={"RetransSegs": 9}))),
+        ("network", evidence(link=Link(round_trip_us=900.0, bytes_per_s=1e9))),
+        ("network", evidence({"bytes_in": 10**7}, link=Link(50.0, 1.1e7))),
         ("achieved", open_loop(late=200)),
         ("send_lag", open_loop(client_lag_us_p99=101.0)),
     ],
@@ -159,6 +164,27 @@ def test_errors_list_classes_by_count() -> None:
     gate = gate_of("errors", evidence({"errors": {"status": 2, "eof_mid_body": 40}}))
     assert gate.reading == 42
     assert gate.advice == "40 eof_mid_body, 2 status"
+
+
+def test_network_names_what_limited_the_rate() -> None:
+    slow = gate_of("network", evidence(link=Link(900.0, 1e9)))
+    assert slow.reading == pytest.approx(0.9)
+    assert "use more connections" in slow.advice
+    narrow = gate_of("network", evidence({"bytes_in": 10**7}, link=Link(50.0, 1.1e7)))
+    assert "bandwidth" in narrow.advice
+
+
+def test_network_of_a_connection_for_each_request_counts_two_round_trips() -> None:
+    each = evidence(spec={"keep_alive": False}, link=Link(450.0, 1e9))
+    assert gate_of("network", each).reading == pytest.approx(0.9)
+
+
+def test_network_of_an_open_loop_is_its_bandwidth() -> None:
+    assert gate_of("network", replace(open_loop(), link=Link(900.0, 1e9))).passed
+
+
+def test_one_machine_has_no_network_gate() -> None:
+    assert "network" not in codes(evidence(link=None))
 
 
 def test_advice_explains_read_errors_of_wrk() -> None:
@@ -232,13 +258,13 @@ def world_on(server_host: FakeHost, load_host: FakeHost) -> World:
 def test_only_the_null_server_may_saturate_the_client(contender: str, judged: bool) -> None:
     host = FakeHost()
     collected = evidence_of(world_on(host, host), contender, evidence())
-    assert collected == replace(evidence(), probes_client=not judged, clock_khz=[])
+    assert collected == replace(evidence(link=None), probes_client=not judged, clock_khz=[])
     assert ("ceiling" in codes(collected)) == judged
 
 
 def test_cpus_of_another_load_host_are_ignored() -> None:
     collected = evidence_of(world_on(FakeHost(), FakeHost()), "gin", evidence())
-    assert collected == replace(evidence(), cpus=(0,), beside=False, clock_khz=[])
+    assert collected == replace(evidence(link=None), cpus=(0,), beside=False, clock_khz=[])
 
 
 def test_clock_is_read_from_the_servers_cpus() -> None:

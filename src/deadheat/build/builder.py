@@ -5,9 +5,10 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from deadheat.catalog import Server, fill, fill_env
 from deadheat.catalog.folder import copy_folder, hash_files
@@ -39,6 +40,8 @@ class Built:
 class Builder:
     """Builds servers in `builds/NAME/KEY/`. A finished build is reused."""
 
+    place = ""  # in messages: ` on HOST`, of another machine
+
     def __init__(self, host: Host, folder: Path, step_s: float | None = None) -> None:
         """`step_s` is the time limit of each step, instead of the manifest's."""
         self._host = host
@@ -57,7 +60,7 @@ class Builder:
         key = build_key(server, files, toolchains)
         path = self._folder / server.name / key
         try:
-            with locked(path.with_suffix(".lock")):
+            with self._locked(path.with_suffix(".lock")):
                 if (finished := self.find(server, probes)) is not None:
                     return finished  # another deadheat process made it meanwhile
                 return self._make(server, key, path, files, toolchains)
@@ -75,14 +78,12 @@ class Builder:
         files: Mapping[str, str],
         toolchains: Mapping[str, str],
     ) -> Built:
-        shutil.rmtree(path, ignore_errors=True)
-        copy_folder(server.folder, path)
+        self._copy(server, path)
         begun_s = self._host.now_s()
         log = self._run_steps(server, path, path.with_suffix(".log"))
         elapsed_s = self._host.now_s() - begun_s
-        unfinished = path.with_suffix(".part")
-        unfinished.write_text(json.dumps({"log": log, "elapsed_s": elapsed_s}), encoding="utf-8")
-        unfinished.rename(path.with_suffix(".json"))  # marks the build as finished
+        record = json.dumps({"log": log, "elapsed_s": elapsed_s})
+        self._write(path.with_suffix(".json"), record)  # marks the build as finished
         return Built(server, key, path, log, elapsed_s, toolchains, files, cached=False)
 
     def _run_steps(self, server: Server, path: Path, log_path: Path) -> str:
@@ -96,10 +97,10 @@ class Builder:
                 spec = ProcessSpec(command, cwd=str(path), env=env, limited=True)
                 done = self._host.run(spec, limit_s)
             except HostError as error:
-                log_path.write_text(log + str(error), encoding="utf-8")
+                self._write(log_path, log + str(error))
                 raise BuildFailed(f"{server.name}: build step cannot run: {error}") from error
             log += done.stdout + done.stderr
-            log_path.write_text(log, encoding="utf-8")
+            self._write(log_path, log)
             if done.exit_code != 0:
                 outcome = _outcome(done, limit_s)
                 tail = "\n".join(f"  | {line}" for line in log.splitlines()[-LOG_LINES_SHOWN:])
@@ -108,6 +109,20 @@ class Builder:
                     f"the complete log is in {log_path}",
                 )
         return log
+
+    def _locked(self, lock: Path) -> AbstractContextManager[None]:
+        return locked(lock)
+
+    def _copy(self, server: Server, path: Path) -> None:
+        """A fresh copy of the server's folder."""
+        shutil.rmtree(path, ignore_errors=True)
+        copy_folder(server.folder, path)
+
+    def _write(self, path: Path, text: str) -> None:
+        """Write a file, whole or not at all."""
+        unfinished = path.with_suffix(".part")
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.rename(path)
 
 
 def find_build(builds: Path, server: Server, probes: list[Probe]) -> Built | None:
@@ -121,8 +136,22 @@ def find_build(builds: Path, server: Server, probes: list[Probe]) -> Built | Non
     if not (done.is_file() and path.is_dir()):
         return None
     record = json.loads(done.read_text(encoding="utf-8"))
+    return finished_build(server, key, path, record, probes)
+
+
+def finished_build(
+    server: Server, key: str, path: Path, record: Mapping[str, Any], probes: list[Probe]
+) -> Built:
+    """A build from its record."""
     return Built(
-        server, key, path, record["log"], record["elapsed_s"], toolchains, files, cached=True
+        server=server,
+        key=key,
+        path=path,
+        log=record["log"],
+        elapsed_s=record["elapsed_s"],
+        toolchains=versions(probes),
+        files=hash_files(server.folder),
+        cached=True,
     )
 
 

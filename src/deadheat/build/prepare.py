@@ -40,7 +40,7 @@ def prepare(
         try:
             probes = toolchains.check(server)
             if lacking := missing(probes):
-                raise _ToolsMissing(server.name, lacking)
+                raise _ToolsMissing(server.name, lacking, builder.place)
             built = builder.build(server, probes)
         except BuildFailed as error:
             lacks = error.installs if isinstance(error, _ToolsMissing) else ()
@@ -83,9 +83,10 @@ def _reading(host: Host, built: Built, source: Version | Runtime) -> str | None:
 class _ToolsMissing(BuildFailed):
     """Tools are missing; `installs` are the commands that install them."""
 
-    def __init__(self, name: str, lacking: Sequence[Probe]) -> None:
+    def __init__(self, name: str, lacking: Sequence[Probe], place: str) -> None:
         self.installs = tuple(dict.fromkeys(probe.need.install for probe in lacking))
         faults = "; ".join(probe.fault or "" for probe in lacking)
         super().__init__(
-            f"{name} is left out: {faults}", "install it: " + " && ".join(self.installs)
+            f"{name} is left out: {faults}{place}",
+            f"install it{place}: {' && '.join(self.installs)}",
         )

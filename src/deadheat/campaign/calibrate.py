@@ -182,7 +182,7 @@ def _contenders(world: World, work: Work, copies: int) -> list[Contender]:
 
 
 def _null_server(world: World, name: str, units: int) -> Contender:
-    command = tuple(world.engine.null_server("{port}", units))
+    command = tuple(world.engine.null_server("{port}", units, "{host}"))
     return Contender(name=name, role="contender", command=command, ready_s=5, stop_s=3)
 
 
@@ -196,7 +196,9 @@ def _race(
 ) -> dict[str, PairFits]:
     """One race, as run -> its pairs; contenders in the order given."""
     with open_run(store, world, protocol, ["deadheat", "calibrate"], seed) as run:
-        entered_contenders = enter_made([*contenders, *controls(world.engine)], store, run.id)
+        entered_contenders = enter_made(
+            [*contenders, *controls(world.engine_of_controls)], store, run.id
+        )
         context = RunContext(world, protocol, store, run.id, entered_contenders, seed, listen)
         race = Race(context) if protocol.slices is None else SliceRace(context)
         run.conclusion |= {"why": "all repetitions done", "share": race.run().share}

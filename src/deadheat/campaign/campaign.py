@@ -154,7 +154,7 @@ def _enter(
     plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
 ) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
-    extra = [*plan.extra, *controls_for(plan.protocol, world.engine)]
+    extra = [*plan.extra, *controls_for(plan.protocol, world.engine_of_controls)]
     if plan.left is not None:
         return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
     entered = [

@@ -4,13 +4,12 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from deadheat.campaign.block_watch import BlockWatch, Watched, joined, judge_machines
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.trouble import Troubles
-from deadheat.host import Completed, Sample, Usage
+from deadheat.host import Sample, Usage
 from deadheat.load.pooling import pool
 from deadheat.load.slices import SliceRequest
-from deadheat.measure.gates.evidence import Evidence
-from deadheat.measure.gates.judge import judge_block
 from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
 from deadheat.measure.starter import WarmInstance
 from deadheat.measure.trial import TrialContext
@@ -19,7 +18,6 @@ from deadheat.workload import Level
 
 ANSWERS_A_CONNECTION = 3.0  # in a slice, so that a slow server's rate is not a matter of luck
 SLICE_S_MAX = 3.0
-ENDS_ONLY_S = 3600.0  # a sampling interval that leaves the samples at both ends alone
 
 Key = tuple[int, Level]  # instance id, level
 
@@ -60,22 +58,20 @@ class SliceBlock:
         workers of a server that has one for each connection. An instance with a failed slice is
         left out of the rounds that follow.
         """
-        host = self._run.world.server_host
-        processes = [process for instance in instances for process in instance.processes]
         at_s = self._now_s()
         for workers in (i.workers for i in instances if i.workers is not None):
             workers.begin()
         slices: dict[Key, list[Slice]] = {}
-        samples: dict[Level, Sequence[Sample]] = {}
+        machines: dict[Level, list[Watched]] = {}
         failed: set[int] = set()
         for level in self._levels(order):
             if slices and self._is_late():
                 break
-            watch = host.watch(processes, ENDS_ONLY_S)
+            watch = BlockWatch(self._run.world, instances)
             self._measure(level, instances, order, slices, failed)
-            samples[level] = host.unwatch(watch)
+            machines[level] = watch.end()
         gone = {i.instance_id: self._workers_gone(i) for i in instances}
-        return self._trials(instances, slices, samples, at_s, gone)
+        return self._trials(instances, slices, machines, at_s, gone)
 
     def _measure(
         self,
@@ -161,14 +157,14 @@ class SliceBlock:
         self,
         instances: Sequence[WarmInstance],
         slices: Mapping[Key, Sequence[Slice]],
-        samples: Mapping[Level, Sequence[Sample]],
+        machines: Mapping[Level, Sequence[Watched]],
         at_s: float,
         gone: Mapping[int, int | None],
     ) -> list[tuple[WarmInstance, TrialRecord]]:
-        """The machine is judged over the whole block; the CPU time of a trial is of its level."""
-        of_block = [sample for of_level in samples.values() for sample in of_level]
-        gates = self._block_gates(instances, slices, of_block)
-        network = _increases(of_block)
+        """The machines are judged over the whole block; the CPU time of a trial is of its level."""
+        over_block = [joined(parts) for parts in zip(*machines.values(), strict=True)]
+        gates = self._block_gates(instances, slices, over_block)
+        network = {name: n for machine in over_block for name, n in machine.increases().items()}
         trials = []
         for instance in instances:
             for level in self._run.protocol.levels:
@@ -176,7 +172,7 @@ class SliceBlock:
                 if key not in slices:
                     continue
                 readings = BlockReadings(
-                    usage=_usage(samples[level], instance.instance.process),
+                    usage=_usage(machines[level][0].samples, instance.instance.process),
                     gates=gates,
                     network=network,
                     workers_gone=gone[instance.instance_id],
@@ -216,23 +212,15 @@ class SliceBlock:
         self,
         instances: Sequence[WarmInstance],
         slices: Mapping[Key, Sequence[Slice]],
-        samples: Sequence[Sample],
+        machines: Sequence[Watched],
     ) -> list[Gate]:
-        """The machine's gates over the whole block, for every trial of it alike."""
+        """The machines' gates over the whole block, for every trial of it alike."""
         results = [s.result for parts in slices.values() for s in parts if s.result is not None]
         if not results:
             return []
-        world = self._run.world
-        beside = world.load_host is world.server_host
-        evidence = Evidence(
-            spec=next(iter(instances[0].loads.values())).spec,
-            result=pool([replace(result, histograms={}) for result in results]),
-            generator=Completed(0, "", "", samples[-1].at_s - samples[0].at_s, 0.0),
-            samples=samples,
-            cpus=world.server_cpus + (world.load_cpus if beside else ()),
-            beside=beside,
-        )
-        return judge_block(evidence)
+        spec = next(iter(instances[0].loads.values())).spec
+        pooled = pool([replace(result, histograms={}) for result in results])
+        return judge_machines(machines, spec, pooled)
 
     def _now_s(self) -> float:
         return self._run.world.server_host.now_s() - self._begun_s
@@ -253,9 +241,3 @@ def neighbors_together(ranked: Sequence[WarmInstance], order: random.Random) -> 
 
 def _usage(samples: Sequence[Sample], process: str) -> tuple[Usage | None, Usage | None]:
     return samples[0].usage.get(process), samples[-1].usage.get(process)
-
-
-def _increases(samples: Sequence[Sample]) -> dict[str, int]:
-    """The increase of each network counter from the first sample to the last."""
-    first, last = samples[0].network, samples[-1].network
-    return {counter: last[counter] - first[counter] for counter in first.keys() & last.keys()}

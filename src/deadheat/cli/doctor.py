@@ -10,14 +10,15 @@ import click
 from rich.text import Text
 
 from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.hosts import Hosts, host_of, machine_options
 from deadheat.cli.options import json_option
 from deadheat.console import console
 from deadheat.host import Host, ProcessSpec
 from deadheat.host.doctor import examine
-from deadheat.host.local import LocalHost
 from deadheat.host.machine import Finding, Level, Machine, Tool
+from deadheat.host.ssh import SshHost
 from deadheat.load import GeneratorMissing, generator, generator_version
-from deadheat.output import echo_json
+from deadheat.output import echo, echo_json
 
 WATCH_S = 1.0
 CAT_TIMEOUT_S = 10.0
@@ -29,24 +30,44 @@ STYLES: dict[Level, str] = {"bad": "bold red", "warn": "yellow", "note": "cyan",
 
 @click.command("doctor")
 @click.option("--strict", is_flag=True, help="Exit with code 1 if a finding is bad.")
+@machine_options
 @json_option
-def command(strict: bool, as_json: bool) -> None:
+def command(strict: bool, hosts: Hosts, as_json: bool) -> None:
     """Check this machine for what disturbs measurements, and print commands that fix it.
 
     This takes a second and changes nothing. Each finding has a level. bad: trials will fail their
     gates or not run. warn: results will spread more. note: good to know. ok: nothing to do.
 
     \b
-    Example:  deadheat doctor --strict && deadheat run
+    Examples:
+      deadheat doctor --strict && deadheat run
+      deadheat doctor --server-host lab@192.168.10.10
     """
-    with LocalHost() as host:
-        findings = examine(look_at(host))
-    if as_json:
+    by_machine = {name: _examined(target) for name, target in _machines(hosts).items()}
+    findings = [finding for several in by_machine.values() for finding in several]
+    if as_json and hosts:
+        echo_json({name: [asdict(f) for f in several] for name, several in by_machine.items()})
+    elif as_json:
         echo_json([asdict(finding) for finding in findings])
-    else:
-        _print(findings)
+    for name, several in by_machine.items() if not as_json else ():
+        if hosts:
+            echo(f"{name}:")
+        _print(several)
     if strict and any(finding.level == "bad" for finding in findings):
         sys.exit(ExitCode.FAILED)
+
+
+def _machines(hosts: Hosts) -> dict[str, str | None]:
+    """Role -> what ssh reaches it by; None is this machine."""
+    if not hosts:
+        return {"this machine": None}
+    pairs = {"server host": hosts.server, "load host": hosts.load}
+    return {f"{role} {target or '(this machine)'}": target for role, target in pairs.items()}
+
+
+def _examined(target: str | None) -> list[Finding]:
+    with host_of(target) as host:
+        return examine(look_at(host))
 
 
 def look_at(host: Host) -> Machine:
@@ -60,6 +81,8 @@ def look_at(host: Host) -> Machine:
 
 def _tool(host: Host, name: str) -> Tool:
     required = name == "engine"
+    if required and isinstance(host, SshHost):
+        return Tool(name, "sent with the first run", "it comes with deadheat", required)
     try:
         program = generator(name)
         return Tool(name, generator_version(program, host), program.install_hint(), required)

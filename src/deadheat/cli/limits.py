@@ -9,7 +9,7 @@ import click
 
 from deadheat.cli.options import Duration
 from deadheat.host import Limits
-from deadheat.host.agent import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
+from deadheat.host.agent.limits import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
 from deadheat.report.format import MIB
 
 SIZE_BYTES_MIN = 1024

@@ -40,6 +40,7 @@ class OwnServers:
     urls: Sequence[str] = ()
     path: str | None = None  # of the command's requests; None: /
     any_body: bool = False  # check only the status of responses
+    elsewhere: bool = False  # the command is of another machine
 
     def __bool__(self) -> bool:
         return bool(self.command or self.urls)
@@ -100,7 +101,7 @@ class OwnServers:
             )
         sample = self.sample(protocol)
         contenders = [
-            *_of_command(self.command, self.request_path),
+            *_of_command(self.command, self.request_path, self.elsewhere),
             *(_of_url(url) for url in self.urls),
         ]
         return [
@@ -127,7 +128,7 @@ def own_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return path_option(any_body_option(with_own))
 
 
-def _of_command(command: Sequence[str], path: str) -> Iterator[Contender]:
+def _of_command(command: Sequence[str], path: str, elsewhere: bool) -> Iterator[Contender]:
     if not command:
         return
     if not any("{port}" in part for part in command):
@@ -135,6 +136,10 @@ def _of_command(command: Sequence[str], path: str) -> Iterator[Contender]:
             f"the command `{' '.join(command)}` has no {{port}}",
             "write {port} where the port goes: deadheat run -- ./my-server --port {port}",
         )
+    if elsewhere:
+        name = Path(command[0]).name
+        yield Contender(name, "contender", tuple(command), any_body=True, path=path)
+        return
     program = shutil.which(command[0])
     if program is None:
         raise DeadheatError(f"no program {command[0]!r}: not found on PATH", "give its full path")

@@ -5,8 +5,9 @@ import click
 from deadheat.campaign.estimate import Estimate, estimate
 from deadheat.campaign.outline import Outline, outline
 from deadheat.catalog import selection
+from deadheat.cli.hosts import Hosts, machine_options
 from deadheat.cli.options import catalog_option, json_option, protocol_options
-from deadheat.cli.replay import fit_here, on_one_host, replay_lineup
+from deadheat.cli.replay import fit_here, on_hosts, replay_lineup
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import answering, chosen_servers, lacking, open_catalog
 from deadheat.output import echo, echo_json
@@ -17,12 +18,14 @@ from deadheat.protocol import Protocol
 @click.argument("servers", nargs=-1, shell_complete=complete_servers)
 @click.option("--language", "languages", multiple=True, help="Only servers in this language.")
 @protocol_options
+@machine_options
 @catalog_option
 @json_option
 def command(
     servers: tuple[str, ...],
     languages: tuple[str, ...],
     protocol: Protocol,
+    hosts: Hosts,
     catalog: str | None,
     as_json: bool,
 ) -> None:
@@ -34,7 +37,7 @@ def command(
       deadheat plan --protocol kzmake-2018 --duration-scale 0.1
     """
     servers_catalog = open_catalog(catalog)
-    protocol = on_one_host(protocol)
+    protocol = on_hosts(protocol, hosts)
     lineup = replay_lineup(protocol, servers_catalog, servers, languages)
     without: list[str] = []
     if lineup is not None:
@@ -47,7 +50,7 @@ def command(
     forecast: Outline | Estimate
     if protocol.residency == "alone":
         labels, missing = (lineup.labels, lineup.missing) if lineup else ({}, {})
-        fitted = fit_here(protocol)
+        fitted = fit_here(protocol, hosts)
         protocol = fitted.protocol
         forecast = outline(protocol, names, labels, missing, fitted.remarks)
     else:

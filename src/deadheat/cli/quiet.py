@@ -22,13 +22,27 @@ def require_quiet(world: World, wait_s: float | None, ask: Callable[[str], bool]
     Raises `Unmeasurable` if it stays busy for `wait_s`, or if the answer is no. Without either, a
     busy machine is a warning, and the gates judge each trial.
     """
-    host, cpus = world.server_host, (*world.server_cpus, *world.load_cpus)
+    if world.beside:
+        cpus = (*world.server_cpus, *world.load_cpus)
+        _require_quiet(world.server_host, cpus, wait_s, ask, "")
+        return
+    _require_quiet(world.server_host, world.server_cpus, wait_s, ask, "server host: ")
+    _require_quiet(world.load_host, world.load_cpus, wait_s, ask, "load host: ")
+
+
+def _require_quiet(
+    host: Host,
+    cpus: tuple[int, ...],
+    wait_s: float | None,
+    ask: Callable[[str], bool] | None,
+    role: str,
+) -> None:
     reading = read_quietness(host, cpus)
     if reading is not None and reading.busy and wait_s is not None:
         reading = _wait(host, cpus, wait_s, reading)
     if reading is None:
         return
-    echo(str(reading), fg="yellow" if reading.busy else None, err=True)
+    echo(f"{role}{reading}", fg="yellow" if reading.busy else None, err=True)
     if reading.busy and ask is not None and not ask("Measure anyway?"):
         raise Unmeasurable("not measured: the machine is busy", HINT)
 

@@ -9,9 +9,9 @@ from deadheat.audit.replay import Replay
 from deadheat.campaign.limits import Fitted, fit_to
 from deadheat.campaign.lineup import Lineup, line_up
 from deadheat.catalog import Catalog
+from deadheat.cli.hosts import Hosts, host_of
 from deadheat.cli.workbench import chosen_servers
-from deadheat.host.local import LocalHost
-from deadheat.measure.world import split_cpus
+from deadheat.measure.world import cpus_of_load, split_cpus
 from deadheat.output import echo
 from deadheat.protocol import Protocol
 from deadheat.protocol.figures import Figures, read_figures, shipped_figures
@@ -39,20 +39,25 @@ def replay_lineup(
     return lineup
 
 
-def fit_here(protocol: Protocol) -> Fitted:
-    """The protocol within the limits of this machine."""
-    with LocalHost() as host:
+def fit_here(protocol: Protocol, hosts: Hosts) -> Fitted:
+    """The protocol within the limits of the machines."""
+    with host_of(hosts.server) as host:
         fingerprint = host.fingerprint()
+    if hosts:
+        with host_of(hosts.load) as host:
+            load = host.fingerprint()
+        return fit_to(protocol, load, fingerprint, len(cpus_of_load(load, 1)))
     crowded = protocol.origin is not None
     _, load_cpus = split_cpus(fingerprint, protocol.threads, crowded)
     return fit_to(protocol, fingerprint, fingerprint, len(load_cpus))
 
 
-def on_one_host(protocol: Protocol) -> Protocol:
-    """The protocol with client and server on one machine; a replay lists this as a deviation."""
-    if protocol.origin is None or protocol.origin.client_host == "same":
+def on_hosts(protocol: Protocol, hosts: Hosts) -> Protocol:
+    """The protocol on one machine or two; a replay lists a difference as a deviation."""
+    if protocol.origin is None or (protocol.origin.client_host == "same") != bool(hosts):
         return protocol
-    deviations = (*protocol.deviations, "client on the same host")
+    place = "another host" if hosts else "the same host"
+    deviations = (*protocol.deviations, f"client on {place}")
     return protocol.model_copy(update={"deviations": deviations})
 
 

@@ -1,7 +1,7 @@
 """`deadheat run`: races servers and ranks them."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -12,6 +12,7 @@ from deadheat.audit.replay import load_replay
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.catalog import Catalog, FileFault, Selection, selection
 from deadheat.cli.exit_codes import ExitCode, explain
+from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.install import install_missing
 from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import (
@@ -29,10 +30,11 @@ from deadheat.cli.options import (
 from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.quiet import asker, require_quiet
-from deadheat.cli.replay import decay_of, on_one_host, replay_lineup
+from deadheat.cli.replay import decay_of, on_hosts, replay_lineup
 from deadheat.cli.resume import extended_plan, resumed_plan
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import require_another, run_argument
+from deadheat.cli.two_hosts import two_hosts
 from deadheat.cli.workbench import (
     answering,
     builder_on,
@@ -87,6 +89,7 @@ LATENCY_S = 5.0
 @click.option("-o", "--output", type=FILE, help="File for the table as Markdown.")
 @limit_options
 @isolate_option
+@host_options
 @catalog_option
 @store_option
 @json_option
@@ -109,6 +112,7 @@ def command(
     output: Path | None,
     limits: Limits,
     isolate: bool,
+    hosts: Hosts,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -129,6 +133,7 @@ def command(
       deadheat run go-gin node-http --workload hello,route,wait
       deadheat run --resume 20261120                 continue a run that ended early
       deadheat run --more 5m b837                    decide what a run left open
+      deadheat run go-gin node-http --server-host lab@192.168.10.10
     """
     servers_catalog = open_catalog(catalog)
     if more_s is not None:
@@ -138,8 +143,15 @@ def command(
     else:
         choice = _Choice(servers, languages, setting, workers or (None,))
         latency_s = LATENCY_S if latency else None
-        plan = _new_plan(on_one_host(protocol), servers_catalog, choice, own, seed, latency_s)
+        roles = on_hosts(protocol, hosts)
+        own = replace(own, elsewhere=hosts.server is not None)
+        plan = _new_plan(roles, servers_catalog, choice, own, seed, latency_s)
     _require_sense(plan)
+    if isolate and hosts:
+        raise DeadheatError(
+            "--isolate: an isolated network does not reach another machine",
+            "omit it, or omit --server-host and --load-host",
+        )
     if isolate and any(contender.url for contender in plan.extra):
         raise DeadheatError(
             "--isolate: a server that runs already is outside the network namespace of the load",
@@ -149,7 +161,7 @@ def command(
         require_another(output, store_path)
     make_room(store_path.parent, home(), *([output.parent] if output else []))
     try:
-        run_id = _carry_out(plan, store_path, install, limits, isolate, wait_quiet_s)
+        run_id = _carry_out(plan, store_path, install, limits, isolate, hosts, wait_quiet_s)
     except Unmeasurable as error:
         if as_json and error.run_id is not None:
             _print_results(store_path, error.run_id, output, as_json, verbose)
@@ -230,13 +242,19 @@ def _carry_out(
     install: bool,
     limits: Limits,
     isolate: bool,
+    hosts: Hosts,
     wait_quiet_s: float | None,
 ) -> str:
-    """Run the plan on this machine; returns the id of the run."""
+    """Run the plan; returns the id of the run."""
     protocol, crowded = plan.protocol, plan.protocol.origin is not None
+    opened = (
+        two_hosts(hosts, protocol.generator, protocol.threads, crowded, limits)
+        if hosts
+        else local_world(protocol.generator, protocol.threads, crowded, limits, isolate)
+    )
     with (
         Store(store_path) as store,
-        local_world(protocol.generator, protocol.threads, crowded, limits, isolate) as world,
+        opened as world,
         host_for_builds(world, limits, isolate) as host,
     ):
         warn_of_running_runs(store)

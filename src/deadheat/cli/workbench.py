@@ -8,11 +8,13 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from deadheat.build.builder import Builder
+from deadheat.build.far_builder import FarBuilder
 from deadheat.build.leftovers import in_use
 from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog
 from deadheat.errors import DeadheatError
 from deadheat.host import Host, Limits
 from deadheat.host.local import LocalHost
+from deadheat.host.ssh import SshHost
 from deadheat.load import Engine, generator, generator_version
 from deadheat.measure.database import Database
 from deadheat.measure.world import World, split_cpus
@@ -97,8 +99,11 @@ def warn_of_running_runs(store: Store) -> None:
 
 
 def builder_on(host: Host, limits: Limits | None = None) -> Builder:
-    """A builder that writes to deadheat's home."""
-    return Builder(host, home() / "builds", limits.build_step_s if limits else None)
+    """A builder that writes to deadheat's home, or to the cache of another machine."""
+    step_s = limits.build_step_s if limits else None
+    if isinstance(host, SshHost):
+        return FarBuilder(host, step_s)
+    return Builder(host, home() / "builds", step_s)
 
 
 @contextmanager

@@ -3,9 +3,11 @@
 import base64
 import collections
 import contextlib
+import io
 import itertools
 import json
 import math
+import statistics
 import subprocess
 import threading
 import time
@@ -39,10 +41,17 @@ class AgentHost:
     `command` starts the agent, here or on another machine, with pipes as standard input and
     output. The agent has its own session, so Ctrl-C at the terminal reaches neither the agent nor
     its processes. All of them end when the context ends or this process dies. `limits` hold for
-    each process tree whose `ProcessSpec` is limited; the defaults hold for the others.
+    each process tree whose `ProcessSpec` is limited; the defaults hold for the others. `preamble`
+    goes to the command first; a line goes there each `heartbeat_s`, to show that this side lives.
     """
 
-    def __init__(self, command: Sequence[str], limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        limits: Limits | None = None,
+        preamble: bytes = b"",
+        heartbeat_s: float | None = None,
+    ) -> None:
         self._limits = limits or Limits()
         self._numbers = itertools.count(1)
         self._greeting: Future[Any] = Future()
@@ -66,10 +75,16 @@ class AgentHost:
         self._reply_reader = threading.Thread(target=self._read_replies, daemon=True)
         self._stderr_reader.start()
         self._reply_reader.start()
+        self._closed = threading.Event()
         try:
+            self._send_preamble(preamble)
+            if heartbeat_s is not None:
+                beating = threading.Thread(target=self._beat, args=(heartbeat_s,), daemon=True)
+                beating.start()
             self._containment = str(self._await(self._greeting, SILENT_S)["containment"])
         except BaseException:
-            self.close()
+            with contextlib.suppress(HostError):  # the greeting says more
+                self.close()
             raise
 
     @property
@@ -153,6 +168,24 @@ class AgentHost:
         received = base64.b64decode(answer["received"])
         return Exchange(received, answer["closed"], answer["in_time"])
 
+    def round_trip_s(self, times: int = 21) -> float:
+        """The median time from an empty question to its answer."""
+        took_s = []
+        for _ in range(times):
+            begun_s = time.perf_counter()
+            self._ask("ping")
+            took_s.append(time.perf_counter() - begun_s)
+        return statistics.median(took_s)
+
+    def resolve(self, name: str) -> str:
+        """The IPv4 address of a name as this host sees it."""
+        return str(self._ask("resolve", name=name))
+
+    def peer_address(self) -> str | None:
+        """Our address as this host sees it; None without a connection of ssh."""
+        address: str | None = self._ask("peer_address")
+        return address
+
     def free_port(self) -> int:
         return int(self._ask("free_port"))
 
@@ -171,6 +204,7 @@ class AgentHost:
         Raises `HostError` if the agent could not kill every process.
         """
         assert self._agent.stdin is not None
+        self._closed.set()
         was_alive = self._agent.poll() is None
         with contextlib.suppress(BrokenPipeError):
             self._agent.stdin.close()
@@ -197,6 +231,19 @@ class AgentHost:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _send_preamble(self, preamble: bytes) -> None:
+        assert isinstance(self._agent.stdin, io.TextIOWrapper)
+        with contextlib.suppress(BrokenPipeError):  # the greeting says why
+            self._agent.stdin.buffer.write(preamble)
+            self._agent.stdin.buffer.flush()
+
+    def _beat(self, interval_s: float) -> None:
+        assert self._agent.stdin is not None
+        while not self._closed.wait(interval_s):
+            with self._lock, contextlib.suppress(BrokenPipeError, ValueError):
+                self._agent.stdin.write('{"do": "beat"}\n')
+                self._agent.stdin.flush()
 
     def _limited(self, spec: ProcessSpec) -> dict[str, Any]:
         return asdict(spec) | {"limits": asdict(self._limits if spec.limited else Limits())}
@@ -235,6 +282,9 @@ class AgentHost:
         assert self._agent.stdout is not None
         with self._agent.stdout as lines:
             for line in lines:
+                if not self._greeting.done() and not line.startswith("{"):
+                    self._stderr_lines.append(line)  # of a login shell
+                    continue
                 answer = json.loads(line)
                 with self._lock:
                     reply = self._replies.pop(answer["id"])

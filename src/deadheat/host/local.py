@@ -6,7 +6,7 @@ from pathlib import Path
 from deadheat.host.agent_host import AgentHost
 from deadheat.host.base import Limits
 
-AGENT_PATH = Path(__file__).with_name("agent.py")
+AGENT_PATH = Path(__file__).with_name("agent")
 
 
 class LocalHost(AgentHost):

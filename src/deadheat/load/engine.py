@@ -62,9 +62,10 @@ class Engine:
     def install_hint(self) -> str:
         return "it comes with the deadheat package; in a checkout: `make build`"
 
-    def null_server(self, port: str, work: int = 0) -> list[str]:
+    def null_server(self, port: str, work: int, address: str) -> list[str]:
         """The command of the null server: the least a server can do."""
-        return [self._binary, "--null-server", port, "--null-work", str(work)]
+        listening = ["--bind", address, "--null-server", port]
+        return [self._binary, *listening, "--null-work", str(work)]
 
     def command(self, spec: LoadSpec) -> list[str]:
         timing = ["-d", f"{spec.duration_s * 1000:.0f}ms", "--warmup"]

@@ -13,14 +13,14 @@ from deadheat.workload import Level, Sample
 NULL_SERVER = "null-server"
 REFERENCE = "reference"
 CONTROL_WORKS = {NULL_SERVER: 0, REFERENCE: 5000}  # units of work for each request
-HOST = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 JIT_LANGUAGES = ("Bun", "Deno", "Node.js")
 TIERED_LANGUAGES = ("Java", "Kotlin", "Scala")
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """What a campaign starts and loads. Its command has no placeholder except `{port}`."""
+    """What a campaign starts and loads. Its command keeps the placeholders {host} and {port}."""
 
     name: str
     role: str  # contender, control
@@ -48,11 +48,11 @@ class Contender:
         """The levels of a protocol at which it is measured."""
         return tuple(level for level in protocol.levels if self.answers(level.workload))
 
-    def command_at(self, port: int) -> tuple[str, ...]:
-        return fill(self.command, {"port": str(port), "host": HOST})
+    def command_at(self, port: int, host: str = LOOPBACK) -> tuple[str, ...]:
+        return fill(self.command, {"port": str(port), "host": host})
 
-    def env_at(self, port: int) -> dict[str, str]:
-        return fill_env(self.env, {"port": str(port), "host": HOST})
+    def env_at(self, port: int, host: str = LOOPBACK) -> dict[str, str]:
+        return fill_env(self.env, {"port": str(port), "host": host})
 
 
 def contender_from(selection: Selection, built: Built) -> Contender:
@@ -99,7 +99,7 @@ def controls(engine: Engine) -> list[Contender]:
             name=name,
             role="control",
             compiler=Compiler.NONE,
-            command=tuple(engine.null_server("{port}", work)),
+            command=tuple(engine.null_server("{port}", work, "{host}")),
             ready_s=5,
             stop_s=3,
         )

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Exited, Host, HostError, ProcessSpec, Usage
-from deadheat.measure.contender import HOST, Contender
+from deadheat.measure.contender import LOOPBACK, Contender
 from deadheat.measure.listening import is_known, missed_port, wrong_listener
 from deadheat.measure.response import Response
 from deadheat.measure.verify import (
@@ -58,14 +58,15 @@ class Instance:
     log_path: str
     ready_s: float
     listens_itself: bool | None = None
+    host: str = LOOPBACK
 
     @property
     def url(self) -> str:
-        return self.contender.url or f"http://{HOST}:{self.port}{self.contender.path}"
+        return self.contender.url or f"http://{self.host}:{self.port}{self.contender.path}"
 
     @property
     def address(self) -> tuple[str, int]:
-        return (urlsplit(self.url).hostname or HOST, self.port)
+        return (urlsplit(self.url).hostname or self.host, self.port)
 
     @property
     def path(self) -> str:
@@ -90,24 +91,24 @@ def start(world: World, contender: Contender) -> Instance:
 
 
 def _start(world: World, contender: Contender) -> Instance:
-    host = world.server_host
+    host, address = world.server_host, world.server_address
     port = host.free_port()
     log_path = str(world.logs / f"{contender.name.replace(':', '-')}-{port}.log")
     spec = ProcessSpec(
-        contender.command_at(port),
+        contender.command_at(port, address),
         cwd=contender.cwd,
-        env=contender.env_at(port),
+        env=contender.env_at(port, address),
         cpus=world.server_cpus,
         limited=True,
     )
-    if is_taken(host, port):
+    if is_taken(host, port, address):
         raise PortTaken(f"{contender.name}: port {port} is taken by another process", "")
     begun_s = host.now_s()
     try:
         process = host.start(spec, log_path)
     except HostError as error:
         raise StartFailed(f"{contender.name} cannot be started: {error}", "") from error
-    instance = Instance(contender, process, port, log_path, 0.0)
+    instance = Instance(contender, process, port, log_path, 0.0, host=address)
     try:
         _await_ready(world, instance, begun_s)
         ready_s = host.now_s() - begun_s
@@ -156,10 +157,10 @@ def log_tail(world: World, instance: Instance) -> str:
     return world.server_host.read_tail(instance.log_path, LOG_TAIL_BYTES)
 
 
-def is_taken(host: Host, port: int) -> bool:
+def is_taken(host: Host, port: int, address: str = LOOPBACK) -> bool:
     """Whether anything listens there while our server does not run."""
     try:
-        host.exchange((HOST, port), b"", ASK_INTERVAL_S, ASK_INTERVAL_S)
+        host.exchange((address, port), b"", ASK_INTERVAL_S, ASK_INTERVAL_S)
     except HostError:
         return False
     return True
@@ -218,9 +219,9 @@ def _never_ready(world: World, instance: Instance, last: Answer | None) -> Start
         hint = "deadheat measures servers of HTTP/1.1 without TLS"
     elif last is not None and last.error is not None:
         listeners = world.server_host.listeners(instance.process, instance.port)
-        if (missed := missed_port(listeners, instance.port)) is not None:
+        if (missed := missed_port(listeners, instance.port, instance.host)) is not None:
             fault, hint = missed.reason, missed.hint
-        elif is_known(listeners, instance.port):
+        elif is_known(listeners, instance.port, instance.host):
             fault = last.error
     symptom = f"{contender.name} was not ready within {contender.ready_s:g} s: {fault}"
     return StartFailed(symptom, log_tail(world, instance), hint)
@@ -230,14 +231,14 @@ def _require_own_listener(world: World, instance: Instance) -> bool | None:
     """Raises `StartFailed` if another server answers; None if this cannot be seen."""
     host = world.server_host
     listeners = host.listeners(instance.process, instance.port)
-    wrong = wrong_listener(listeners, instance.port)
+    wrong = wrong_listener(listeners, instance.port, instance.host)
     if wrong is not None:
         if (end := ended(world, instance)) is not None:  # after its first answer
             raise _early_end(world, instance, end)
         words = host.read_tail(instance.log_path, LOG_TAIL_BYTES)
         name = instance.contender.name
         raise StartFailed(f"{name} is not measured: {wrong.reason}", words, wrong.hint)
-    return True if is_known(listeners, instance.port) else None
+    return True if is_known(listeners, instance.port, instance.host) else None
 
 
 def _ask(host: Host, instance: Instance, silence_s: float, deadline_s: float) -> Answer:
@@ -263,6 +264,6 @@ def _early_end(world: World, instance: Instance, end: Exited) -> StartFailed:
         return StartFailed(symptom, words)
     if end.exit_code == 0:
         return EndedEarly(f"{symptom}: its command has to stay in the foreground", words)
-    if is_taken(world.server_host, instance.port):
+    if is_taken(world.server_host, instance.port, instance.host):
         return PortTaken(f"{symptom}: port {instance.port} is taken by another process", words)
     return EndedEarly(symptom, words)

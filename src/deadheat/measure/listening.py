@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from deadheat.host import Listener, Listeners
 
 LOOPBACK = "127.0.0.1"
-REACHABLE_BY_LOOPBACK = (LOOPBACK, "0.0.0.0", "::", f"::ffff:{LOOPBACK}", "::ffff:0.0.0.0")
+ANY = ("0.0.0.0", "::", "::ffff:0.0.0.0")
 START_ITSELF = "start the server yourself and give its address: --url http://127.0.0.1:PORT/"
 
 
@@ -23,10 +23,10 @@ class WrongListener:
     hint: str
 
 
-def wrong_listener(listeners: Listeners, port: int) -> WrongListener | None:
+def wrong_listener(listeners: Listeners, port: int, host: str = LOOPBACK) -> WrongListener | None:
     """What is wrong with an instance that seems to answer; None if nothing, or if unknown."""
-    own = [each for each in listeners.own if _reaches(each, port)]
-    others = [each for each in listeners.others if _reaches(each, port)]
+    own = [each for each in listeners.own if _reaches(each, port, host)]
+    others = [each for each in listeners.others if _reaches(each, port, host)]
     named = _names(each.process for each in others if each.process is not None)
     if own and named:
         return WrongListener(
@@ -53,22 +53,23 @@ def wrong_listener(listeners: Listeners, port: int) -> WrongListener | None:
     return None
 
 
-def is_known(listeners: Listeners, port: int) -> bool:
+def is_known(listeners: Listeners, port: int, host: str = LOOPBACK) -> bool:
     """Whether this machine shows that the instance itself listens on its port."""
-    return any(_reaches(each, port) for each in listeners.own)
+    return any(_reaches(each, port, host) for each in listeners.own)
 
 
-def missed_port(listeners: Listeners, port: int) -> WrongListener | None:
+def missed_port(listeners: Listeners, port: int, host: str = LOOPBACK) -> WrongListener | None:
     """Why an instance refuses connections on its port; None if its sockets do not show it."""
     here = [each for each in listeners.own if each.port == port]
     places = ", ".join(sorted({str(each) for each in here or listeners.own}))
-    if not places or any(each.address in (LOOPBACK, "0.0.0.0") for each in here):
+    if not places or any(each.address in (host, "0.0.0.0") for each in here):
         return None
     if here:
         return WrongListener(
             "ipv6-only" if all(":" in each.address for each in here) else "another-address",
-            f"it listens on {places} only, and deadheat connects to {LOOPBACK}",
-            f"let it listen on {LOOPBACK} or 0.0.0.0",
+            f"it listens on {places} only, and deadheat connects to {host}",
+            f"let it listen on {host} or 0.0.0.0"
+            + ("" if host == LOOPBACK else ": {host} in the command stands for it"),
         )
     return WrongListener(
         "another-port",
@@ -77,8 +78,8 @@ def missed_port(listeners: Listeners, port: int) -> WrongListener | None:
     )
 
 
-def _reaches(listener: Listener, port: int) -> bool:
-    return listener.port == port and listener.address in REACHABLE_BY_LOOPBACK
+def _reaches(listener: Listener, port: int, host: str) -> bool:
+    return listener.port == port and listener.address in (host, f"::ffff:{host}", *ANY)
 
 
 def _names(processes: Iterable[str]) -> str:

@@ -35,7 +35,8 @@ def open_load(world: World, instance: Instance, spec: LoadSpec) -> LoadProcess:
     host = world.load_host
     command = tuple(world.engine.slices_command(spec))
     workload = f"-{spec.workload['name']}" if spec.workload else ""
-    log_path = str(world.logs / f"load-{instance.port}-{spec.connections}{workload}.log")
+    log_name = f"load-{instance.port}-{spec.connections}{workload}.log"
+    log_path = str((world.load_logs or world.logs) / log_name)
     process = host.converse(ProcessSpec(command, cpus=world.load_cpus), log_path)
     try:
         read_ready(host.ask(process, None, START_DEADLINE_S + spec.timeout_s))

@@ -8,7 +8,7 @@ from deadheat.catalog.lock_file import LockFault, check_locks
 from deadheat.errors import DeadheatError
 from deadheat.host import Exited
 from deadheat.measure import lifecycle
-from deadheat.measure.contender import HOST, contender_from
+from deadheat.measure.contender import contender_from
 from deadheat.measure.freezing import FREEZE_S, freeze_faults
 from deadheat.measure.inspection import load_server
 from deadheat.measure.lifecycle import Instance, StartFailed
@@ -136,12 +136,13 @@ def _listeners(world: World, instance: Instance) -> Check:
     rule = "no other listener"
     listeners = world.server_host.listeners(instance.process, instance.port)
     own = {str(each) for each in listeners.own}
-    others = own - {f"{HOST}:{instance.port}"}
+    here = instance.host
+    others = own - {f"{here}:{instance.port}"}
     if others:
-        return Check(rule, False, f"expected only {HOST}:PORT, got {', '.join(sorted(others))} too")
+        return Check(rule, False, f"expected only {here}:PORT, got {', '.join(sorted(others))} too")
     if not own or not listeners.complete:
         return Check(rule, None, "this machine does not show every socket of the server")
-    return Check(rule, True, f"listens on {HOST}:PORT only")
+    return Check(rule, True, f"listens on {here}:PORT only")
 
 
 def _stop(ended: Exited, signal: str) -> Check:

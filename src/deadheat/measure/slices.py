@@ -130,6 +130,7 @@ def trial_of(
             cpus=world.server_cpus,
             workers_gone=block.workers_gone,
             listen_drops=_sum([part.listen_drops for part in slices]),
+            link=world.link if instance.contender.role == "contender" else None,
         )
         gates = [*judge_slices(evidence), *block.gates]
         if (steady := steady_gate(context.steady)) is not None:

@@ -153,7 +153,7 @@ class Starter:
         except StartFailed as error:
             if self._left_s() <= 0:
                 raise OutOfTime from error
-            command = list(contender.command_at(0))
+            command = list(contender.command_at(0, self._world.server_address))
             self._store.add_instance(
                 **values, command=command, fault=error.reason, log_tail=error.log_tail
             )
@@ -161,7 +161,7 @@ class Starter:
                 raise _Ended(error.reason) from error
             message = f"{error}\n  hint: {error.hint}" if error.hint else str(error)
             raise self._unfit(entered, error.reason, message) from error
-        command = list(contender.command_at(instance.port))
+        command = list(contender.command_at(instance.port, instance.host))
         instance_id = self._store.add_instance(**values, command=command, ready_s=instance.ready_s)
         loads: dict[Level, LoadProcess] = {}
         workers = Workers(self._world.server_host, instance.process) if instance.process else None

@@ -9,11 +9,16 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Host
 from deadheat.load import Engine, Generator
 from deadheat.measure.database import Database
+from deadheat.measure.link import Link
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Everything that a trial uses. On one machine both hosts are the same, on disjoint CPUs."""
+    """Everything that a trial uses. On one machine both hosts are the same, on disjoint CPUs.
+
+    On two machines, `server_address` is the server host's as the load host sees it, and servers
+    listen there. `load_logs` and `null_server_engine` are paths of the host that uses them.
+    """
 
     server_host: Host
     load_host: Host
@@ -25,6 +30,30 @@ class World:
     engine_version: str
     logs: Path
     database: Database | None = None  # None: no workload can have one
+    server_address: str = "127.0.0.1"
+    load_logs: Path | None = None  # None: `logs`
+    null_server_engine: Engine | None = None  # None: `engine`
+    link: Link | None = None  # None: on one machine
+
+    @property
+    def beside(self) -> bool:
+        """Whether the load runs on the server's machine."""
+        return self.load_host is self.server_host
+
+    @property
+    def engine_of_controls(self) -> Engine:
+        return self.null_server_engine or self.engine
+
+
+def cpus_of_load(fingerprint: Mapping[str, Any], load_threads: int) -> list[int]:
+    """All CPUs of a load host, which no server uses. Raises `DeadheatError` if it has too few."""
+    allowed: Sequence[int] = fingerprint["cpu"]["allowed"]
+    if load_threads > len(allowed):
+        raise DeadheatError(
+            f"--load-threads {load_threads}: the load host has {len(allowed)} CPUs",
+            f"use at most {len(allowed)}",
+        )
+    return list(allowed)
 
 
 def split_cpus(

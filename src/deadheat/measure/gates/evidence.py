@@ -9,6 +9,7 @@ from deadheat.host.clock import busy_khz
 from deadheat.host.cpu_time import CpuTime, cpu_time
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure.contender import NULL_SERVER, Contender
+from deadheat.measure.link import Link
 from deadheat.measure.world import World
 from deadheat.store import Gate, Unit
 
@@ -37,6 +38,7 @@ class Evidence:
     clock_khz_max: float | None = None
     workers_gone: int | None = None
     listen_drops: int | None = None
+    link: Link | None = None
 
     @classmethod
     def of(
@@ -51,7 +53,7 @@ class Evidence:
         clock_khz_max: float | None,
         workers_gone: int | None = None,
     ) -> Self:
-        beside = world.load_host is world.server_host
+        beside = world.beside
         cpus = world.server_cpus + (world.load_cpus if beside else ())
         return cls(
             spec=spec,
@@ -65,6 +67,7 @@ class Evidence:
             clock_khz=busy_khz(samples, world.server_cpus),
             clock_khz_max=clock_khz_max,
             workers_gone=workers_gone,
+            link=world.link if contender.role == "contender" else None,
         )
 
     @property

@@ -20,7 +20,7 @@ A trial also stores these readings, which have no gate:
 
 from collections.abc import Callable
 
-from deadheat.measure.gates import client, machine, server
+from deadheat.measure.gates import client, machine, network, server
 from deadheat.measure.gates.evidence import Evidence, gate
 from deadheat.store import Gate
 
@@ -40,6 +40,7 @@ GATES: tuple[Callable[[Evidence], Gate | None], ...] = (
     machine.frequency,
     machine.listen_drops,
     machine.retransmits,
+    network.network,
 )
 
 
@@ -53,6 +54,7 @@ SLICED_GATES = (
     client.client_wait,
     machine.listen_drops,
     machine.retransmits,
+    network.network,
 )
 
 

@@ -1,0 +1,97 @@
+"""Watches the machines during a block: one, or the server host and the load host."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from deadheat.host import Completed, Host, Sample
+from deadheat.load import LoadResult, LoadSpec
+from deadheat.measure.gates.evidence import Evidence
+from deadheat.measure.gates.judge import judge_block
+from deadheat.measure.starter import WarmInstance
+from deadheat.measure.world import World
+from deadheat.store import Gate
+
+ENDS_ONLY_S = 3600.0  # a sampling interval that leaves the samples at both ends alone
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What one machine showed during a block. The times of two machines are never compared."""
+
+    role: str
+    cpus: tuple[int, ...]
+    samples: Sequence[Sample]
+
+    def increases(self) -> dict[str, int]:
+        """The increase of each network counter; those of a load host have its role in front."""
+        first, last = self.samples[0].network, self.samples[-1].network
+        front = "load_" if self.role == "load" else ""
+        counters = first.keys() & last.keys()
+        return {f"{front}{counter}": last[counter] - first[counter] for counter in counters}
+
+    def gates(self, spec: LoadSpec, pooled: LoadResult) -> list[Gate]:
+        """The machine's gates; advice on a load host says so."""
+        evidence = Evidence(
+            spec=spec,
+            result=pooled,
+            generator=Completed(0, "", "", self.samples[-1].at_s - self.samples[0].at_s, 0.0),
+            samples=self.samples,
+            cpus=self.cpus,
+            beside=self.role == "both",
+        )
+        gates = judge_block(evidence)
+        if self.role != "load":
+            return gates
+        return [
+            replace(gate, advice=f"on the load host: {gate.advice}" if gate.advice else "")
+            for gate in gates
+        ]
+
+
+class BlockWatch:
+    """Samples each machine at both ends of a block, with the process trees that run there."""
+
+    def __init__(self, world: World, instances: Sequence[WarmInstance]) -> None:
+        servers = [i.instance.process for i in instances if i.instance.process]
+        servers += dict.fromkeys(i.database for i in instances if i.database is not None)
+        loads = [*dict.fromkeys(load.process for i in instances for load in i.loads.values())]
+        self._watches: list[tuple[str, Host, tuple[int, ...], str]] = []
+        if world.beside:
+            self._begin(
+                "both", world.server_host, (*world.server_cpus, *world.load_cpus), servers + loads
+            )
+        else:
+            self._begin("server", world.server_host, world.server_cpus, servers)
+            self._begin("load", world.load_host, world.load_cpus, loads)
+
+    def _begin(
+        self, role: str, host: Host, cpus: tuple[int, ...], processes: Sequence[str]
+    ) -> None:
+        self._watches.append((role, host, cpus, host.watch(processes, ENDS_ONLY_S)))
+
+    def end(self) -> list[Watched]:
+        """The server's machine comes first."""
+        return [
+            Watched(role, cpus, host.unwatch(watch)) for role, host, cpus, watch in self._watches
+        ]
+
+
+def joined(parts: Sequence[Watched]) -> Watched:
+    """One machine over several levels of a block."""
+    samples = [sample for part in parts for sample in part.samples]
+    return replace(parts[0], samples=samples)
+
+
+def judge_machines(machines: Sequence[Watched], spec: LoadSpec, pooled: LoadResult) -> list[Gate]:
+    """One gate for each check: of two machines, the one that failed, or the higher reading."""
+    worst: dict[str, Gate] = {}
+    for machine in machines:
+        for gate in machine.gates(spec, pooled):
+            kept = worst.get(gate.code)
+            if kept is None or _badness(gate) > _badness(kept):
+                worst[gate.code] = gate
+    return list(worst.values())
+
+
+def _badness(gate: Gate) -> tuple[bool, float]:
+    return (not gate.passed, gate.reading or 0.0)

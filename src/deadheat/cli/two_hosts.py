@@ -1,0 +1,69 @@
+"""The world of two hosts: each has all of its CPUs and a load engine of this version."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from deadheat.build.leftovers import in_use
+from deadheat.cli.hosts import Hosts, host_of
+from deadheat.host import Limits
+from deadheat.host.local import LocalHost
+from deadheat.host.ssh import SshHost
+from deadheat.load import Engine, generator, generator_version
+from deadheat.load.far_engine import send_engine
+from deadheat.measure.link_probe import measure_link
+from deadheat.measure.world import World, cpus_of_load
+from deadheat.store import home
+
+
+@contextmanager
+def two_hosts(
+    hosts: Hosts,
+    generator_name: str,
+    load_threads: int,
+    crowded: bool = False,
+    limits: Limits | None = None,
+) -> Iterator[World]:
+    """The server host and the load host, of which one or both are reached by ssh.
+
+    With `crowded`, load threads may share CPUs, as in a replay that was published with more.
+    Raises `DeadheatError` before anything starts if a host cannot be reached or cannot work.
+    """
+    with ExitStack() as context:
+        server = context.enter_context(host_of(hosts.server, limits))
+        load = context.enter_context(host_of(hosts.load, limits))
+        address = hosts.server_address(load)
+        server_engine, load_engine = (_engine_on(host) for host in (server, load))
+        chosen = load_engine if generator_name == "engine" else generator(generator_name)
+        logs: Path = home() / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        context.enter_context(in_use(logs))
+        load_cpus = cpus_of_load(load.fingerprint(), 1 if crowded else load_threads)
+        world = World(
+            server_host=server,
+            load_host=load,
+            server_cpus=tuple(server.fingerprint()["cpu"]["allowed"]),
+            load_cpus=tuple(load_cpus),
+            generator=chosen,
+            generator_version=generator_version(chosen, load),
+            engine=load_engine,
+            engine_version=generator_version(load_engine, load),
+            logs=_logs_on(server, logs),
+            server_address=address,
+            load_logs=_logs_on(load, logs),
+            null_server_engine=server_engine,
+        )
+        link = measure_link(world)
+        for host in (server, load):
+            if isinstance(host, SshHost):
+                host.network = asdict(link)
+        yield replace(world, link=link)
+
+
+def _engine_on(host: LocalHost | SshHost) -> Engine:
+    return send_engine(host) if isinstance(host, SshHost) else Engine()
+
+
+def _logs_on(host: LocalHost | SshHost, here: Path) -> Path:
+    return Path(host.scratch_folder()) if isinstance(host, SshHost) else here

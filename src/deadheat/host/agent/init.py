@@ -1,0 +1,96 @@
+"""Our init, for machines without cgroups."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import threading
+from typing import IO, NoReturn
+
+from .become import become
+from .fault import Fault, Json
+from .namespaces import CLONE_NEWPID, PR_SET_CHILD_SUBREAPER, enter_namespace, libc_call
+from .processes import descendants
+
+
+def init_main(spec: Json, control: IO[bytes], report: int) -> NoReturn:
+    """Run the command under our init, which reaps, forwards signals, and kills at the end.
+
+    `control` has one signal number per line and ends with the agent. The init writes to `report`
+    when the command has started, when it has ended, and when its tree is empty.
+    """
+    try:
+        if spec["containment"] == "pid-namespace":
+            enter_namespace(CLONE_NEWPID)
+            init = os.fork()
+            if init:
+                os.close(report)
+                os.waitpid(init, 0)
+                os._exit(0)
+        else:
+            libc_call("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        Init(spec, control, report).reap()
+    except (Fault, OSError) as error:
+        fault = error if isinstance(error, Fault) else Fault(str(error))
+        os.write(report, json.dumps({"error": fault.as_json()}).encode() + b"\n")
+    os._exit(1)
+
+
+class Init:
+    def __init__(self, spec: Json, control: IO[bytes], report: int) -> None:
+        self.control = control
+        self.report = report
+        self.ending = threading.Event()
+        reader, writer = os.pipe()
+        self.first = os.fork()
+        if self.first == 0:
+            os.setsid()
+            become(spec, writer)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as answer:
+            self.write_report(answer.read() + b'{"running": true}\n')
+        threading.Thread(target=self.follow_control, daemon=True).start()
+
+    def write_report(self, line: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError):  # the agent may be dead
+            os.write(self.report, line)
+
+    def follow_control(self) -> None:
+        for line in self.control:
+            with contextlib.suppress(ProcessLookupError):
+                if self.first:
+                    os.kill(self.first, int(line))
+        self.ending.set()
+        if os.getpid() == 1:
+            os._exit(0)  # the kernel kills a namespace with its init
+        self.kill()
+
+    def kill(self) -> None:
+        for pid in descendants(os.getpid()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def reap(self) -> NoReturn:
+        """Wait for every child, own or adopted, until the agent ends the tree.
+
+        A process that escapes one round of killing has lost its parent in that round. It becomes
+        a child of this process, and the death of its parent starts another round.
+        """
+        while True:
+            try:
+                pid, status = os.wait()
+            except ChildProcessError:
+                self.write_report(b'{"empty": true}\n')
+                self.ending.wait()
+                os._exit(0)
+            if pid == self.first:
+                self.first = 0
+                self.write_report(b'{"exit": %d}\n' % exit_code(status))
+            if self.ending.is_set():
+                self.kill()
+
+
+def exit_code(status: int) -> int:
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)

@@ -1,0 +1,59 @@
+"""The process that ends the trees of a killed agent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import NoReturn
+
+from .cgroup import remove_cgroup
+from .fault import Fault
+from .kernel_files import KERNEL_DEADLINE_S
+from .program import ARCHIVE_FDS, own_command
+
+
+class Keeper:
+    """Kills and removes the agent's cgroup if the agent is killed.
+
+    It is another process of this package. Its standard input is a pipe whose only writer is the
+    agent, so the pipe ends with the agent, however that ends. The keeper has its own session and
+    ignores the signals that end a session, so what kills a terminal or a process group spares it.
+    """
+
+    def __init__(self, cgroup: str) -> None:
+        self.process = subprocess.Popen(
+            own_command("--keep", cgroup),
+            pass_fds=ARCHIVE_FDS,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Wait for the end of the agent, then remove its cgroup.
+
+    A launcher that was about to enter the cgroup makes the removal fail, so it is repeated.
+    """
+    cgroup = arguments[1]
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    while os.read(0, 1):
+        pass
+    end_s = time.monotonic() + KERNEL_DEADLINE_S
+    while Path(cgroup).exists() and time.monotonic() < end_s:
+        try:
+            remove_cgroup(cgroup)
+        except (Fault, OSError):
+            time.sleep(0.05)
+    os._exit(0)

@@ -1,0 +1,86 @@
+"""Ends the trees that exceed their limits."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+
+from .fault import Fault
+from .kernel_files import keyed, read_text
+from .limits import MEMORY_SHARE_MAX
+from .processes import Family, resident_bytes
+from .tree import Tree
+
+MEMORY_SHARE_LEFT_MIN = 0.03  # below this, the largest tree ends before the kernel ends a process
+LIMITS_INTERVAL_S = 0.2  # the check of a cgroup takes about 50 us
+LIMITS_INTERVAL_OF_INITS_S = 1.0  # without a cgroup it has to read all of /proc
+
+
+def gib(size_bytes: float) -> str:
+    return f"{size_bytes / 2**30:.2f} GiB"
+
+
+class Limiter(threading.Thread):
+    """Ends each tree that exceeds its limits, and cuts logs, until the agent ends.
+
+    A frozen tree is checked once. The sum of resident sets counts shared memory more than once, so
+    the exact memory is read only if the sum exceeds the limit.
+    """
+
+    def __init__(self, trees: dict[str, Tree], cgroups: bool) -> None:
+        super().__init__(daemon=True)
+        self.trees = trees
+        self.cgroups = cgroups
+        self.memory_total_bytes = 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0)
+
+    def run(self) -> None:
+        while True:
+            time.sleep(LIMITS_INTERVAL_S if self.cgroups else LIMITS_INTERVAL_OF_INITS_S)
+            self.check_all()
+
+    def check_all(self) -> None:
+        trees = list(self.trees.values())
+        family = None if self.cgroups or not trees else Family()
+        for tree in trees:
+            frozen, freezes = tree.frozen, tree.freezes
+            if not frozen or freezes != tree.freezes_checked:
+                tree.freezes_checked = freezes if frozen else 0
+                with contextlib.suppress(Fault, OSError):
+                    self.check(tree, family)
+        with contextlib.suppress(Fault, OSError):
+            self.check_machine(trees)
+
+    def check(self, tree: Tree, family: Family | None) -> None:
+        if tree.log:
+            tree.log.check()
+        pids = tree.members(family)
+        if len(pids) > tree.limits["processes"]:
+            self.end(
+                tree, f"process_limit: {len(pids)} processes, limit {tree.limits['processes']}"
+            )
+        limit_bytes = tree.limits["memory_bytes"] or MEMORY_SHARE_MAX * self.memory_total_bytes
+        if limit_bytes and sum(map(resident_bytes, pids)) > limit_bytes:
+            memory_bytes, _ = tree.memory()
+            if memory_bytes > limit_bytes:
+                self.end(tree, f"memory_limit: {gib(memory_bytes)}, limit {gib(limit_bytes)}")
+
+    def check_machine(self, trees: list[Tree]) -> None:
+        """End the largest tree if the machine is nearly out of memory and the tree is a cause."""
+        meminfo = keyed(read_text("/proc/meminfo"))
+        left_bytes = 1024 * meminfo.get("MemAvailable", meminfo.get("MemTotal", 0))
+        least_bytes = MEMORY_SHARE_LEFT_MIN * self.memory_total_bytes
+        if left_bytes >= least_bytes or not trees:
+            return
+        sizes = [sum(map(resident_bytes, tree.members())) for tree in trees]
+        size_bytes, tree = max(zip(sizes, trees), key=lambda pair: pair[0])  # noqa: B905
+        if size_bytes > least_bytes:
+            reading = (
+                f"{gib(size_bytes)}, the largest tree when the machine had {gib(left_bytes)} left"
+            )
+            self.end(tree, f"memory_limit: {reading}")
+
+    def end(self, tree: Tree, limit: str) -> None:
+        if not tree.ended.is_set():
+            tree.limit = tree.limit or limit
+        tree.end_processes()

@@ -1,0 +1,206 @@
+"""The requests that the agent answers."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO, Any, Callable  # noqa: UP035 (for 3.8)
+
+from .addresses import peer_address, resolve
+from .capture import Capture
+from .containment import Containment
+from .conversation import Conversation
+from .exchange import exchange
+from .fault import Fault, Json
+from .files import Files, cache_folder
+from .fingerprint import fingerprint
+from .kernel_files import KERNEL_DEADLINE_S
+from .limiter import Limiter
+from .listeners import listeners
+from .log import Log, read_tail
+from .ports import Ports
+from .processes import compiler_cpu_s, start_times
+from .samples import Watch, listen_drops
+from .tree import Tree
+
+
+class Agent:
+    def __init__(self, containment: Containment, isolated: bool = False) -> None:
+        self.containment = containment
+        self.ports = Ports()
+        self.files = Files()
+        self.trees: dict[str, Tree] = {}
+        self.stopped: dict[str, Json] = {}
+        self.watches: dict[str, Watch] = {}
+        self.conversations: dict[str, Conversation] = {}
+        self.watch_numbers = itertools.count(1)
+        self.starting = threading.Lock()
+        self.closing = False
+        Limiter(self.trees, containment.cgroup is not None).start()
+        self.requests: dict[str, Callable[..., Any]] = {
+            "fingerprint": lambda: fingerprint(containment, isolated),
+            "run": self.run,
+            "start": self.start,
+            "converse": self.converse,
+            "ask": self.ask,
+            "compiler_cpu_s": lambda process: compiler_cpu_s(self.tree(process).members()),
+            "listeners": lambda process, port: listeners(self.tree(process).members(), port),
+            "members": lambda process: start_times(self.tree(process).members()),
+            "alive": self.alive,
+            "usage": lambda process: self.tree(process).usage(),
+            "listen_drops": listen_drops,
+            "freeze": self.freeze,
+            "thaw": self.thaw,
+            "stop": self.stop,
+            "watch": self.watch,
+            "unwatch": self.unwatch,
+            "exchange": self.exchange,
+            "free_port": self.ports.take,
+            "ping": lambda: None,
+            "resolve": resolve,
+            "peer_address": peer_address,
+            "cache_folder": cache_folder,
+            "scratch_folder": self.files.scratch_folder,
+            "read_file": self.files.read_file,
+            "append_file": self.files.append_file,
+            "finish_file": self.files.finish_file,
+            "unpack": self.files.unpack,
+            "lock": self.files.lock,
+            "unlock": self.files.unlock,
+            "read_tail": read_tail,
+        }
+
+    def launch(
+        self, spec: Json, stdout: Any, stderr: Any, log: IO[bytes] | None = None
+    ) -> tuple[str, Tree]:
+        with self.starting:
+            if self.closing:
+                raise Fault("the agent is closing")
+            tree = self.containment.start(spec, stdout, stderr)
+            if log:
+                tree.log = Log(log, tree.limits["log_bytes"])
+            name = str(self.containment.started)
+            self.trees[name] = tree
+            return name, tree
+
+    def tree(self, process: str) -> Tree:
+        if process in self.trees:
+            return self.trees[process]
+        raise Fault(f"no process {process}: {'stopped' if process in self.stopped else 'unknown'}")
+
+    def run(self, spec: Json, timeout_s: float) -> Json:
+        name, tree = self.launch(spec, subprocess.PIPE, subprocess.PIPE)
+        assert tree.process.stdout is not None
+        assert tree.process.stderr is not None
+        stdout, stderr = Capture(tree.process.stdout), Capture(tree.process.stderr)
+        in_time = tree.ended.wait(timeout_s)
+        cpu_s = tree.cpu_s()
+        tree.kill()
+        del self.trees[name]
+        tree.ended.wait(KERNEL_DEADLINE_S)
+        return {
+            "exit_code": tree.exit_code if in_time else None,
+            "stdout": stdout.text(),
+            "stderr": stderr.text(),
+            "elapsed_s": tree.ended_s - tree.started_s,
+            "cpu_s": cpu_s,
+            "limit": tree.limit,
+        }
+
+    def start(self, spec: Json, log_path: str) -> str:
+        try:
+            log = Path(log_path).open("wb")  # noqa: SIM115 (closed below)
+        except OSError as error:
+            raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
+        with log:
+            return self.launch(spec, log, subprocess.STDOUT, log)[0]
+
+    def converse(self, spec: Json, log_path: str) -> str:
+        """Start a process for `ask`; its standard error goes to the log."""
+        reader, writer = os.pipe()
+        try:
+            log = Path(log_path).open("wb")  # noqa: SIM115 (closed below)
+        except OSError as error:
+            os.close(reader)
+            os.close(writer)
+            raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
+        try:
+            with log:
+                name, tree = self.launch(dict(spec, stdin_fd=reader), subprocess.PIPE, log, log)
+        except BaseException:
+            os.close(writer)
+            raise
+        finally:
+            os.close(reader)
+        self.conversations[name] = Conversation(tree, os.fdopen(writer, "wb", 0), log_path)
+        return name
+
+    def ask(self, process: str, line: str | None, deadline_s: float) -> str:
+        if process not in self.conversations:
+            raise Fault(f"process {process} does not take questions")
+        return self.conversations[process].ask(line, deadline_s)
+
+    def alive(self, process: str) -> Json | None:
+        if process in self.stopped:
+            return self.stopped[process]
+        tree = self.tree(process)
+        return tree.exited() if tree.ended.is_set() else None
+
+    def freeze(self, process: str) -> None:
+        tree = self.tree(process)
+        tree.freeze()
+        tree.freezes += 1
+        tree.frozen = True
+
+    def thaw(self, process: str) -> None:
+        tree = self.tree(process)
+        tree.frozen = False
+        tree.thaw()
+
+    def stop(self, process: str, signal_name: str, deadline_s: float) -> Json:
+        if process in self.stopped:
+            return self.stopped[process]
+        number = getattr(signal.Signals, signal_name, None)
+        if number is None:
+            raise Fault(f"no such signal: {signal_name}", "such as SIGTERM, SIGINT or SIGQUIT")
+        self.stopped[process] = self.tree(process).stop(number, deadline_s)
+        if process in self.conversations:
+            self.conversations.pop(process).close()
+        self.trees.pop(process, None)
+        return self.stopped[process]
+
+    def watch(self, processes: list[str], interval_s: float) -> str:
+        name = str(next(self.watch_numbers))
+        self.watches[name] = Watch({p: self.tree(p) for p in processes}, interval_s)
+        return name
+
+    def unwatch(self, watch: str) -> list[Json]:
+        if watch not in self.watches:
+            raise Fault(f"no watch {watch}")
+        return self.watches.pop(watch).finish()
+
+    def exchange(
+        self, host: str, port: int, payload: str, silence_s: float, deadline_s: float
+    ) -> Json:
+        return exchange(host, port, base64.b64decode(payload), silence_s, deadline_s)
+
+    def close(self) -> bool:
+        """Kill every tree. If one cannot be killed, print the error and return False."""
+        faults = []
+        with self.starting:
+            self.closing = True
+            for end in (*[tree.kill for tree in self.trees.values()], self.containment.close):
+                try:
+                    end()
+                except (Fault, OSError) as error:
+                    faults.append(error)
+        self.files.close()
+        for fault in faults:
+            print(fault, file=sys.stderr, flush=True)
+        return not faults

@@ -1,0 +1,174 @@
+"""A started command and its descendants."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import json
+import os
+import subprocess
+import threading
+import time
+from typing import IO, Any
+
+from .fault import Fault, Json
+from .kernel_files import KERNEL_DEADLINE_S, keyed, read_text
+from .limits import LOG_BYTES_MAX, PROCESSES_MAX
+from .log import Log
+from .processes import Family, memory_of, stat_fields
+from .program import ARCHIVE_FDS, own_command
+
+START_DEADLINE_S = 60.0  # from the start of our launcher to the exec; then it is killed
+
+
+class Tree(abc.ABC):
+    """A running command with its descendants, as the agent sees it."""
+
+    def __init__(self, spec: Json, stdout: Any, stderr: Any) -> None:
+        self.ended = threading.Event()  # the first process has ended
+        self.exit_code: int | None = None
+        self.limit: str | None = None  # the limit that ended the tree: its name and the reading
+        self.limits: Json = {
+            "memory_bytes": 0,  # MEMORY_SHARE_MAX
+            "processes": PROCESSES_MAX,
+            "log_bytes": LOG_BYTES_MAX,
+        }
+        self.limits.update({k: v for k, v in spec["limits"].items() if v is not None})
+        self.log: Log | None = None
+        self.frozen = False
+        self.freezes = self.freezes_checked = 0
+        self.memory_peak_bytes = 0
+        reader, writer = os.pipe()
+        inherited = [*ARCHIVE_FDS, writer]
+        if spec["stdin_fd"] is not None:
+            inherited.append(spec["stdin_fd"])
+        try:
+            self.process = subprocess.Popen(
+                own_command("--launch", str(writer)),
+                stdin=subprocess.PIPE,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=inherited,
+                start_new_session=True,
+            )
+        finally:
+            os.close(writer)
+        self.report = os.fdopen(reader, "rb")
+        assert self.process.stdin is not None
+        self.control: IO[bytes] = self.process.stdin
+        with contextlib.suppress(BrokenPipeError):  # then the report ends early, see await_start
+            self.control.write(json.dumps(spec).encode() + b"\n")
+            self.control.flush()
+        self.await_start()
+        self.started_s = self.ended_s = time.monotonic()
+        threading.Thread(target=self.await_end, daemon=True).start()
+
+    def await_start(self) -> None:
+        """Read the report until exec, which closes it, or until our init reports the start."""
+        answer: Json = {}
+        watchdog = threading.Timer(START_DEADLINE_S, self.process.kill)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            for line in self.report:
+                answer.update(json.loads(line))
+                if "error" in answer:
+                    self.abandon()
+                    raise Fault(**answer["error"])
+                if "running" in answer:
+                    return
+        finally:
+            watchdog.cancel()
+        if "ready" not in answer:
+            self.abandon()
+            raise Fault(f"the launcher died with exit code {self.process.returncode}")
+
+    def abandon(self) -> None:
+        self.control.close()
+        self.process.wait()
+        self.report.close()
+
+    def note_exit(self, code: int) -> None:
+        self.exit_code = code
+        self.ended_s = time.monotonic()
+        self.ended.set()
+
+    @abc.abstractmethod
+    def await_end(self) -> None:
+        """Wait for the end of the first process and note it; runs in its own thread."""
+
+    @abc.abstractmethod
+    def members(self, family: Family | None = None) -> list[int]:
+        """The living processes of the tree, at the moment of `family` if it needs one."""
+
+    @abc.abstractmethod
+    def cpu_s(self) -> float:
+        """User and system time of the tree, also of dead processes; `Fault` after a stop."""
+
+    @abc.abstractmethod
+    def send(self, number: int) -> None:
+        """Send a signal to the first process if it is alive."""
+
+    @abc.abstractmethod
+    def freeze(self) -> None:
+        """Freeze the tree; return when none of its threads can run."""
+
+    @abc.abstractmethod
+    def thaw(self) -> None:
+        """Let the tree run again. No effect on a tree that is not frozen or is dead."""
+
+    @abc.abstractmethod
+    def wait_empty(self, deadline_s: float) -> bool:
+        """Wait until no process of the tree lives."""
+
+    @abc.abstractmethod
+    def kill(self) -> None:
+        """Kill the tree, also a frozen one; return when it is empty. No effect on a dead tree."""
+
+    @abc.abstractmethod
+    def end_processes(self) -> None:
+        """Kill every process and keep the readings of the tree; return before they are dead."""
+
+    def memory(self) -> tuple[int, int]:
+        """Current and peak bytes. The peak is exact only for a single process (VmHWM)."""
+        pids = self.members()
+        now = sum(map(memory_of, pids))
+        marks = (keyed(read_text(f"/proc/{p}/status")).get("VmHWM", 0) for p in pids)
+        self.memory_peak_bytes = max(self.memory_peak_bytes, now, 1024 * max(marks, default=0))
+        return now, self.memory_peak_bytes
+
+    def usage(self) -> Json:
+        memory, peak = self.memory()
+        pids = self.members()
+        threads = (stat_fields(pid) for pid in pids)
+        return {
+            "cpu_s": self.cpu_s(),
+            "memory_bytes": memory,
+            "memory_peak_bytes": peak,
+            "processes": len(pids),
+            "threads": sum(int(fields[17]) for fields in threads if fields),
+        }
+
+    def exited(self, survivors: int = 0, killed: bool = False) -> Json:
+        return {
+            "exit_code": None if killed else self.exit_code,
+            "elapsed_s": self.ended_s - self.started_s,
+            "survivors": survivors,
+            "killed": killed,
+            "limit": self.limit,
+            "log_cut_bytes": self.log.cut_bytes if self.log else 0,
+        }
+
+    def stop(self, number: int, deadline_s: float) -> Json:
+        self.thaw()
+        if not self.ended.is_set():
+            self.send(number)
+        self.wait_empty(deadline_s)
+        survivors = len(self.members())
+        killed = not self.ended.is_set() and survivors > 0
+        self.kill()
+        if not self.ended.wait(KERNEL_DEADLINE_S):
+            raise Fault(f"process {self.process.pid} did not end within {KERNEL_DEADLINE_S:g} s")
+        if self.log:
+            self.log.close()
+        return self.exited(survivors, killed)

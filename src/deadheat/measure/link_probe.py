@@ -1,0 +1,72 @@
+"""Measures the network between two hosts, before anything else runs."""
+
+from deadheat.errors import DeadheatError
+from deadheat.host import HostError, ProcessSpec
+from deadheat.load import LoadResult, LoadSpec
+from deadheat.measure.link import Link
+from deadheat.measure.world import World
+
+ROUND_TRIPS_S = 0.3
+BANDWIDTH_S = 0.5
+BANDWIDTH_CONNECTIONS = 4
+BODY_BYTES = 60_000
+READY_S = 5.0
+PROBE_S = 1.0
+PROBE_INTERVAL_S = 0.05
+STOP_S = 2.0
+REQUEST = b"GET / HTTP/1.1\r\nHost: deadheat\r\nConnection: close\r\n\r\n"
+
+
+def measure_link(world: World) -> Link:
+    """Load the null server over the link. Raises `DeadheatError` if the load host gets no answer.
+
+    It takes about a second.
+    """
+    small = _loaded(world, "", LoadSpec("", 1, ROUND_TRIPS_S, timeout_s=2.0))
+    body = "x" * BODY_BYTES
+    large = _loaded(world, body, LoadSpec("", BANDWIDTH_CONNECTIONS, BANDWIDTH_S, timeout_s=2.0))
+    if not small.requests_ok or not large.bytes_in:
+        raise DeadheatError(
+            f"the link to {world.server_address} is too slow or lossy to be measured",
+            f"try: ping {world.server_address} on the load host",
+        )
+    return Link(
+        round_trip_us=round(1e6 * small.elapsed_s / small.requests_ok, 1),
+        bytes_per_s=round(large.bytes_in / large.elapsed_s, 1),
+    )
+
+
+def _loaded(world: World, body: str, spec: LoadSpec) -> LoadResult:
+    host, address = world.server_host, world.server_address
+    port = host.free_port()
+    command = world.engine_of_controls.null_server(str(port), 0, address)
+    if body:
+        command += ["--null-body", body]
+    server = host.start(ProcessSpec(command), str(world.logs / f"link-{port}.log"))
+    try:
+        _require_answer(world, port)
+        url = f"http://{address}:{port}/"
+        loaded = LoadSpec(url, spec.connections, spec.duration_s, timeout_s=spec.timeout_s)
+        engine = world.engine
+        done = world.load_host.run(ProcessSpec(engine.command(loaded)), loaded.limit_s)
+        return engine.parse(loaded, done, world.engine_version)
+    finally:
+        host.stop(server, "SIGTERM", STOP_S)
+
+
+def _require_answer(world: World, port: int) -> None:
+    """Wait until the null server answers the load host."""
+    host = world.load_host
+    begun_s = host.now_s()
+    while True:
+        try:
+            host.exchange((world.server_address, port), REQUEST, PROBE_S, PROBE_S)
+            return
+        except HostError as error:
+            if host.now_s() - begun_s > READY_S:
+                raise DeadheatError(
+                    f"the load host does not reach a server on the server host: {error}",
+                    "open ports 10000 to 65535 in the firewall there, or give another address: "
+                    "--server-address ADDRESS",
+                ) from error
+            host.sleep(PROBE_INTERVAL_S)
