@@ -4,6 +4,8 @@ import math
 import random
 from pathlib import Path
 
+import pytest
+
 from bench.faulted.matrix import MOMENTS, Fault, faults, fewest_first
 from bench.faults import Outcome, failed_chains, new_chains, read, run, table, write
 
@@ -15,6 +17,7 @@ CASE = {"target": "cli", "signal": "KILL", "moment": "slice", "inside": True, "t
 CASE |= {"containment": "subreaper", "failures": ["lost trials [3]"], "seed": 5}
 
 
+@pytest.mark.alone
 def test_nothing_is_lost_and_nothing_is_left() -> None:
     cases, stopped = run(SHORT, jobs=2, end_s=math.inf)
     assert len(cases) + stopped >= 2

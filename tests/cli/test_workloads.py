@@ -145,12 +145,12 @@ def test_rejects_options_that_do_not_fit(
 
 
 def test_plan_states_several_workloads(deadheat: Deadheat) -> None:
-    names = ("go-gin", "rust-axum")
+    names = ("go-gin", "rust-rocket")
     ended = deadheat("plan", *names, "--catalog", str(HERE), "--workload", "hello,route")
     assert ended.out.startswith("settle, workloads hello, route: ")
-    assert "left out, without the workload route: rust-axum" in ended.err
-    assert "rust-axum" in ended.out
-    assert "each block    7 trials" in ended.out, "two controls and go-gin twice, rust-axum once"
+    assert "left out, without the workload route: rust-rocket" in ended.err
+    assert "rust-rocket" in ended.out
+    assert "each block    7 trials" in ended.out, "two controls and go-gin twice, rust-rocket once"
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_another_workload_is_not_called_hello(deadheat: Deadheat, items: Path) -
 
 
 def test_plan_states_the_workload(deadheat: Deadheat) -> None:
-    ended = deadheat("plan", "go-gin", "rust-axum", "--catalog", str(HERE), "--workload", "route")
+    ended = deadheat("plan", "go-gin", "rust-rocket", "--catalog", str(HERE), "--workload", "route")
     assert ended.out.startswith("settle, workload route: ")
-    assert "left out, without the workload route: rust-axum" in ended.err
-    assert "rust-axum" not in ended.out
+    assert "left out, without the workload route: rust-rocket" in ended.err
+    assert "rust-rocket" not in ended.out

@@ -35,7 +35,7 @@ def test_the_tails_are_those_of_the_mixture() -> None:
 
 
 def test_bug_a_variance_that_may_be_tiny_took_the_degrees_away() -> None:
-    """Doubt about how small a variance is does not widen the tails."""
+    """A variance that may be tiny does not widen the tails."""
     certain, doubtful = np.zeros((2, len(GRID)))
     certain[160] = 1.0
     doubtful[160], doubtful[60] = 0.5, 0.5
