@@ -9,8 +9,8 @@ contenders, or of contenders that are not alike, lends little, and its degrees o
 The posterior becomes the scaled t with the same tails (`scaled_t`). In simulations (`python -m
 bench.model`, stored in docs/results/model.txt) the family-wise error is within chance of 5 %, also
 with two instances and with one contender that varies far more than the others; only with fewer than
-seven slices an instance it is 7 %. Empirical Bayes (`variance_shrinkage`) takes the scatter as known
-once it is estimated, and reaches 15 %.
+seven slices an instance it is 7 %. Empirical Bayes (`variance_shrinkage`), which takes the scatter
+as known once it is estimated, reaches 15 %.
 """
 
 import numpy as np
@@ -25,8 +25,8 @@ _REACH = np.log(400.0**2)
 _GRID = np.linspace(-_REACH, _REACH, 241)
 _CENTERS = np.linspace(-_REACH / 2, _REACH / 2, 41)
 _LEAST = 1e-6  # of the median variance
-# Degrees of freedom are at most twice the contender's own and 1 without any, or those that match the
-# moments of the precision, if these are more. A contender of two instances often looks calm by
+# Degrees of freedom are at most twice the contender's own and 1 without any, or those that match
+# the moments of the precision, if these are more. A contender of two instances often looks calm by
 # chance, and would be lent the certainty of the others.
 _LENT = 2.0
 _ALONE = 1.0
