@@ -64,3 +64,9 @@ def test_rejects_json_that_a_reader_cannot_hold(text: str | bytes, reason: str) 
 
 def test_parses_up_to_the_allowed_depth() -> None:
     assert parse(nested(DEPTH_MAX)) is not None
+
+
+def test_bug_brackets_within_texts_counted_as_depth() -> None:
+    """The report of a race with the workloads `json` and `page` failed: they hold templates."""
+    value = {"body": "{" * 100 + "[" * 100}
+    assert parse(json.dumps(value)) == value

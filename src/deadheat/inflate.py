@@ -67,7 +67,7 @@ def _require_flat(value: Any, openers: int) -> None:
     level = [value] if isinstance(value, dict | list) else []
     for depth in range(1, DEPTH_MAX + 1):
         openers -= len(level)
-        if depth + openers <= DEPTH_MAX:
+        if not level or depth + openers <= DEPTH_MAX:  # texts may hold brackets too
             return
         level = [
             inner
