@@ -96,7 +96,8 @@ def _prediction(each: Prediction) -> tuple[str, ...]:
 
 
 def _moves(each: Prediction) -> str:
-    moved = "; ".join(map(mover_text, each.movers)) or "no server changes its place"
+    none = "no server changes its place" if each.agreement else "not ranked, so nothing to compare"
+    moved = "; ".join(map(mover_text, each.movers)) or none
     return f"- **{escape(each.workload)}**: {escape(moved)}"
 
 

@@ -17,6 +17,7 @@ def profile_columns(overview: Profile) -> list[Column]:
                 f"{format.plain(level.workload, NAME_MAX)}\nat {level.connections:,}",
                 tuple(_cell(row.shares.get(level.workload)) for row in overview.rows),
                 right=False,
+                group=level.workload,
             )
             for level in overview.levels
         ),

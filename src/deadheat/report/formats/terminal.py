@@ -62,7 +62,7 @@ def show(
     parts: list[RenderableType] = []
     overview = profile(view)
     if overview is not None:
-        parts += _profile(view, analysis, overview)
+        parts += _profile(view, analysis, overview, console.width)
     for each in view.by_workload:
         own = analysis if len(view.workloads) == 1 else analyze(each)
         if overview is not None:
@@ -103,12 +103,15 @@ def _answer(
     yield from _point_lines([*scaling, *shown], width)
 
 
-def _profile(view: RunView, analysis: Analysis, overview: Profile) -> Iterator[RenderableType]:
+def _profile(
+    view: RunView, analysis: Analysis, overview: Profile, width: int
+) -> Iterator[RenderableType]:
     """The servers over all workloads, before what each of these shows."""
     yield Text(f"{TITLE}\n", style="bold")
     yield Text(f"{measured(view, analysis)}\n", style="dim")
-    yield _table(profile_columns(overview), None)
-    yield Text()
+    for page in pages(profile_columns(overview), width)[0]:
+        yield _table(page, None)
+        yield Text()
     yield from (Text(format.plain(line)) for line in predictions(overview))
 
 
