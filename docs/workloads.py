@@ -36,6 +36,9 @@ warm on `hello` is cold on the others. So starts take longer, and a race needs a
 servers whose place is open at one level run on at all of theirs. `--latency` measures each
 workload.
 
+[A stored race](results/workloads.md) of eight servers on six workloads shows what comes out of it
+(`deadheat report --from docs/results/workloads.deadheat`).
+
 A report has, before the usual tables of each workload:
 
 - the **profile**: the rate of each server in % of the best on each workload, with the interval of
