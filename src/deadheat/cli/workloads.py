@@ -14,7 +14,7 @@ from deadheat.workload.wire import wire
 
 
 class _WithImport(click.Command):
-    """`deadheat workloads import` is a command of its own; any other word is a workload."""
+    """`deadheat workloads import` is a separate command; any other word is a workload."""
 
     def make_context(
         self,

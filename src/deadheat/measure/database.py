@@ -31,7 +31,7 @@ SETTINGS = {
     "autovacuum": "off",
     "jit": "off",
 }
-# PostgreSQL refuses to run as root. In a user namespace of its own it has another number.
+# PostgreSQL refuses to run as root. In a separate user namespace it has another number.
 AS_OTHER_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 
 

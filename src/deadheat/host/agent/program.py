@@ -1,4 +1,4 @@
-"""How the agent starts other processes of its own package."""
+"""How the agent starts other processes of this package."""
 
 from __future__ import annotations
 
