@@ -89,10 +89,10 @@ async def echo(message: Message) -> Message:
 @app.get("/db")
 async def row(request: Request, id: int) -> dict:
     query = "SELECT id, name, price FROM item WHERE id = $1"
-    found = await request.app.state.pool.fetchrow(query, id)
-    if found is None:
+    item = await request.app.state.pool.fetchrow(query, id)
+    if item is None:
         raise HTTPException(404)
-    return dict(found)
+    return dict(item)
 
 
 @app.exception_handler(RequestValidationError)

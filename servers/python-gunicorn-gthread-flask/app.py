@@ -70,10 +70,10 @@ def row() -> Response:
     pool.open()  # in the worker that gunicorn forked; harmless if it is open
     with pool.connection() as connection:
         query = "SELECT id, name, price FROM item WHERE id = %s"
-        found = connection.execute(query, (id,)).fetchone()
-    if found is None:
+        item = connection.execute(query, (id,)).fetchone()
+    if item is None:
         abort(404)
-    return jsonify(found)
+    return jsonify(item)
 
 
 @app.get("/page")

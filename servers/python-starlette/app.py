@@ -78,10 +78,10 @@ async def row(request: Request) -> JSONResponse:
     except ValueError as error:
         raise HTTPException(400) from error
     query = "SELECT id, name, price FROM item WHERE id = $1"
-    found = await request.app.state.pool.fetchrow(query, id)
-    if found is None:
+    item = await request.app.state.pool.fetchrow(query, id)
+    if item is None:
         raise HTTPException(404)
-    return JSONResponse(dict(found))
+    return JSONResponse(dict(item))
 
 
 async def page(request: Request) -> Response:

@@ -95,11 +95,11 @@ async def row(scope, send):
         await refuse(send, 400)
         return
     pool = pool or asyncio.create_task(connect())  # the first of several requests begins it
-    found = await (await pool).fetchrow("SELECT id, name, price FROM item WHERE id = $1", id)
-    if found is None:
+    item = await (await pool).fetchrow("SELECT id, name, price FROM item WHERE id = $1", id)
+    if item is None:
         await refuse(send, 404)
     else:
-        await answer(send, json.dumps(dict(found)), b"application/json")
+        await answer(send, json.dumps(dict(item)), b"application/json")
 
 
 async def upload(receive, send):

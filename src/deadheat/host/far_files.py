@@ -3,6 +3,7 @@
 import base64
 import io
 import tarfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -13,11 +14,12 @@ LOCK_S = 3600.0  # another deadheat builds the same server meanwhile
 UNPACK_S = 300.0
 
 
-class FarFiles:
+class FarFiles(ABC):
     """The part of a far host that has to do with files. Every method raises `HostError`."""
 
+    @abstractmethod
     def _ask(self, request: str, allowed_s: float = 0.0, /, **arguments: Any) -> Any:
-        raise NotImplementedError
+        """The agent's answer, as `AgentHost` gets it."""
 
     def cache_folder(self) -> PurePosixPath:
         """The folder for what the next run can use again: `~/.cache/deadheat`."""

@@ -133,11 +133,11 @@ def _shaped(view: RunView, analysis: Analysis) -> Iterator[str]:
 
 def _scaling(view: RunView, analysis: Analysis) -> Iterator[str]:
     for level in analysis.levels[::-1]:
-        found_curves = curves(view, level)
-        yield from _titled(title(level), scaling_columns(view, level, found_curves))
-        if found_curves:
+        scaling_curves = curves(view, level)
+        yield from _titled(title(level), scaling_columns(view, level, scaling_curves))
+        if scaling_curves:
             yield ""
-            yield from (f"- {_text(line)}" for line in sentences(found_curves))
+            yield from (f"- {_text(line)}" for line in sentences(scaling_curves))
 
 
 def _neighbors(ranking: Ranking) -> list[Column]:

@@ -178,11 +178,11 @@ def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderab
 
 
 def _scaling(view: RunView, level: Level) -> Iterator[RenderableType]:
-    found_curves = curves(view, level)
-    if columns := scaling_columns(view, level, found_curves):
+    scaling_curves = curves(view, level)
+    if columns := scaling_columns(view, level, scaling_curves):
         yield Text(f"\n{title(level)}", style="bold")
         yield _table(columns, None)
-        yield from (Text(format.plain(line)) for line in sentences(found_curves))
+        yield from (Text(format.plain(line)) for line in sentences(scaling_curves))
 
 
 def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], list[Column]]:
