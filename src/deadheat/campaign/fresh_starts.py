@@ -7,6 +7,7 @@ the second (Cochran, Sampling Techniques, 1977, section 10.6).
 
 from collections.abc import Sequence
 
+from deadheat.campaign.block_rounds import rounds_of_block, slice_s
 from deadheat.campaign.slice_standings import FEWEST_INSTANCES, SliceStandings
 from deadheat.measure.starter import WarmInstance
 from deadheat.protocol import Protocol
@@ -14,7 +15,6 @@ from deadheat.stats.measurement_value import Action, Cost, contribution
 
 BLOCKS_MIN = 1  # that an instance runs before it is replaced
 ESTIMATE_BLOCKS = 3  # between two estimates of what a fresh start is worth
-SLICE_OVERHEAD_S = 0.015
 LATER_SHARE = 0.6  # of the first start's time, that a later one takes
 
 
@@ -24,8 +24,8 @@ class FreshStarts:
     def __init__(self, protocol: Protocol, standings: SliceStandings) -> None:
         if protocol.slices is None:
             raise ValueError(f"protocol {protocol.name} has no slices")
+        self._protocol = protocol
         self._rule = protocol.slices
-        self._slice_s = protocol.duration_s
         self._stopping = protocol.stopping
         self._level = protocol.main_level
         self._standings = standings
@@ -103,17 +103,18 @@ class FreshStarts:
         if fitted is None:
             return {}
         model, names, _ = fitted
-        slice_s = self._slice_s + SLICE_OVERHEAD_S
+        each_s = slice_s(self._protocol)
         gains = {}
         for instance in instances:
             if instance.name in names:
-                cost = Cost(max(_cost_s(instance), slice_s), slice_s)
+                cost = Cost(max(_cost_s(instance), each_s), each_s)
                 part = contribution(model, names.index(instance.name), cost)
                 gains[instance.name] = (part.action, part.gain_per_s)
         return gains
 
     def _block_s(self, contenders: int) -> float:
-        return contenders * self._rule.rounds * (self._slice_s + SLICE_OVERHEAD_S)
+        rounds = rounds_of_block(self._protocol, contenders)
+        return contenders * rounds * slice_s(self._protocol)
 
 
 def _cost_s(instance: WarmInstance) -> float:

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from deadheat.campaign.block_rounds import rounds_of_block
 from deadheat.campaign.board import board
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.estimate import spell_time
@@ -58,7 +59,7 @@ class SliceRace:
         self._begun_s = run.world.server_host.now_s() - run.past.elapsed_s
         self._starts = dict(run.past.starts)
         blocks = max((trial.block for _, trial in run.past.trials), default=0)
-        self._counts = _Counts(blocks, blocks * self._rule.rounds)
+        self._counts = _Counts(blocks, blocks * (self._rule.rounds_max or self._rule.rounds))
         self._block_s = 0.0
         self._troubles = Troubles(run.listen)
         self._faults: dict[str, int] = {}
@@ -206,12 +207,20 @@ class SliceRace:
         order = self._by_rate([i.name for i in heat.instances])
         present = [i for name in order if (i := heat.of(name)) and self._runs(i, group)]
         counts = self._counts
+        contenders = sum(i.entered.contender.role == "contender" for i in present)
+        rounds = rounds_of_block(self._protocol, contenders)
         block = SliceBlock(
-            self._run, self._begun_s, counts.blocks, counts.rounds, self._fresh.used, self._troubles
+            self._run,
+            self._begun_s,
+            counts.blocks,
+            rounds,
+            counts.rounds,
+            self._fresh.used,
+            self._troubles,
         )
         records = block.run(present, self._random)
         self._is_first_block = False
-        self._counts.rounds += self._rule.rounds
+        self._counts.rounds += rounds
         for instance, record in records:
             self.standings.add(instance.name, record)
             self._note_invalid(heat, instance, record)

@@ -42,7 +42,8 @@ class Slices(Strict):
     """How a race is cut into short loads, close together. The protocol has their duration."""
 
     discard_s: float = Field(default=0.01, ge=0.005, le=1)  # and until each connection answered
-    rounds: int = Field(default=8, ge=1, le=100)  # in a block
+    rounds: int = Field(default=8, ge=1, le=100)  # in a block, at least
+    rounds_max: int | None = Field(default=None, ge=1, le=100)  # while few contenders race
     control_every: int = Field(default=4, ge=1)  # the round of a block in which controls run
     renew: bool = True  # open new connections once per block
     renew_discard_s: float = Field(default=0.1, ge=0, le=5)  # after new connections
@@ -53,6 +54,8 @@ class Slices(Strict):
     def _has_rounds_with_controls(self) -> Self:
         if self.control_every > self.rounds:
             raise ValueError("slices.control_every has to be at most slices.rounds")
+        if self.rounds_max is not None and self.rounds_max < self.rounds:
+            raise ValueError("slices.rounds_max has to be at least slices.rounds")
         return self
 
 
