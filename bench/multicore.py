@@ -5,8 +5,9 @@
 
 Starts each server in its default and in `multicore`, checks its answer, loads it for two seconds
 with 64 connections, and reads the CPU time of each of its processes and threads before and after.
-Busy workers are those with at least 5 % of the sum. A rate is not measured. A server whose tools
-are missing here is left out. The file keeps the servers of earlier calls.
+Busy workers are those with at least 5 % of the sum. The names of busy threads tell workers from the
+threads of a runtime, such as a compiler. A rate is not measured. A server whose tools are missing
+here is left out. The file keeps the servers of earlier calls.
 """
 
 import argparse
@@ -88,29 +89,31 @@ def busy(world: World, candidate: Candidate) -> dict[str, Any]:
         lifecycle.stop(world, instance)
     used = {key: after[key] - before.get(key, 0) for key in after}
     processes: dict[int, int] = {}
-    for (pid, _), ticks in used.items():
+    for (pid, _, _), ticks in used.items():
         processes[pid] = processes.get(pid, 0) + ticks
     least = BUSY_SHARE * max(sum(used.values()), 1)
     return {
         "workers": contender.workers,
         "busy_processes": sum(ticks >= least for ticks in processes.values()),
         "busy_threads": sum(ticks >= least for ticks in used.values()),
+        "busy_thread_names": sorted(name for (*_, name), ticks in used.items() if ticks >= least),
         "connections_served": result.connections_served,
         "errors": result.errors_total,
         "fault": behavior.fault,
     }
 
 
-def cpu_ticks(world: World, process: str) -> dict[tuple[int, int], int]:
-    """CPU time by process and thread, in clock ticks."""
+def cpu_ticks(world: World, process: str) -> dict[tuple[int, int, str], int]:
+    """CPU time by process, thread and the thread's name, in clock ticks."""
     ticks = {}
     for pid, _ in world.server_host.members(process):
         for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
             try:
-                fields = stat.read_text().rpartition(")")[2].split()
+                head, _, rest = stat.read_text().rpartition(")")
             except OSError:  # it has just ended
                 continue
-            ticks[pid, int(stat.parent.name)] = int(fields[11]) + int(fields[12])
+            fields, name = rest.split(), head.partition("(")[2]
+            ticks[pid, int(stat.parent.name), name] = int(fields[11]) + int(fields[12])
     return ticks
 
 
