@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Do the four workers of the setting `multicore` share the work? One line for each server.
 
-    python bench/multicore.py [SERVER]... [--output docs/results/multicore.json]
+    python bench/multicore.py [SERVER]... [--all-cpus] [--output docs/results/multicore.json]
 
 Starts each server in its default and in `multicore`, checks its answer, loads it for two seconds
 with 64 connections, and reads the CPU time of each of its processes and threads before and after.
 Busy workers are those with at least 5 % of the sum. The names of busy threads tell workers from the
-threads of a runtime, such as a compiler. A rate is not measured. A server whose tools are missing
-here is left out. The file keeps the servers of earlier calls.
+threads of a runtime, such as a compiler. With --all-cpus, the server may use the CPUs of the load
+generator too: on a machine with two CPUs it has one otherwise, and the Erlang machine then needs
+only one of its schedulers. A rate is not measured. A server whose tools are missing here is left
+out. The file keeps the servers of earlier calls.
 """
 
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +41,15 @@ ROOT = Path(__file__).resolve().parents[1]
 def main() -> int:
     parser = argparse.ArgumentParser(description="do the workers of `multicore` share the work?")
     parser.add_argument("servers", nargs="*")
+    parser.add_argument("--all-cpus", action="store_true")
     parser.add_argument("--output", type=Path, default=ROOT / "docs/results/multicore.json")
     args = parser.parse_args()
     results = json.loads(args.output.read_text()) if args.output.exists() else {}
     servers = choose(load_catalog(find_root(str(ROOT))), args.servers)
-    with local_world("engine", 1) as world:
+    with local_world("engine", 1) as disjoint:
+        world = disjoint
+        if args.all_cpus:
+            world = replace(world, server_cpus=(*world.server_cpus, *world.load_cpus))
         builder = Builder(world.server_host, home() / "builds")
         for server in servers:
             if "multicore" not in server.settings:
@@ -63,7 +70,11 @@ def compare(world: World, builder: Builder, server: Server) -> dict[str, Any]:
         return {"lacks": list(lacks)}
     if candidates[0].built is None:
         return {"fault": (candidates[0].fault or "").splitlines()[0]}
-    result: dict[str, Any] = {"version": candidates[0].version, "worker": server.start.worker}
+    result: dict[str, Any] = {
+        "version": candidates[0].version,
+        "worker": server.start.worker,
+        "server_cpus": len(world.server_cpus),
+    }
     for candidate in candidates:
         try:
             result[candidate.selection.setting] = busy(world, candidate)
