@@ -140,6 +140,16 @@ def test_a_pin_in_a_recipe_is_asked_once_for_all_its_servers(tmp_path: Path) -> 
     assert not list(recipe_declarations(ROOT, [servers["go-gin"]]))
 
 
+def test_uv_is_asked_for_the_python_of_the_lock_file(tmp_path: Path) -> None:
+    """Regression: Django 6 needs Python 3.12, so 5.2 looked like the newest version."""
+    lock = "#    uv pip compile --universal --python-version 3.12 requirements.in\n"
+    files = {"requirements.in": "django==6.1.3\n", "requirements.lock": lock}
+    declaration = server_declaration(server_with(tmp_path, files))
+    assert declaration is not None
+    command = declaration.ecosystem.command
+    assert command[command.index("--python-version") + 1] == "3.12"
+
+
 def test_every_pin_of_the_catalog_is_declared_for_a_client() -> None:
     """Each lock file of a server follows a declaration, except one that no client reads."""
     without = {

@@ -6,7 +6,7 @@ Only direct dependencies count: a lock file follows them. A recipe may have pins
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tomllib import loads
 
@@ -22,6 +22,7 @@ GO_TEMPLATE = (
 )
 PRE_RELEASE = re.compile(r"(?i)[-.](alpha|beta|dev|m|pre|rc|snapshot|cr|ea)[-.]?\d*")
 HASHED_PIN = re.compile(r"^([\w.-]+==[^\s\\]+) \\", re.MULTILINE)  # in a lock of pip
+PYTHON_VERSION = re.compile(r"--python-version (\S+)")  # in the first lines of a lock of uv
 COMPILED = "compiled.in"  # Python packages that are compiled from source, beside requirements.in
 
 
@@ -80,8 +81,19 @@ def server_declaration(server: Server) -> Declaration | None:
             files = {path.name: path.read_text("utf-8") for path in paths if path.exists()}
             if COMPILED in files:
                 files[ecosystem.files[0]] += files.pop(COMPILED)
+            if ecosystem is PYTHON:
+                ecosystem = _python_of(server)
             return Declaration(server.name, ecosystem, files)
     return None
+
+
+def _python_of(server: Server) -> Ecosystem:
+    """uv, for the version of Python that the server's lock file names."""
+    lock = server.folder / "requirements.lock"
+    named = PYTHON_VERSION.search(lock.read_text("utf-8") if lock.exists() else "")
+    if named is None:
+        return PYTHON
+    return replace(PYTHON, command=_ask_uv(named.group(1)))
 
 
 def recipe_declarations(root: Path, servers: Iterable[Server]) -> Iterator[Declaration]:
@@ -184,23 +196,12 @@ def _mix(_: Path, output: str) -> Iterator[tuple[str, str, str]]:
     yield from re.findall(r"^(\w+) +(\d\S+) +(\d\S+) ", output, re.MULTILINE)
 
 
-PYTHON = Ecosystem(
-    "Python (uv)",
-    ("requirements.in",),
-    (
-        "uv",
-        "pip",
-        "compile",
-        "--quiet",
-        "--no-header",
-        "--no-annotate",
-        "--no-deps",
-        "--python-version",
-        "3.11",
-        "unpinned.in",
-    ),
-    _python,
-)
+def _ask_uv(python_version: str) -> tuple[str, ...]:
+    quiet = ("--quiet", "--no-header", "--no-annotate", "--no-deps")
+    return ("uv", "pip", "compile", *quiet, "--python-version", python_version, "unpinned.in")
+
+
+PYTHON = Ecosystem("Python (uv)", ("requirements.in",), _ask_uv("3.11"), _python)
 ECOSYSTEMS = (
     PYTHON,
     Ecosystem(
