@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """Do the four workers of the setting `multicore` share the work? One line for each server.
 
-    python bench/multicore.py [SERVER]... [--output docs/results/multicore.json]
+    python bench/multicore.py [SERVER]... [--all-cpus] [--output docs/results/multicore.json]
 
 Starts each server in its default and in `multicore`, checks its answer, loads it for two seconds
 with 64 connections, and reads the CPU time of each of its processes and threads before and after.
-Busy workers are those with at least 5 % of the sum. A rate is not measured. A server whose tools
-are missing here is left out. The file keeps the servers of earlier calls.
+Busy workers are those with at least 5 % of the sum. The names of busy threads tell workers from the
+threads of a runtime, such as a compiler. With --all-cpus, the server may use the CPUs of the load
+generator too: on a machine with two CPUs it has one otherwise, and the Erlang machine then needs
+only one of its schedulers. A rate is not measured. A server whose tools are missing here is left
+out. The file keeps the servers of earlier calls.
 """
 
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +41,15 @@ ROOT = Path(__file__).resolve().parents[1]
 def main() -> int:
     parser = argparse.ArgumentParser(description="do the workers of `multicore` share the work?")
     parser.add_argument("servers", nargs="*")
+    parser.add_argument("--all-cpus", action="store_true")
     parser.add_argument("--output", type=Path, default=ROOT / "docs/results/multicore.json")
     args = parser.parse_args()
     results = json.loads(args.output.read_text()) if args.output.exists() else {}
     servers = choose(load_catalog(find_root(str(ROOT))), args.servers)
-    with local_world("engine", 1) as world:
+    with local_world("engine", 1) as disjoint:
+        world = disjoint
+        if args.all_cpus:
+            world = replace(world, server_cpus=(*world.server_cpus, *world.load_cpus))
         builder = Builder(world.server_host, home() / "builds")
         for server in servers:
             if "multicore" not in server.settings:
@@ -62,7 +70,11 @@ def compare(world: World, builder: Builder, server: Server) -> dict[str, Any]:
         return {"lacks": list(lacks)}
     if candidates[0].built is None:
         return {"fault": (candidates[0].fault or "").splitlines()[0]}
-    result: dict[str, Any] = {"version": candidates[0].version, "worker": server.start.worker}
+    result: dict[str, Any] = {
+        "version": candidates[0].version,
+        "worker": server.start.worker,
+        "server_cpus": len(world.server_cpus),
+    }
     for candidate in candidates:
         try:
             result[candidate.selection.setting] = busy(world, candidate)
@@ -88,29 +100,31 @@ def busy(world: World, candidate: Candidate) -> dict[str, Any]:
         lifecycle.stop(world, instance)
     used = {key: after[key] - before.get(key, 0) for key in after}
     processes: dict[int, int] = {}
-    for (pid, _), ticks in used.items():
+    for (pid, _, _), ticks in used.items():
         processes[pid] = processes.get(pid, 0) + ticks
     least = BUSY_SHARE * max(sum(used.values()), 1)
     return {
         "workers": contender.workers,
         "busy_processes": sum(ticks >= least for ticks in processes.values()),
         "busy_threads": sum(ticks >= least for ticks in used.values()),
+        "busy_thread_names": sorted(name for (*_, name), ticks in used.items() if ticks >= least),
         "connections_served": result.connections_served,
         "errors": result.errors_total,
         "fault": behavior.fault,
     }
 
 
-def cpu_ticks(world: World, process: str) -> dict[tuple[int, int], int]:
-    """CPU time by process and thread, in clock ticks."""
+def cpu_ticks(world: World, process: str) -> dict[tuple[int, int, str], int]:
+    """CPU time by process, thread and the thread's name, in clock ticks."""
     ticks = {}
     for pid, _ in world.server_host.members(process):
         for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
             try:
-                fields = stat.read_text().rpartition(")")[2].split()
+                head, _, rest = stat.read_text().rpartition(")")
             except OSError:  # it has just ended
                 continue
-            ticks[pid, int(stat.parent.name)] = int(fields[11]) + int(fields[12])
+            fields, name = rest.split(), head.partition("(")[2]
+            ticks[pid, int(stat.parent.name), name] = int(fields[11]) + int(fields[12])
     return ticks
 
 

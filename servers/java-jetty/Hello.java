@@ -25,7 +25,7 @@ public class Hello extends Handler.Abstract.NonBlocking {
         connector.setPort(Integer.parseInt(args[1]));
         connector.setAcceptQueueSize(4096);
         server.addConnector(connector);
-        var routes = new PathMappingsHandler();
+        var routes = new PathMappingsHandler(false);  // a dynamic one counts as blocking
         routes.addMapping(PathSpec.from(""), new Hello());  // the path "/" and no other
         server.setHandler(routes);
         server.start();

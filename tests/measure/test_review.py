@@ -86,6 +86,20 @@ def test_a_second_port_fails(host: FakeHost, world: World) -> None:
     assert port
 
 
+def test_the_port_of_a_jvm_is_no_second_listener(host: FakeHost, world: World) -> None:
+    """Regression: a JVM's socket is IPv6, so every server on it failed."""
+
+    class MappedHost(FakeHost):
+        def listeners(self, process: str, port: int) -> Listeners:
+            return Listeners((Listener("::ffff:127.0.0.1", port),), (), complete=True)
+
+    mapped = MappedHost()
+    mapped.on_run(lambda _: True, lambda *_: Completed(1, "", "", 1.0, 0.0))
+    its_world = replace(world, server_host=mapped, load_host=mapped)
+    reviewed = checks(mapped, its_world, FakeServer(answer=answer))
+    assert reviewed["no other listener"].passed is True
+
+
 def test_a_watchdog_fails(host: FakeHost, world: World) -> None:
     reviewed = checks(host, world, FakeServer(answer=answer, watchdog_s=60))
     assert reviewed["freeze"].passed is False

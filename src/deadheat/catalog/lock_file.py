@@ -58,6 +58,8 @@ def _reading(folder: Path, lock: str, read: Callable[[Path, str], Locked]) -> st
         first, *more = locked.unhashed
         others = f" and {len(more)} more" if more else ""
         raise LockFault(f"{lock}: no hash for {first}{others}")
+    if locked.packages == 1:
+        return f"{lock}: 1 package, with a hash"
     return f"{lock}: {locked.packages} packages, each with a hash"
 
 

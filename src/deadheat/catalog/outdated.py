@@ -1,13 +1,12 @@
 """Pins that are behind, as the package manager of each ecosystem reports them.
 
-Only direct dependencies count: a lock file follows them.
+Only direct dependencies count: a lock file follows them. A recipe may have pins too.
 """
 
 import json
 import re
-import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tomllib import loads
 
@@ -22,13 +21,19 @@ GO_TEMPLATE = (
     "{{with .Update}} {{.Version}}{{end}}{{end}}"
 )
 PRE_RELEASE = re.compile(r"(?i)[-.](alpha|beta|dev|m|pre|rc|snapshot|cr|ea)[-.]?\d*")
+HASHED_PIN = re.compile(r"^([\w.-]+==[^\s\\]+) \\", re.MULTILINE)  # in a lock of pip
+PYTHON_VERSION = re.compile(r"--python-version (\S+)")  # in the first lines of a lock of uv
+COMPILED = "compiled.in"  # Python packages that are compiled from source, beside requirements.in
 
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A direct dependency of a server, its version, and the newest one that the client offers."""
+    """A direct dependency, its version, and the newest one that the client offers.
 
-    server: str
+    `declared_in` is a server, or a recipe as `recipes/NAME.toml`.
+    """
+
+    declared_in: str
     package: str
     pinned: str
     latest: str
@@ -50,48 +55,80 @@ class Ecosystem:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What one client said of one server. `fault`: why it did not answer."""
+class Declaration:
+    """The direct dependencies of a server or a recipe, as texts of the files its client reads."""
 
-    server: str
+    declared_in: str
+    ecosystem: Ecosystem
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one client said of one declaration. `fault`: why it did not answer."""
+
+    declared_in: str
     ecosystem: str
     behind: tuple[Pin, ...]
     fault: str | None = None
 
 
-def ecosystem_of(server: Server) -> Ecosystem | None:
-    """The ecosystem whose files the folder has; None if no registry serves it."""
+def server_declaration(server: Server) -> Declaration | None:
+    """What the server declares itself; None without a file that a client here reads."""
     for ecosystem in ECOSYSTEMS:
         if (server.folder / ecosystem.files[0]).exists():
-            return ecosystem
+            paths = [server.folder / name for name in (*ecosystem.files, COMPILED)]
+            files = {path.name: path.read_text("utf-8") for path in paths if path.exists()}
+            if COMPILED in files:
+                files[ecosystem.files[0]] += files.pop(COMPILED)
+            if ecosystem is PYTHON:
+                ecosystem = _python_of(server)
+            return Declaration(server.name, ecosystem, files)
     return None
 
 
-def ask(host: Host, server: Server, ecosystem: Ecosystem, scratch: Path) -> Answer:
-    """Ask the client in a copy of the declaration and lock file, below `scratch`."""
-    folder = scratch / server.name
+def _python_of(server: Server) -> Ecosystem:
+    """uv, for the version of Python that the server's lock file names."""
+    lock = server.folder / "requirements.lock"
+    named = PYTHON_VERSION.search(lock.read_text("utf-8") if lock.exists() else "")
+    if named is None:
+        return PYTHON
+    return replace(PYTHON, command=_ask_uv(named.group(1)))
+
+
+def recipe_declarations(root: Path, servers: Iterable[Server]) -> Iterator[Declaration]:
+    """The pins in the recipes that the servers use, such as the JDK's; `root` is the catalog."""
+    texts = {server.recipe_text for server in servers}
+    for path in sorted((root / "recipes").glob("*.toml")):
+        recipe = path.read_text("utf-8")
+        pins = HASHED_PIN.findall(recipe.replace("\\\\", "\\"))  # TOML's escape
+        if pins and any(recipe in text for text in texts):
+            files = {"requirements.in": "\n".join(pins) + "\n"}
+            yield Declaration(f"recipes/{path.name}", PYTHON, files)
+
+
+def ask(host: Host, declaration: Declaration, scratch: Path) -> Answer:
+    """Ask the client in a new folder below `scratch` that holds the declaration."""
+    name, ecosystem = declaration.declared_in, declaration.ecosystem
+    folder = scratch / name
     folder.mkdir(parents=True)
-    for name in ecosystem.files:
-        if (server.folder / name).exists():
-            shutil.copy(server.folder / name, folder)
+    for file, text in declaration.files.items():
+        (folder / file).write_text(text, "utf-8")
     _complete(folder)
     env = {"GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
     try:
         completed = host.run(ProcessSpec(ecosystem.command, str(folder), env), TIMEOUT_S)
     except HostError as error:
-        return Answer(server.name, ecosystem.name, (), str(error))
+        return Answer(name, ecosystem.name, (), str(error))
     if completed.exit_code not in ecosystem.exit_codes:
-        return Answer(
-            server.name, ecosystem.name, (), _last_words(completed.stderr or completed.stdout)
-        )
+        return Answer(name, ecosystem.name, (), _last_words(completed.stderr or completed.stdout))
     try:
         pins = [
-            Pin(server.name, *row)
-            for row in ecosystem.read(folder, completed.stdout + completed.stderr)
+            Pin(name, *row) for row in ecosystem.read(folder, completed.stdout + completed.stderr)
         ]
     except (ValueError, KeyError, TypeError) as error:
-        return Answer(server.name, ecosystem.name, (), f"its output is not readable: {error!r}")
-    return Answer(server.name, ecosystem.name, tuple(pin for pin in pins if _is_behind(pin)))
+        return Answer(name, ecosystem.name, (), f"its output is not readable: {error!r}")
+    return Answer(name, ecosystem.name, tuple(pin for pin in pins if _is_behind(pin)))
 
 
 def _is_behind(pin: Pin) -> bool:
@@ -159,24 +196,14 @@ def _mix(_: Path, output: str) -> Iterator[tuple[str, str, str]]:
     yield from re.findall(r"^(\w+) +(\d\S+) +(\d\S+) ", output, re.MULTILINE)
 
 
+def _ask_uv(python_version: str) -> tuple[str, ...]:
+    quiet = ("--quiet", "--no-header", "--no-annotate", "--no-deps")
+    return ("uv", "pip", "compile", *quiet, "--python-version", python_version, "unpinned.in")
+
+
+PYTHON = Ecosystem("Python (uv)", ("requirements.in",), _ask_uv("3.11"), _python)
 ECOSYSTEMS = (
-    Ecosystem(
-        "Python (uv)",
-        ("requirements.in",),
-        (
-            "uv",
-            "pip",
-            "compile",
-            "--quiet",
-            "--no-header",
-            "--no-annotate",
-            "--no-deps",
-            "--python-version",
-            "3.11",
-            "unpinned.in",
-        ),
-        _python,
-    ),
+    PYTHON,
     Ecosystem(
         "npm",
         ("package.json", "package-lock.json"),

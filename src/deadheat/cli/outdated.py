@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from deadheat.catalog import Server
-from deadheat.catalog.outdated import Answer, ask, ecosystem_of
+from deadheat.catalog.outdated import Answer, ask, recipe_declarations, server_declaration
 from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.options import catalog_option, json_option
 from deadheat.cli.server_names import complete_servers
@@ -22,6 +22,7 @@ from deadheat.output import echo, echo_json
 from deadheat.report.format import count
 
 CLIENTS_AT_ONCE = 4
+WITHOUT_CLIENT = ("nimble", "quicklisp")  # recipes whose registry deadheat has no client to ask
 
 
 @click.command("outdated")
@@ -42,48 +43,49 @@ def command(
     """List the pins of servers that are behind, with the newest version.
 
     uv, npm, cargo, go, mvn and mix ask their registries about the direct dependencies of each
-    server. A client that is missing or gets no answer is named at the end, so no row is not the
-    same as no newer version. A server that repeats a published comparison is old on purpose.
+    server, and of its recipe. A client that is missing or gets no answer is named at the end, so no
+    row is not the same as no newer version. A server that repeats a published comparison is old on
+    purpose.
 
     \b
     Examples:
       deadheat outdated
       deadheat outdated 'node-*' --strict            for a job that runs every week
     """
-    chosen = chosen_servers(open_catalog(catalog), servers, languages)
-    kinds = {server.name: ecosystem_of(server) for server in chosen}
+    opened = open_catalog(catalog)
+    chosen = chosen_servers(opened, servers, languages)
+    own = {server.name: server_declaration(server) for server in chosen}
+    declarations = [*recipe_declarations(opened.root, chosen), *filter(None, own.values())]
     with (
         LocalHost() as host,
         TemporaryDirectory(prefix="deadheat-outdated-") as scratch,
         ThreadPoolExecutor(CLIENTS_AT_ONCE) as pool,
     ):
-        answers = list(
-            pool.map(
-                lambda pair: ask(host, pair[0], pair[1], Path(scratch)),
-                [(server, kind) for server in chosen if (kind := kinds[server.name]) is not None],
-            )
-        )
+        answers = list(pool.map(lambda each: ask(host, each, Path(scratch)), declarations))
     replays = {server.name: _replays(server) for server in chosen}
-    unasked = [server.name for server in chosen if kinds[server.name] is None]
+    unasked = [server.name for server in chosen if own[server.name] is None]
+    debian = [name for name in unasked if _only_debian(opened.servers[name])]
     if as_json:
         echo_json(
             {
                 "behind": [
-                    {**asdict(pin), "replays": replays[pin.server]}
+                    {**asdict(pin), "replays": replays.get(pin.declared_in, [])}
                     for answer in answers
                     for pin in answer.behind
                 ],
                 "not_reached": [
-                    {"server": a.server, "ecosystem": a.ecosystem, "reason": a.fault}
+                    {"declared_in": a.declared_in, "ecosystem": a.ecosystem, "reason": a.fault}
                     for a in answers
                     if a.fault
                 ],
-                "no_registry": unasked,
+                "no_client": [name for name in unasked if name not in debian],
+                "no_registry": debian,
             }
         )
     else:
-        _print(answers, replays, unasked)
-    current = any(not replays[pin.server] for answer in answers for pin in answer.behind)
+        _print(answers, replays)
+        _print_unasked(debian, [name for name in unasked if name not in debian])
+    current = any(not replays.get(pin.declared_in) for answer in answers for pin in answer.behind)
     sys.exit(ExitCode.FAILED if strict and current else ExitCode.OK)
 
 
@@ -91,19 +93,29 @@ def _replays(server: Server) -> list[str]:
     return sorted({row.protocol for row in server.manifest.published})
 
 
-def _print(
-    answers: Sequence[Answer], replays: Mapping[str, Sequence[str]], unasked: Sequence[str]
-) -> None:
+def _only_debian(server: Server) -> bool:
+    """Whether all that it needs comes from Debian's packages or its runtime, and no other lock."""
+    return server.manifest.recipe not in WITHOUT_CLIENT and not any(
+        path.name.endswith(".lock") for path in server.folder.iterdir()
+    )
+
+
+def _print(answers: Sequence[Answer], replays: Mapping[str, Sequence[str]]) -> None:
     for answer in answers:
         for pin in answer.behind:
-            reason = ", ".join(replays[pin.server])
+            reason = ", ".join(replays.get(pin.declared_in, ()))
             note = f"  (replays {reason})" if reason else ""
-            echo(f"{pin.server}: {pin.package} {pin.pinned} -> {pin.latest}{note}")
+            echo(f"{pin.declared_in}: {pin.package} {pin.pinned} -> {pin.latest}{note}")
     behind = sum(len(answer.behind) for answer in answers)
     answered = sum(answer.fault is None for answer in answers)
-    echo(f"{count(behind, 'pin')} behind in {count(answered, 'server')}")
+    echo(f"{count(behind, 'pin')} behind; {count(answered, 'declaration')} asked")
     faults = Counter((answer.ecosystem, answer.fault) for answer in answers if answer.fault)
     for (ecosystem, fault), number in sorted(faults.items()):
-        echo(f"not reached: {ecosystem}, {count(number, 'server')}: {escaped(fault or '')}")
-    if unasked:
-        echo(f"not asked: {count(len(unasked), 'server')} without a registry (Debian's packages)")
+        echo(f"not reached: {ecosystem}, {count(number, 'declaration')}: {escaped(fault or '')}")
+
+
+def _print_unasked(debian: Sequence[str], others: Sequence[str]) -> None:
+    if debian:
+        echo(f"not asked: {count(len(debian), 'server')} without a registry (Debian's packages)")
+    if others:
+        echo(f"not asked: {', '.join(others)}: no client lists their newer versions")

@@ -62,7 +62,8 @@ def missed_port(listeners: Listeners, port: int, host: str = LOOPBACK) -> WrongL
     """Why an instance refuses connections on its port; None if its sockets do not show it."""
     here = [each for each in listeners.own if each.port == port]
     places = ", ".join(sorted({str(each) for each in here or listeners.own}))
-    if not places or any(each.address in (host, "0.0.0.0") for each in here):
+    reached = (host, f"::ffff:{host}", "0.0.0.0", "::ffff:0.0.0.0")
+    if not places or any(each.address in reached for each in here):
         return None
     if here:
         return WrongListener(
