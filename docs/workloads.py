@@ -22,7 +22,8 @@ deadheat run --workload mine.toml --url http://127.0.0.1:8080/
 `hello` is the default, and every server answers it. The key `workloads` of a manifest names the
 others that a server answers; a run leaves a server out of the workloads that it lacks, and says so.
 `deadheat verify` tries each workload of a manifest, with requests that a load does not send. A race
-verifies each server with its workloads before it measures.
+verifies each server with its workloads before it measures. A server that answers one of them wrong
+is left out of that workload, with a message; one that answers `GET /` wrong is out of the run.
 
 The controls always get `hello`, so they show the same thing at every level.
 
