@@ -73,9 +73,9 @@ def retransmits(evidence: Evidence) -> Gate | None:
 
     The engine reads them of its own connections: what it sent again, and what arrived out of order
     because the server's kernel had to send an earlier segment again. What the server's kernel had
-    already is no loss: it delays its acknowledgment until the server reads. For wrk and ab, the counter of
-    the whole network namespace is read instead, which has other traffic too. A single segment
-    passes.
+    already is no loss: it delays its acknowledgment until the server reads. For wrk and ab, the
+    counter of the whole network namespace is read instead, which has other traffic too. A single
+    segment passes.
     """
     requests = evidence.result.requests_sent_in_all or evidence.result.requests_ok
     segments = evidence.result.segments_lost
