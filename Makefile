@@ -2,7 +2,8 @@
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
-.PHONY: run test accept build lint licenses sbom audit bench verify-all figures site clean
+.PHONY: run test accept build lint licenses sbom audit bench verify-all figures race-workloads site \
+	clean
 
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
@@ -69,6 +70,12 @@ figures: build             ## the figures in the documents, from the runs in doc
 	$(UV) run python docs/figures.py
 	@! test -f docs/results/workloads.deadheat || $(UV) run python docs/workload_results.py
 
+race-workloads: build      ## 24 servers on seven workloads, for docs/results/workloads.md
+	$(UV) run deadheat run $(OF_EACH_KIND) --protocol bench/workloads.toml \
+		--workload hello,json,route,page,echo,upload,wait
+	$(UV) run deadheat export -o docs/results/workloads.deadheat
+	$(UV) run python docs/workload_results.py
+
 site: build                ## the gallery of the runs in docs/results
 	$(UV) run deadheat site docs/results/*.deadheat -o target/site
 
@@ -115,6 +122,11 @@ packages:
 
 FIRST_EIGHT := go-net-http go-gin rust-hyper node-http node-express \
 	python-gunicorn-flask python-uvicorn java-undertow
+
+OF_EACH_KIND := go-net-http go-gin go-chi go-echo go-fiber go-fasthttp rust-hyper rust-axum \
+	rust-actix-web node-http node-express node-fastify bun-serve deno-serve java-undertow java-vertx \
+	python-uvicorn python-starlette python-fastapi python-aiohttp python-sanic \
+	python-gunicorn-flask python-gunicorn-django ruby-sinatra
 
 .tools/bin/uv:
 	python3 -m venv .tools

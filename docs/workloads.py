@@ -22,7 +22,8 @@ deadheat run --workload mine.toml --url http://127.0.0.1:8080/
 `hello` is the default, and every server answers it. The key `workloads` of a manifest names the
 others that a server answers; a run leaves a server out of the workloads that it lacks, and says so.
 `deadheat verify` tries each workload of a manifest, with requests that a load does not send. A race
-verifies each server with its workloads before it measures.
+verifies each server with its workloads before it measures. A server that answers one of them wrong
+is left out of that workload, with a message; one that answers `GET /` wrong is out of the run.
 
 The controls always get `hello`, so they show the same thing at every level.
 
@@ -135,8 +136,10 @@ seed = "CREATE TABLE item (id integer PRIMARY KEY, name text)" # SQL, run once
 
 deadheat starts PostgreSQL when it first needs it, from the package `postgresql`, with a cluster of
 its own, and removes the cluster at the end. It runs on the CPUs of the server. Each trial stores
-its CPU time as `database_cpu_us_per_request`, and none of it counts as the server's. If it dies,
-the trials in progress fail, and the next one starts it again.
+its CPU time as `database_cpu_us_per_request`, and none of it counts as the server's. `deadheat report
+-v`, Markdown, CSV and JSON show it beside the server's, and it counts in what limited a rate. If the
+database dies, the trials in progress fail, and the next one starts it again. A run has at most one
+workload with a database.
 
 The engine draws and writes all requests before the load and sends them in rotation, each connection
 from another place ([engine.md](engine.md#workloads)). A body is compared with the one that its own

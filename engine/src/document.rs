@@ -144,6 +144,8 @@ pub(crate) struct ConnectionsPart {
     pub stale_reuse: u64,
     /// Segments that the client sent again, from the connects to the end of the drain.
     pub retransmits: Option<u64>,
+    /// Those of them that the server's kernel had already.
+    pub spurious_retransmits: Option<u64>,
     /// Segments of the server that arrived before an earlier one.
     pub out_of_order: Option<u64>,
     /// Sockets in TIME_WAIT in this network namespace at the end.

@@ -6,21 +6,29 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Losses {
     /// Segments that the client sent again.
     pub retransmits: u64,
+    /// Those of them that the server's kernel had already, so that nothing was lost: it reported a
+    /// duplicate (DSACK, RFC 2883). `None` before Linux 4.19.
+    pub spurious: Option<u64>,
     /// Segments of the server that arrived before an earlier one; `None` before Linux 5.5.
     pub out_of_order: Option<u64>,
 }
 
 impl Losses {
     pub(crate) fn add(&mut self, other: &Self) {
+        let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
         self.retransmits += other.retransmits;
-        self.out_of_order = self.out_of_order.zip(other.out_of_order).map(|(sum, part)| sum + part);
+        self.spurious = sum(self.spurious, other.spurious);
+        self.out_of_order = sum(self.out_of_order, other.out_of_order);
     }
 
     fn since(&self, earlier: &Self) -> Self {
-        let out_of_order = self.out_of_order.zip(earlier.out_of_order);
+        let growth = |now: Option<u64>, then: Option<u64>| {
+            now.zip(then).map(|(now, then)| now.saturating_sub(then))
+        };
         Self {
             retransmits: self.retransmits.saturating_sub(earlier.retransmits),
-            out_of_order: out_of_order.map(|(now, then)| now.saturating_sub(then)),
+            spurious: growth(self.spurious, earlier.spurious),
+            out_of_order: growth(self.out_of_order, earlier.out_of_order),
         }
     }
 }
@@ -36,7 +44,7 @@ pub(crate) struct LossMeter {
 
 impl Default for LossMeter {
     fn default() -> Self {
-        let none = Losses { retransmits: 0, out_of_order: Some(0) };
+        let none = Losses { retransmits: 0, spurious: Some(0), out_of_order: Some(0) };
         Self { closed: none, taken: none, complete: true }
     }
 }
@@ -68,7 +76,7 @@ mod tests {
     use super::*;
 
     fn losses(retransmits: u64, out_of_order: u64) -> Option<Losses> {
-        Some(Losses { retransmits, out_of_order: Some(out_of_order) })
+        Some(Losses { retransmits, spurious: Some(0), out_of_order: Some(out_of_order) })
     }
 
     #[test]
@@ -99,7 +107,17 @@ mod tests {
 
     #[test]
     fn old_kernel_reports_retransmissions_alone() {
-        let old = Some(Losses { retransmits: 3, out_of_order: None });
+        let old = Some(Losses { retransmits: 3, spurious: None, out_of_order: None });
         assert_eq!(LossMeter::default().take([old].into_iter()), old);
+    }
+
+    #[test]
+    fn spurious_retransmissions_are_counted_by_slice_too() {
+        let part = |retransmits, spurious| {
+            Some(Losses { retransmits, spurious: Some(spurious), out_of_order: Some(0) })
+        };
+        let mut meter = LossMeter::default();
+        assert_eq!(meter.take([part(2, 1), part(3, 3)].into_iter()), part(5, 4));
+        assert_eq!(meter.take([part(2, 2), part(4, 4)].into_iter()), part(1, 2));
     }
 }

@@ -212,6 +212,7 @@ fn connections_part(config: &Config, run: &Run) -> ConnectionsPart {
         unsolicited_idle: run.stats.unsolicited_idle,
         stale_reuse: run.stats.stale_reuse,
         retransmits: run.losses.map(|losses| losses.retransmits),
+        spurious_retransmits: run.losses.and_then(|losses| losses.spurious),
         out_of_order: run.losses.and_then(|losses| losses.out_of_order),
         time_wait: time_wait_sockets(),
     }

@@ -94,7 +94,7 @@ mod tests {
             backend: Backend::Epoll,
             tallies: Default::default(),
             stats: ConnectionStats { opened: 2, ..ConnectionStats::default() },
-            losses: Some(Losses { retransmits: 3, out_of_order: Some(1) }),
+            losses: Some(Losses { retransmits: 3, spurious: Some(2), out_of_order: Some(1) }),
             responses: vec![3, 4],
             backlog_peak: Some(peak),
             usage: [200, 1000, 1100].map(|at_ns| ThreadUsage { at_ns, ..Default::default() }),
@@ -112,7 +112,8 @@ mod tests {
         let run = Run::add_up(vec![outcome(1000, 1100, 5), outcome(1000, 1300, 7)], 50, WINDOW);
         assert_eq!((run.stats.opened, run.responses.clone()), (4, vec![3, 4, 3, 4]));
         assert_eq!((run.backlog_peak, run.elapsed_ns), (Some(12), 800));
-        assert_eq!(run.losses, Some(Losses { retransmits: 6, out_of_order: Some(2) }));
+        let both = Losses { retransmits: 6, spurious: Some(4), out_of_order: Some(2) };
+        assert_eq!(run.losses, Some(both));
         let wanted = [
             ("connect", 50, 100),
             ("warmup", 100, 200),

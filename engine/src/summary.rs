@@ -143,7 +143,10 @@ fn write_connections(out: &mut String, document: &Document) -> std::fmt::Result 
         ),
         (part.unsolicited_idle, "connections with unsolicited bytes"),
         (part.failed_without_request, "failed connects without a request"),
-        (part.retransmits.unwrap_or(0), "segments were lost and sent again"),
+        (
+            part.retransmits.unwrap_or(0).saturating_sub(part.spurious_retransmits.unwrap_or(0)),
+            "segments were lost and sent again",
+        ),
     ] {
         if count > 0 {
             writeln!(out, "  {count} {what}")?;

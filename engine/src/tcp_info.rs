@@ -10,6 +10,7 @@ const TCP_CLOSE: u8 = 7;
 /// Offsets in struct tcp_info (linux/tcp.h), which only grows. libc has no struct with all of them.
 const STATE_AT: usize = 0;
 const TOTAL_RETRANS_AT: usize = 100;
+const DSACK_DUPS_AT: usize = 216;
 const RCV_OOOPACK_AT: usize = 224;
 const BYTES: usize = RCV_OOOPACK_AT + size_of::<u32>();
 
@@ -43,6 +44,7 @@ impl TcpInfo {
     pub(crate) fn losses(&self) -> Losses {
         Losses {
             retransmits: self.counter(TOTAL_RETRANS_AT).unwrap_or(0).into(),
+            spurious: self.counter(DSACK_DUPS_AT).map(u64::from),
             out_of_order: self.counter(RCV_OOOPACK_AT).map(u64::from),
         }
     }
@@ -67,6 +69,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
+    use std::time::Duration;
 
     use super::*;
     use crate::sockets;
@@ -114,9 +117,30 @@ mod tests {
         client.try_clone().unwrap().write_all(b"b").unwrap();
         server.read_exact(&mut [0; 2]).unwrap();
         assert!(losses(&client).retransmits >= 1, "{:?}", losses(&client));
+        assert_eq!(losses(&client).spurious.unwrap_or(0), 0, "the server did not have it");
         let early = losses(&server).out_of_order;
         assert!(early.is_none_or(|count| count == 1), "{early:?}");
         assert_eq!(losses(&server).retransmits, 0);
+    }
+
+    /// The server's kernel delays its acknowledgment while a request of two segments waits to be
+    /// read, so the client's probes for a lost tail before it comes.
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no socket options")]
+    fn a_probe_for_what_a_slow_reader_has_got_is_spurious() {
+        let body = vec![b'x'; 65_800];
+        let mut probed = Losses::default();
+        for _ in 0..50 {
+            let (mut client, mut server) = connection();
+            client.write_all(&body).unwrap();
+            std::thread::sleep(Duration::from_millis(60));
+            server.read_exact(&mut body.clone()).unwrap();
+            probed = losses(&client);
+            if probed.retransmits > 0 {
+                break;
+            }
+        }
+        assert!(probed.spurious.is_none_or(|count| count == probed.retransmits), "{probed:?}");
     }
 
     #[test]

@@ -10,13 +10,20 @@ import pytest
 from pydantic import ValidationError
 
 from deadheat.cli.resume import verdicts_of
+from deadheat.errors import DeadheatError
 from deadheat.events import Board, Progress
 from deadheat.host import Sample
+from deadheat.host.fake import FakeServer
+from deadheat.load import LoadSpec
+from deadheat.measure.lifecycle import Instance
+from deadheat.measure.load_process import LoadProcess, open_load
+from deadheat.measure.world import World
 from deadheat.protocol import Protocol
+from deadheat.report.findings.cautions import cautions
 from deadheat.report.model.load import load_view
 from deadheat.store import Store
 from deadheat.workload import Level
-from tests.campaign.fake_world import FakeWorld, workload_of
+from tests.campaign.fake_world import NOT_FOUND, FakeWorld, greet, workload_of
 from tests.campaign.test_race import protocol as trials_protocol
 from tests.campaign.test_slice_race import protocol as slices_protocol
 
@@ -61,6 +68,104 @@ def test_a_server_races_on_the_workloads_that_it_answers(fake: FakeWorld) -> Non
     assert ("quick", "deft") in verdicts[Level("hello", 10)]
     assert list(verdicts[Level("deep", 10)]) == [("deft", "quick")]
     assert json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])["why"] == "settled"
+
+
+CHECKED = DEEP | {"checks": [{"about": "a hole", "path": "/hole", "expect": {"status": 404}}]}
+
+
+def let_answer_deep_wrong(fake: FakeWorld, name: str) -> None:
+    """The server answers every path alike, so it fails the check of `CHECKED`; the others pass."""
+    for other in set(fake.servers) - {name}:
+        fake.servers[other] = FakeServer(
+            answer=lambda request: NOT_FOUND if b"/hole" in request else greet(request)
+        )
+
+
+@pytest.mark.parametrize("made", [slices_protocol, trials_protocol])
+def test_a_wrong_answer_leaves_a_server_out_of_that_workload_only(
+    fake: FakeWorld, made: Any
+) -> None:
+    """It was out of the whole run."""
+    let_answer_deep_wrong(fake, "deft")
+    fake.let_answer("plain", "hello", "deep")
+    rule = {"stopping": SHORT} if made is slices_protocol else {}
+    run_id = fake.conduct(made(workloads=[HELLO, CHECKED], connections=[10], **rule))
+    assert levels(fake, "deft") == {("hello", 10)}
+    assert levels(fake, "quick") == levels(fake, "plain") == {("hello", 10), ("deep", 10)}
+    reason = "workload deep, a hole: GET /hole: expected status 404, got 200"
+    assert fake.troubles() == [f"deft is left out of deep: {reason}"]
+    with Store(fake.path, read_only=True) as store:
+        hello, deep = load_view(store, run_id).by_workload
+    faults = [{c.name: c.fault for c in view.contenders} for view in (hello, deep)]
+    assert faults[0] == {"quick": None, "deft": None, "plain": None}
+    assert faults[1] == {"quick": None, "deft": f"deft is left out: {reason}", "plain": None}
+    assert f"deft is left out: {reason}" in [caution.text for caution in cautions(deep)]
+
+
+def test_a_race_settles_without_the_workload_that_a_server_answers_wrong(fake: FakeWorld) -> None:
+    let_answer_deep_wrong(fake, "deft")
+    fake.let_answer("plain", "hello", "deep")
+    fake.conduct(protocol(workloads=[HELLO, CHECKED], controls=False))
+    assert json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])["why"] == "settled"
+
+
+def test_a_resumed_run_leaves_it_out_again(fake: FakeWorld) -> None:
+    let_answer_deep_wrong(fake, "deft")
+    fake.let_answer("plain", "hello", "deep")
+    interrupt_after(fake, slices=60)
+    run_id = fake.conduct(protocol(workloads=[HELLO, CHECKED], controls=False))
+    before = len(fake.trials())
+    fake.events.clear()
+    fake.before_slice = lambda _, __: None
+    fake.resume(run_id)
+    assert len(fake.trials()) > before
+    assert levels(fake, "deft") == {("hello", 10)}
+    assert fake.troubles() == []
+
+
+def test_a_server_that_answers_hello_wrong_is_out_of_the_run(fake: FakeWorld) -> None:
+    fake.servers["deft"] = FakeServer(answer=lambda _: NOT_FOUND)
+    fake.conduct(protocol(stopping=SHORT))
+    assert levels(fake, "deft") == set()
+
+
+def test_a_server_that_answers_each_workload_wrong_is_out_of_the_run(fake: FakeWorld) -> None:
+    let_answer_deep_wrong(fake, "deft")
+    fake.let_answer("plain", "hello", "deep")
+    fake.conduct(protocol(workloads=[CHECKED], stopping=SHORT))
+    assert levels(fake, "deft") == set()
+    (trouble,) = [text for text in fake.troubles() if text.startswith("deft")]
+    assert trouble.startswith("deft is not measured: workload deep, a hole")
+
+
+def test_a_load_that_the_engine_refuses_leaves_a_server_out_of_that_workload_only(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine refuses a server that spells one answer in two ways."""
+
+    def open_right(world: World, instance: Instance, spec: LoadSpec) -> LoadProcess:
+        if instance.contender.name == "deft" and spec.workload and spec.workload["name"] == "deep":
+            raise DeadheatError("the answers differ")
+        return open_load(world, instance, spec)
+
+    monkeypatch.setattr("deadheat.measure.starter.open_load", open_right)
+    fake.conduct(protocol(connections=[1, 10], stopping=SHORT))
+    assert levels(fake, "deft") == {("hello", 1), ("hello", 10)}
+    assert fake.troubles() == ["deft is left out of deep: the answers differ"]
+    (fault,) = fake.rows("SELECT behavior FROM instance WHERE behavior LIKE '%workload_faults%'")
+    assert json.loads(fault["behavior"])["workload_faults"] == {"deep": "the answers differ"}
+    assert fake.left_running() == []
+
+
+def test_only_one_workload_has_a_database() -> None:
+    database = {"engine": "postgresql", "seed": "SELECT 1"}
+    with pytest.raises(ValidationError, match=r"at most one with a database.* got deep, wide"):
+        protocol(
+            workloads=[
+                DEEP | {"database": database},
+                HELLO | {"name": "wide", "database": database},
+            ]
+        )
 
 
 def test_controls_are_loaded_with_hello_at_every_level(fake: FakeWorld) -> None:
@@ -137,13 +242,19 @@ def requests_in_all(trial: dict[str, Any]) -> int:
     return int(json.loads(trial["result"])["requests_sent_in_all"])
 
 
-def test_a_resumed_run_keeps_its_workloads(fake: FakeWorld) -> None:
+def interrupt_after(fake: FakeWorld, slices: int) -> None:
+    """Interrupt the run after so many slices; noise keeps it from being settled by then."""
+
     def interrupt(_: str, __: dict[str, Any]) -> None:
-        if len(fake.slices) == 60:
+        if len(fake.slices) == slices:
             raise KeyboardInterrupt
 
     fake.noise = 0.2
     fake.before_slice = interrupt
+
+
+def test_a_resumed_run_keeps_its_workloads(fake: FakeWorld) -> None:
+    interrupt_after(fake, slices=60)
     run_id = fake.conduct(protocol(controls=False))
     before = len(fake.trials())
     fake.before_slice = lambda _, __: None

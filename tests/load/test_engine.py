@@ -107,3 +107,12 @@ def test_lost_segments_of_slices_add_up() -> None:
     assert (both.retransmits, both.out_of_order, both.segments_lost) == (4, 2, 6)
     assert replace(lossy, out_of_order=None).segments_lost == 2
     assert pool([lossy, without]).segments_lost is None, "unknown in one slice"
+
+
+def test_what_the_server_had_already_is_not_lost() -> None:
+    probed = replace(parse("engine-closed.json"), retransmits=3, spurious_retransmits=2)
+    assert probed.segments_lost == 1
+    assert pool([probed, probed]).segments_lost == 2
+    late = replace(probed, retransmits=0)
+    assert late.segments_lost == 0, "the report of a duplicate may come in the next slice"
+    assert pool([late, replace(probed, retransmits=4, spurious_retransmits=2)]).segments_lost == 0

@@ -8,8 +8,7 @@ import pytest
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed
 from deadheat.host.fake import FakeHost, FakeServer
-from deadheat.load import Engine, LoadResult
-from deadheat.measure.contender import Contender
+from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure.database import Database, DatabaseMissing
 from deadheat.measure.database_time import DatabaseTime, begin_or_fault
 from deadheat.measure.trial import database_figures
@@ -135,8 +134,10 @@ def world_with(host: FakeHost, database: Database | None, folder: Path) -> World
     return World(host, host, (0,), (1,), engine, "0", engine, "0", folder, database)
 
 
-def contender(role: str = "contender") -> Contender:
-    return Contender("a", role, ("a",))
+def load_of(name: str | None) -> LoadSpec:
+    """A load with a workload; None: of hello, which each control gets."""
+    sent = workload(name).for_engine() if name is not None else None
+    return LoadSpec("http://127.0.0.1:1/", connections=1, duration_s=1, workload=sent)
 
 
 def test_a_database_that_dies_during_a_load_is_its_fault_and_the_next_load_revives_it(
@@ -146,13 +147,13 @@ def test_a_database_that_dies_during_a_load_is_its_fault_and_the_next_load_reviv
     database = database_on(host, tmp_path)
     database.environment(workload())
     world = world_with(host, database, tmp_path)
-    first = DatabaseTime.begin(world, contender())
+    first = DatabaseTime.begin(world, load_of("db"))
     assert first.fault() is None
     assert first.used_s() == 0
     host.stop(database.process or "", "SIGKILL", 0)
     assert "PostgreSQL died" in (first.fault() or "")
     assert first.used_s() is None
-    second, fault = begin_or_fault(world, contender())
+    second, fault = begin_or_fault(world, load_of("db"))
     assert fault is None
     assert second.fault() is None
 
@@ -163,7 +164,7 @@ def test_a_database_that_cannot_start_again_is_a_fault_of_the_load(tmp_path: Pat
     database.environment(workload())
     host.stop(database.process or "", "SIGKILL", 0)
     host.failing = {"pg_isready"}
-    _, fault = begin_or_fault(world_with(host, database, tmp_path), contender())
+    _, fault = begin_or_fault(world_with(host, database, tmp_path), load_of("db"))
     assert (fault or "").startswith("PostgreSQL did not become ready")
 
 
@@ -171,10 +172,14 @@ def test_controls_and_other_workloads_have_no_database_time(tmp_path: Path) -> N
     host = DatabaseHost()
     database = database_on(host, tmp_path)
     world = world_with(host, database, tmp_path)
-    assert DatabaseTime.begin(world, contender()).used_s() is None
+    assert DatabaseTime.begin(world, load_of("db")).used_s() is None
     database.environment(workload())
-    assert DatabaseTime.begin(world, contender("control")).used_s() is None
-    assert DatabaseTime.begin(world_with(host, None, tmp_path), contender()).fault() is None
+    assert DatabaseTime.begin(world, load_of("db")).used_s() == 0
+    assert DatabaseTime.begin(world, load_of("other")).used_s() is None
+    assert DatabaseTime.begin(world, load_of(None)).used_s() is None
+    host.stop(database.process or "", "SIGKILL", 0)
+    assert DatabaseTime.begin(world, load_of("other")).fault() is None
+    assert DatabaseTime.begin(world_with(host, None, tmp_path), load_of("db")).fault() is None
 
 
 def test_the_figures_of_a_trial_have_the_databases_time_beside_the_servers() -> None:

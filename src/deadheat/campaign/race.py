@@ -120,7 +120,11 @@ class Race:
 
     def _start(self, heat: Heat, entered: EnteredContender) -> None:
         instance = heat.start(entered, self._invocation, self._now_s())
-        if instance is not None and instance.name == NULL_SERVER:
+        if instance is None:
+            return
+        self._entered[self._entered.index(entered)] = instance.entered
+        self.standings.leave_out(instance.name, instance.entered.contender.left_out)
+        if instance.name == NULL_SERVER:
             for workload in self._protocol.workload_names:
                 level = Level(workload, max(self._protocol.connections))
                 self.standings.set_ceiling(level, instance.warmed.rate_per_s)

@@ -75,6 +75,11 @@ class Unfinished:
             if any(steps_left(self.protocol, self.labels, contender.name, self.past))
         ]
 
+    def workload_faults(self, contender_id: int) -> Mapping[str, str]:
+        """The workloads that a contender answered wrong, with how."""
+        instances = [each for each in self.run.instances if each.contender_id == contender_id]
+        return {name: fault for each in instances for name, fault in each.workload_faults.items()}
+
     @property
     def ended_at(self) -> datetime.datetime:
         """When it ended; for a run without an end, when its last trial did."""
@@ -192,7 +197,9 @@ def enter_again(
         if built is not None and (fault := _change(stored, candidate.selection, built)) is None:
             build_id = keep_build(store, built)
             store.update_contender(stored.id, build_id=build_id, version=candidate.version)
-            entered.append(EnteredContender(contender_from(candidate.selection, built), stored.id))
+            contender = contender_from(candidate.selection, built)
+            left_out = frozenset(run.workload_faults(stored.id))
+            entered.append(EnteredContender(replace(contender, left_out=left_out), stored.id))
         elif run.more_s is not None:
             raise DeadheatError(
                 f"--more: run {run.id} cannot be extended: {stored.name}: {fault}", NEW_RUN

@@ -191,7 +191,11 @@ class SliceRace:
             self._counts.first_starts_s += took_s
         else:
             self._counts.restarts_s += took_s
-        if instance is not None and name == NULL_SERVER:
+        if instance is None:
+            return
+        self._entered[self._entered.index(entered)] = instance.entered
+        self.standings.leave_out(name, instance.entered.contender.left_out)
+        if name == NULL_SERVER:
             for workload in self._protocol.workload_names:
                 level = Level(workload, max(self._protocol.connections))
                 self.standings.set_ceiling(level, instance.warmed.rate_per_s)

@@ -61,6 +61,7 @@ class Standings:
         self._controls = list(controls)
         self._levels = {level: _Level() for level in protocol.levels}
         self._levels_of = levels_of or (lambda _: protocol.levels)
+        self._left_out: dict[str, frozenset[str]] = {}  # workloads, by contender
         self._ceilings: dict[Level, list[float]] = {}
         self._invocation = 0
         self._last = Look(None, 1.0, settled=False)
@@ -93,6 +94,10 @@ class Standings:
         """Take a contender out: it could not start."""
         if name in self._contenders:
             self._contenders.remove(name)
+
+    def leave_out(self, name: str, workloads: frozenset[str]) -> None:
+        """Take a contender out of these workloads: it answers them wrong."""
+        self._left_out[name] = workloads
 
     def add(self, name: str, record: TrialRecord) -> None:
         """Take in a trial; one that failed a gate leaves its place empty."""
@@ -190,7 +195,12 @@ class Standings:
 
     def measured_at(self, level: Level) -> list[str]:
         """The contenders still in that are measured at a level."""
-        return [name for name in self._contenders if level in self._levels_of(name)]
+        return [
+            name
+            for name in self._contenders
+            if level in self._levels_of(name)
+            and level.workload not in self._left_out.get(name, frozenset())
+        ]
 
     def ranking(self, level: Level, share: float) -> Ranking | None:
         """The ranking at one level; None where there is nothing to compare yet."""

@@ -92,12 +92,16 @@ class LoadResult:
     limits: Sequence[Mapping[str, Any]] = ()
     bytes_in: int | None = None
     retransmits: int | None = None  # TCP segments that the client sent again
+    spurious_retransmits: int | None = None  # those of them that the server's kernel had already
     out_of_order: int | None = None  # segments of the server that came before an earlier one
 
     @property
     def segments_lost(self) -> int | None:
         """Of this load's connections, at most: an early segment shows a loss, or was faster."""
-        return None if self.retransmits is None else self.retransmits + (self.out_of_order or 0)
+        if self.retransmits is None:
+            return None
+        sent_in_vain = min(self.spurious_retransmits or 0, self.retransmits)
+        return self.retransmits - sent_in_vain + (self.out_of_order or 0)
 
     @property
     def errors_total(self) -> int:

@@ -139,6 +139,7 @@ def result_of(document: Mapping[str, Any], generator: str, version: str) -> Load
         limits=document["limits"],
         bytes_in=document["bytes_in"],
         retransmits=document["connections"].get("retransmits"),
+        spurious_retransmits=document["connections"].get("spurious_retransmits"),
         out_of_order=document["connections"].get("out_of_order"),
     )
 

@@ -59,6 +59,7 @@ def pool(results: Sequence[LoadResult]) -> LoadResult:
         limits=_worst_limits(results),
         bytes_in=_sum([result.bytes_in for result in results]),
         retransmits=_sum([result.retransmits for result in results]),
+        spurious_retransmits=_sum([result.spurious_retransmits for result in results]),
         out_of_order=_sum([result.out_of_order for result in results]),
     )
 

@@ -39,10 +39,12 @@ class Contender:
     path: str = "/"  # of each request
     sample: Sample | None = None  # of the user, in a workload: asked until it is ready
     workloads: frozenset[str] | None = None  # that it answers; None: each
+    left_out: frozenset[str] = frozenset()  # workloads that it answered wrong, when verified
     url: str | None = None  # of a running server, which we do not start, freeze or stop
 
     def answers(self, workload: str) -> bool:
-        return self.workloads is None or workload in self.workloads
+        named = self.workloads is None or workload in self.workloads
+        return named and workload not in self.left_out
 
     def levels_of(self, protocol: Protocol) -> tuple[Level, ...]:
         """The levels of a protocol at which it is measured."""

@@ -91,6 +91,10 @@ class Database:
         self._process = self._host.start(ProcessSpec(command, cpus=self._cpus), str(self._log_path))
         self._await_ready(programs)
 
+    def has_seeded(self, workload: str) -> bool:
+        """Whether a workload of this name has its database here."""
+        return workload in self._seeded
+
     @property
     def process(self) -> str | None:
         """The id of its process tree; None if nothing has needed it yet."""

@@ -3,23 +3,23 @@
 from dataclasses import dataclass
 
 from deadheat.errors import DeadheatError
-from deadheat.measure.contender import Contender
+from deadheat.load import LoadSpec
 from deadheat.measure.database import Database
 from deadheat.measure.world import World
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTime:
-    """Began with a load. Its database is None if the contender uses none."""
+    """Began with a load. Its database is None if the load's workload has none."""
 
     database: Database | None
     cpu_s: float = 0.0
 
     @classmethod
-    def begin(cls, world: World, contender: Contender) -> "DatabaseTime":
+    def begin(cls, world: World, spec: LoadSpec) -> "DatabaseTime":
         """Revives a database that died since. Raises `DeadheatError` if it cannot start again."""
         database = world.database
-        if database is None or database.process is None or contender.role != "contender":
+        if database is None or not spec.workload or not database.has_seeded(spec.workload["name"]):
             return cls(None)
         database.revive()
         usage = database.usage()
@@ -35,9 +35,9 @@ class DatabaseTime:
         return self.database.death() if self.database is not None else None
 
 
-def begin_or_fault(world: World, contender: Contender) -> tuple[DatabaseTime, str | None]:
+def begin_or_fault(world: World, spec: LoadSpec) -> tuple[DatabaseTime, str | None]:
     """As `begin`; a database that cannot start again is a fault of the load."""
     try:
-        return DatabaseTime.begin(world, contender), None
+        return DatabaseTime.begin(world, spec), None
     except DeadheatError as error:
         return DatabaseTime(None), str(error)

@@ -80,7 +80,7 @@ def measure_slice(
     round_number: int,
 ) -> Slice:
     """Thaw, load, freeze. A slice that went wrong says why; a dead server is not frozen."""
-    database, fault = begin_or_fault(world, instance.contender)
+    database, fault = begin_or_fault(world, load.spec)
     if fault is not None:
         return Slice(at_s, round_number, None, fault)
     lifecycle.thaw(world, instance)

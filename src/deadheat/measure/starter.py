@@ -12,7 +12,9 @@ from deadheat.host import HostError
 from deadheat.load import LoadResult
 from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
+from deadheat.measure.answers import answers_vary, workload_faults
 from deadheat.measure.contender import Contender
+from deadheat.measure.database_env import database_env, database_workload
 from deadheat.measure.lifecycle import UNKNOWN_LISTENER, EndedEarly, Instance, StartFailed
 from deadheat.measure.load_process import (
     LoadProcess,
@@ -21,16 +23,15 @@ from deadheat.measure.load_process import (
     load_slice,
     open_load,
 )
-from deadheat.measure.trial import load_spec, workload_of
-from deadheat.measure.verify import first_answer, verify
+from deadheat.measure.trial import load_spec
+from deadheat.measure.verify import verify
 from deadheat.measure.warm_up import Load, Warmed, warm
 from deadheat.measure.workers import Workers
-from deadheat.measure.workload_check import workload_fault
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.stats.steady import Earlier, Reading
 from deadheat.store import Store
-from deadheat.workload import Level
+from deadheat.workload import HELLO, Level
 
 TRIES = 3  # of one start, if the server or its load process ends by itself
 
@@ -95,7 +96,8 @@ class _Ended(Exception):
 class Starter:
     """Starts and stops instances, and stores what came of it.
 
-    `left_s` says how much of the race's budget is left: a start takes no longer.
+    A contender that answers a workload wrong is left out of that workload: the instances have it
+    in `entered`. `left_s` says how much of the race's budget is left: a start takes no longer.
     """
 
     def __init__(
@@ -111,7 +113,8 @@ class Starter:
         self._store = store
         self._listen = listen
         self._left_s = left_s
-        self._verified: set[str] = set()
+        self._left_out: dict[str, frozenset[str]] = {}  # workloads, by verified contender
+        self._behavior: Mapping[str, Any] = {}  # as stored with the instance that starts now
         self._readings: dict[tuple[str, str], list[Reading]] = {}
 
     def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance:
@@ -140,14 +143,16 @@ class Starter:
         self, entered: EnteredContender, invocation: int, at_s: float, is_last: bool
     ) -> WarmInstance:
         """One try; raises `_Ended` instead of `Unfit` if another try may go well."""
-        contender = entered.contender
+        entered = _left_out_of(entered, self._left_out.get(entered.contender.name, frozenset()))
+        contender, self._behavior = entered.contender, {}
         if (left_s := self._left_s()) <= 0:
             raise OutOfTime
         self._listen(Progress(f"start {invocation} of {contender.name}"))
         begun_s = self._world.server_host.now_s()
         values = {"contender_id": entered.contender_id, "invocation": invocation, "at_s": at_s}
         try:
-            env = {**contender.env, **self._database_env(contender)}
+            database = database_workload(self._protocol, contender)
+            env = {**contender.env, **database_env(self._world, contender, database)}
             within = replace(contender, ready_s=min(contender.ready_s, left_s), env=env)
             instance = lifecycle.start(self._world, within)
         except StartFailed as error:
@@ -166,11 +171,13 @@ class Starter:
         loads: dict[Level, LoadProcess] = {}
         workers = Workers(self._world.server_host, instance.process) if instance.process else None
         try:
-            if contender.name not in self._verified:
-                self._verify(entered, instance, instance_id, is_last)
+            if contender.name not in self._left_out:
+                entered = self._verify(entered, instance, instance_id, is_last)
+                instance = replace(instance, contender=entered.contender)
             if workers is not None:
                 workers.begin()
-            self._open_loads(entered, instance, instance_id, loads, is_last)
+            entered = self._open_loads(entered, instance, instance_id, loads, is_last)
+            instance = replace(instance, contender=entered.contender)
             warmed, *later = self._warm(instance, instance_id, invocation, loads, is_last).items()
             if workers is not None:
                 workers.end(opened_connections=warmed[1].requests > 0)
@@ -189,32 +196,16 @@ class Starter:
             loads=loads,
             took_s=self._world.server_host.now_s() - begun_s,
             workers=workers,
-            database=self._database_process(contender),
+            database=self._world.database.process if database and self._world.database else None,
         )
-
-    def _database_env(self, contender: Contender) -> dict[str, str]:
-        """The environment of a server whose workload has a database, which runs then.
-
-        Raises `StartFailed`.
-        """
-        database, workload = self._world.database, workload_of(self._protocol, contender)
-        if database is None or contender.url is not None:
-            return {}
-        try:
-            return database.environment(workload)
-        except DeadheatError as error:
-            fault = f"{contender.name} has no database: {error}"
-            raise StartFailed(fault, "", error.hint) from error
-
-    def _database_process(self, contender: Contender) -> str | None:
-        workload = workload_of(self._protocol, contender)
-        if self._world.database is None or workload is None or workload.database is None:
-            return None
-        return self._world.database.process
 
     def _verify(
         self, entered: EnteredContender, instance: Instance, instance_id: int, is_last: bool
-    ) -> None:
+    ) -> EnteredContender:
+        """The contender without the workloads that it answers wrong.
+
+        Raises `Unfit` if none is left.
+        """
         contender = entered.contender
         behavior = verify(
             self._world.server_host,
@@ -223,20 +214,36 @@ class Starter:
             path=instance.path,
             deadline_s=contender.ready_s,
         )
-        fault = _answers_vary(self._world, instance) if contender.any_body else behavior.fault
-        for name in self._workloads(contender):
-            workload = workload_of(self._protocol, contender, name)
-            if fault is None and workload is not None:
-                fault = workload_fault(
-                    self._world.server_host, instance.address, workload, contender.ready_s
-                )
-        self._store.update_instance(instance_id, behavior=behavior.to_json(), fault=fault)
-        if fault is not None:
+        fault = answers_vary(self._world, instance) if contender.any_body else behavior.fault
+        names = self._workloads(contender) if fault is None else []
+        faults = workload_faults(self._world, self._protocol, instance, names)
+        if faults and len(faults) == len(names):
+            fault = faults[names[0]]
+        self._behavior = behavior.to_json()
+        self._store.update_instance(instance_id, behavior=self._behavior, fault=fault)
+        if fault is not None or faults:
             self._require_alive(entered, instance, instance_id, is_last, "while it was verified")
+        if fault is not None:
             raise self._unfit(entered, fault, f"{contender.name} is not measured: {fault}")
         if instance.process and instance.listens_itself is None:
             self._listen(Event(f"{contender.name}: {UNKNOWN_LISTENER}", trouble=True))
-        self._verified.add(contender.name)
+        self._left_out[contender.name] = frozenset()
+        return self._leave_out(entered, instance_id, faults)
+
+    def _leave_out(
+        self, entered: EnteredContender, instance_id: int, faults: Mapping[str, str]
+    ) -> EnteredContender:
+        """The contender without the workloads that have a fault; the store has each fault."""
+        if not faults:
+            return entered
+        name = entered.contender.name
+        stored = self._behavior.get("workload_faults", {})
+        self._behavior = {**self._behavior, "workload_faults": {**stored, **faults}}
+        self._store.update_instance(instance_id, behavior=self._behavior)
+        for workload, fault in faults.items():
+            self._listen(Event(f"{name} is left out of {workload}: {fault}", trouble=True))
+        self._left_out[name] |= frozenset(faults)
+        return _left_out_of(entered, frozenset(faults))
 
     def _workloads(self, contender: Contender) -> list[str]:
         """What an instance is warmed with: controls get the same load in each workload."""
@@ -250,34 +257,44 @@ class Starter:
         instance_id: int,
         loads: dict[Level, LoadProcess],
         is_last: bool,
-    ) -> None:
+    ) -> EnteredContender:
         """One load process per level, where the protocol has slices.
 
-        Only one keeps its connections: the one that warms the instance first.
+        Only one keeps its connections: the one that warms the instance first. Returns the
+        contender without the workloads whose load cannot begin.
         """
         if self._protocol.slices is None:
-            return
-        contender = entered.contender
-        workloads = self._workloads(contender)
+            return entered
+        faults: dict[str, str] = {}
+        workloads = self._workloads(entered.contender)
         first = Level(workloads[0], max(self._protocol.connections))
         own = [Level(w, c) for w in workloads for c in sorted(self._protocol.connections)]
-        try:
-            for level in sorted(own, key=lambda level: level == first):
-                spec = load_spec(
-                    self._protocol, instance, level.connections, workload=level.workload
-                )
+        for level in sorted(own, key=lambda level: level == first):
+            if level.workload in faults:
+                continue
+            spec = load_spec(self._protocol, instance, level.connections, workload=level.workload)
+            try:
                 loads[level] = open_load(self._world, instance, spec)
                 if level != first:
                     hang_up(self._world, loads[level])
-        except DeadheatError as error:
-            self._require_alive(entered, instance, instance_id, is_last)
-            fault = f"{contender.name} cannot be loaded: {error}"
-            self._store.update_instance(instance_id, fault=fault)
-            if isinstance(error, HostError) and not is_last:
-                raise _Ended(fault) from error
-            raise self._unfit(entered, fault, fault) from error
-        for level in contender.levels_of(self._protocol):
-            loads.setdefault(level, loads[Level(workloads[0], level.connections)])
+            except DeadheatError as error:
+                self._require_alive(entered, instance, instance_id, is_last)
+                fault = f"{entered.contender.name} cannot be loaded: {error}"
+                faults[level.workload] = str(error)
+                others_left = len(faults) < len(workloads) and level.workload != HELLO
+                if others_left and not isinstance(error, HostError):
+                    continue
+                self._store.update_instance(instance_id, fault=fault)
+                if isinstance(error, HostError) and not is_last:
+                    raise _Ended(fault) from error
+                raise self._unfit(entered, fault, fault) from error
+        for level in [level for level in loads if level.workload in faults]:
+            close_load(self._world, loads.pop(level))
+        entered = self._leave_out(entered, instance_id, faults)
+        names = self._workloads(entered.contender)
+        for level in entered.contender.levels_of(self._protocol):
+            loads.setdefault(level, loads[Level(names[0], level.connections)])
+        return entered
 
     def _warm(
         self,
@@ -367,21 +384,14 @@ class Starter:
         self._store.update_instance(instance_id, log_tail=tail, ended=how)
 
 
+def _left_out_of(entered: EnteredContender, workloads: frozenset[str]) -> EnteredContender:
+    """The contender, left out of these workloads too."""
+    left_out = entered.contender.left_out | workloads
+    return replace(entered, contender=replace(entered.contender, left_out=left_out))
+
+
 def _steady(results: Mapping[str, Warmed]) -> dict[str, Any]:
     """The warm-up on the first workload as it is stored, with those on others under `later`."""
     (_, first), *others = results.items()
     later = {workload: warmed.to_json() for workload, warmed in others}
     return first.to_json() | ({"later": later} if later else {})
-
-
-def _answers_vary(world: World, instance: Instance) -> str | None:
-    """What is wrong with a user's own server whose answers differ; None if they do not."""
-    if instance.contender.body_varies or instance.contender.sample is not None:
-        return None
-    ready_s = instance.contender.ready_s
-    answers = [
-        first_answer(world.server_host, instance.address, instance.path, ready_s) for _ in range(2)
-    ]
-    if len({answer.body for answer in answers if answer is not None}) < 2:
-        return None
-    return "its answers differ from one another; if they are meant to: --any-body"

@@ -98,7 +98,7 @@ def measure(
     """Run one load against a thawed instance. A failed trial is a record too."""
     host = world.server_host
     command = world.generator.command(spec)
-    database, database_fault = begin_or_fault(world, instance.contender)
+    database, database_fault = begin_or_fault(world, spec)
     before = lifecycle.usage(world, instance)
     if workers is not None:
         workers.begin()

@@ -144,6 +144,12 @@ class Protocol(Strict):
         names = self.workload_names
         if len(set(names)) < len(names):
             raise ValueError(f"workloads: expected different names, got {', '.join(names)}")
+        databases = [each.name for each in self.workloads if each.database is not None]
+        if len(databases) > 1:
+            raise ValueError(
+                "workloads: expected at most one with a database, because DATABASE_URL names one: "
+                f"got {', '.join(databases)}"
+            )
         if len(names) > 1 and self.residency == "alone":
             raise ValueError(
                 "workloads: several need residency = 'frozen': a server that runs alone is "

@@ -51,6 +51,14 @@ class StoredInstance:
     log_tail: str | None
     ended: Mapping[str, Any] | None
 
+    @property
+    def workload_faults(self) -> Mapping[str, str]:
+        """How its contender answered workloads wrong, by workload."""
+        faults = (self.behavior or {}).get("workload_faults")
+        if not isinstance(faults, Mapping):
+            return {}
+        return {name: fault for name, fault in faults.items() if isinstance(fault, str)}
+
 
 class StoredTrial(NamedTuple):
     """One trial, without its output and without the rows of other tables.

@@ -69,12 +69,13 @@ def listen_drops(evidence: Evidence) -> Gate | None:
 
 
 def retransmits(evidence: Evidence) -> Gate | None:
-    """Retransmitted segments per 10,000 requests; each may stall a connection for 200 ms.
+    """Lost segments per 10,000 requests; each may stall a connection for 200 ms.
 
     The engine reads them of its own connections: what it sent again, and what arrived out of order
-    because the server's kernel had to send an earlier segment again. For wrk and ab, the counter of
-    the whole network namespace is read instead, which has other traffic too. A single segment
-    passes.
+    because the server's kernel had to send an earlier segment again. What the server's kernel had
+    already is no loss: it delays its acknowledgment until the server reads. For wrk and ab, the
+    counter of the whole network namespace is read instead, which has other traffic too. A single
+    segment passes.
     """
     requests = evidence.result.requests_sent_in_all or evidence.result.requests_ok
     segments = evidence.result.segments_lost

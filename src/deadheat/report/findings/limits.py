@@ -31,7 +31,7 @@ def limit_of(view: RunView, contender: ContenderView, cell: Cell) -> Limit | Non
     used = cell.server_cpus_used
     if used is None or not view.server_cpus:
         return None
-    if used >= FULL_SHARE * view.server_cpus:
+    if used + (cell.database_cpus_used or 0.0) >= FULL_SHARE * view.server_cpus:
         return Limit.CPU
     if contender.workers < view.server_cpus and used >= FULL_SHARE * contender.workers:
         return Limit.WORKERS
@@ -44,9 +44,7 @@ def limits(view: RunView, level: Level) -> Iterator[Statement]:
     for standing in level.standings:
         limit = limit_of(view, standing.contender, standing.cell)
         if limit is not None:
-            names_by_limit[limit].append(
-                standing.name + _used_share(view, limit, standing.cell.server_cpus_used)
-            )
+            names_by_limit[limit].append(standing.name + _used_share(view, limit, standing.cell))
     known = sum(map(len, names_by_limit.values()))
     cpus = format.count(view.server_cpus, "CPU")
     for limit, names in names_by_limit.items():
@@ -77,8 +75,12 @@ def _named(names: list[str], known: int) -> str:
     return format.listing(names)
 
 
-def _used_share(view: RunView, limit: Limit, used: float | None) -> str:
-    """The share of its CPUs that a server used, if its requests waited."""
-    if limit is not Limit.WAITING or used is None:
-        return ""
-    return f" ({format.percent(used / view.server_cpus, 0)} used)"
+def _used_share(view: RunView, limit: Limit, cell: Cell) -> str:
+    """The share of its CPUs that a server used, if its requests waited, and its database's."""
+    parts = []
+    if limit is Limit.WAITING and cell.server_cpus_used is not None:
+        parts.append(f"{format.percent(cell.server_cpus_used / view.server_cpus, 0)} used")
+    if limit is not Limit.CLIENT and cell.database_cpus_used is not None:
+        share = format.percent(cell.database_cpus_used / view.server_cpus, 0)
+        parts.append(f"{share} by the database")
+    return f" ({', '.join(parts)})" if parts else ""

@@ -29,7 +29,7 @@ FIELDS = (
     *("ratio_to_fewest_workers_low", "ratio_to_fewest_workers_high"),
     *("service_us_p50", "service_us_p99", "response_us_p50", "response_us_p99"),
     *("response_us_p99_9", "server_cpu_us_per_request", "server_cpus_used", "limit"),
-    *("memory_peak_bytes", "errors"),
+    *("database_cpu_us_per_request", "memory_peak_bytes", "errors"),
     *("trials", "trials_valid"),
 )
 
@@ -101,6 +101,7 @@ def _standing(view: RunView, level: Level, standing: Standing) -> Mapping[str, A
         "service_us_p99": cell.service["p99"],
         "server_cpu_us_per_request": cell.server_cpu_us_per_request,
         "server_cpus_used": cell.server_cpus_used,
+        "database_cpu_us_per_request": cell.database_cpu_us_per_request,
         "limit": limit_of(view, standing.contender, cell),
         "errors": cell.errors.total(),
         "trials": len(cell.trials),

@@ -114,6 +114,8 @@ class Trial(Part):
     rate_per_s: Finite | None
     requests_ok: int
     server_cpu_us_per_request: Finite | None
+    database_cpu_us_per_request: Finite | None
+    """CPU time of the workload's database, beside the server's; null without one."""
     memory_peak_bytes: int | None
     errors: dict[str, int]
     """Failed requests by class; rates do not include them."""
@@ -147,6 +149,8 @@ class Cell(Part):
     server_cpu_us_per_request: Finite | None
     server_cpus_used: Finite | None
     """Number of CPUs that the server kept busy."""
+    database_cpu_us_per_request: Finite | None
+    """CPU time of the workload's database, beside the server's; null without one."""
     limit: Limit | None
     """What limited the rate: the load generator, all CPUs that the server was given, those that its
     workers can use, or no CPU; null if the server's CPU time is unknown."""

@@ -158,6 +158,7 @@ def _cell(view: RunView, contender: ContenderView, cell: Cell) -> to.Cell:
         first_byte=_latency(cell.first_byte),
         server_cpu_us_per_request=cell.server_cpu_us_per_request,
         server_cpus_used=cell.server_cpus_used,
+        database_cpu_us_per_request=cell.database_cpu_us_per_request,
         limit=limit_of(view, contender, cell),
         memory_peak_bytes=cell.memory_peak_bytes,
         errors=dict(cell.errors),

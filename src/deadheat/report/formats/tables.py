@@ -24,6 +24,8 @@ def ranking_columns(
         cells = tuple(cell(standing) for standing in level.standings)
         return Column(header, cells, right, group)
 
+    cells = [standing.cell for standing in level.standings]
+    with_database = any(cell.database_cpu_us_per_request is not None for cell in cells)
     order = [] if runs_alone(view) else [column("rank", rank, right=False)]
     ratio = [] if runs_alone(view) else [column(_ratio_header(level), of_leader, right=False)]
     return [
@@ -39,6 +41,7 @@ def ranking_columns(
             lambda s: format.microseconds(s.cell.server_cpu_us_per_request),
             "latency",
         ),
+        *([column("DB CPU\nµs/req", database_cpu, "latency")] if with_database else []),
         column("peak\nMiB", lambda s: format.mebibytes(s.contender.memory_peak_bytes), "cost"),
         column("errors\nreq", lambda s: f"{errors(s):,}", "cost"),
         column("version", lambda s: format.plain(s.contender.version or "", 12), "version", False),
@@ -78,6 +81,11 @@ def rank(standing: Standing) -> str:
     if standing.row is None or not standing.ranked:
         return format.NONE
     return standing.row.rank.replace("-", "–")
+
+
+def database_cpu(standing: Standing) -> str:
+    """CPU time of the database for a request, beside the server's."""
+    return format.microseconds(standing.cell.database_cpu_us_per_request)
 
 
 def of_leader(standing: Standing) -> str:

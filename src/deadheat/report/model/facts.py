@@ -13,6 +13,8 @@ from deadheat.store.rows import StoredTrial
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 
+DATABASE_CPU = "database_cpu_us_per_request"
+
 
 class Facts:
     """Reads each table once. `whole` adds the time to first byte and the series.
@@ -58,6 +60,7 @@ class Facts:
             elapsed_s=trial.elapsed_s,
             client_busy_share=self._client_busy_share(trial),
             slices=self._slices.get(trial.id, ()),
+            database_cpu_us_per_request=_database_cpu_us(trial),
         )
 
     def _client_busy_share(self, trial: StoredTrial) -> float | None:
@@ -79,6 +82,14 @@ class Facts:
         printed = [trial.result.get("service_us") for trial in trials]
         requests = sum(trial.requests_ok or 0 for trial in trials)
         return of_summaries([summary for summary in printed if summary], requests)
+
+
+def _database_cpu_us(trial: StoredTrial) -> float | None:
+    """Most runs have no database, and reading their results would take long."""
+    if DATABASE_CPU not in (trial.result_json or ""):
+        return None
+    cpu_us = trial.result.get(DATABASE_CPU)
+    return cpu_us if isinstance(cpu_us, int | float) else None
 
 
 def _overall(trial: StoredTrial) -> Overall | None:

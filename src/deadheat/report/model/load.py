@@ -131,7 +131,7 @@ def _contenders(
             language=row.manifest.get("language"),
             framework=row.manifest.get("framework"),
             kind=row.manifest.get("kind"),
-            fault=row.fault,
+            fault=row.fault or _workload_fault(row, instances[row.id], workload),
             starts=tuple(_warmed_on(each, workload) for each in instances[row.id]),
             cells=_cells(trials[row.id], facts),
             offered=_offered(trials[row.id], facts),
@@ -154,6 +154,16 @@ def _answered(contender: StoredContender, workload: str) -> Sequence[str]:
         return (workload,)
     answered = contender.manifest.get("workloads")
     return answered if isinstance(answered, list) else (HELLO,)
+
+
+def _workload_fault(
+    contender: StoredContender, instances: Sequence[StoredInstance], workload: str
+) -> str | None:
+    """Why a contender was left out of a workload; None if it was not."""
+    faults = [
+        each.workload_faults[workload] for each in instances if workload in each.workload_faults
+    ]
+    return f"{contender.name} is left out: {faults[0]}" if faults else None
 
 
 def _warmed_on(instance: StoredInstance, workload: str) -> StoredInstance:

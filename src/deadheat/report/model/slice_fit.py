@@ -7,7 +7,7 @@ from deadheat.campaign.slice_standings import slice_rows
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.pooled import ClientUse, client_gates
 from deadheat.report.model.sliced import SlicedLevel
-from deadheat.report.model.view import Cell, ContenderView, RunView
+from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.slice_model import fit_slices
 from deadheat.store import Gate
@@ -92,7 +92,7 @@ def client_use(
     elapsed_s = math.fsum(trial.elapsed_s or 0.0 for trial in trials)
     known = [t for t in trials if t.server_cpu_us_per_request is not None]
     server_cpu_s = (
-        math.fsum((t.server_cpu_us_per_request or 0.0) * t.requests_ok for t in known) / 1e6
+        math.fsum(_cpu_us_per_request(t) * t.requests_ok for t in known) / 1e6
         if len(known) == len(trials) and trials
         else None
     )
@@ -107,6 +107,12 @@ def client_use(
         ceiling_per_s=ceiling_per_s,
         spins=spins(contender, cell),
     )
+
+
+def _cpu_us_per_request(trial: TrialView) -> float:
+    """Of the server and its database, which share its CPUs."""
+    parts_us = (trial.server_cpu_us_per_request, trial.database_cpu_us_per_request)
+    return math.fsum(part_us for part_us in parts_us if part_us is not None)
 
 
 def spins(contender: ContenderView, cell: Cell) -> bool:

@@ -52,11 +52,17 @@ class TrialView:
     elapsed_s: float | None = None  # measured
     client_busy_share: float | None = None  # of the busiest client thread
     slices: tuple[Mapping[str, Any], ...] = ()  # what a trial of slices is the sum of
+    database_cpu_us_per_request: float | None = None  # of the workload's database
 
     @property
     def server_cpus_used(self) -> float | None:
         """CPUs that the server kept busy; None if its CPU time is unknown."""
         return cpus_used_of(self.rate_per_s, self.server_cpu_us_per_request)
+
+    @property
+    def database_cpus_used(self) -> float | None:
+        """CPUs that the database kept busy; None without one."""
+        return cpus_used_of(self.rate_per_s, self.database_cpu_us_per_request)
 
     @property
     def measured(self) -> bool:
@@ -121,6 +127,16 @@ class Cell:
     def server_cpus_used(self) -> float | None:
         """CPUs that the server kept busy, the median over trials."""
         return _median([trial.server_cpus_used for trial in self.counted])
+
+    @cached_property
+    def database_cpu_us_per_request(self) -> float | None:
+        """CPU time of the workload's database; None without one."""
+        return _median([trial.database_cpu_us_per_request for trial in self.counted])
+
+    @cached_property
+    def database_cpus_used(self) -> float | None:
+        """CPUs that the database kept busy, the median over trials."""
+        return _median([trial.database_cpus_used for trial in self.counted])
 
     @property
     def memory_peak_bytes(self) -> int | None:
