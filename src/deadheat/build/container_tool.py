@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deadheat.build.containerfile import FOLDER
 from deadheat.host import Limits
 from deadheat.host.agent.limits import MEMORY_SHARE_MAX, PROCESSES_MAX
 
@@ -60,16 +59,15 @@ class ContainerTool:
             *("--memory", str(self.memory_bytes), "--pids-limit", str(self.threads)),
             *self._ulimits(),
             *(word for name, value in env.items() for word in ("--env", f"{name}={value}")),
-            *("--workdir", FOLDER, image, *command),
+            *(image, *command),
         )
 
     def once(self, image: str, command: Sequence[str]) -> Command:
         """A container that ends by itself and leaves nothing."""
         label = ("--label", f"{LABEL}={self.owner}", "--pull", "never")
-        place = ("--workdir", FOLDER, image)
         return (
             *(self.program, "run", "--rm", "--network", "host", *label, *self._ulimits()),
-            *(*place, *command),
+            *(image, *command),
         )
 
     def first_process(self, name: str) -> Command:

@@ -8,6 +8,28 @@ from deadheat.host import Exited, Host, HostError, ProcessSpec
 
 ASK_S = 30.0
 KILLED = -9
+REMOVALS = 3
+HINTS = {  # what a runtime prints -> what to do
+    "cgroups in hybrid mode not supported": 'use runc: runtime = "runc" in containers.conf; '
+    "docs/containers.md shows how",
+    'exec: "catatonit"': "apt-get install -y catatonit",
+    "container-init binary not found": "apt-get install -y catatonit",
+}
+
+
+def runtime_hint(output: str) -> str | None:
+    """What to do about a fault of the runtime; None if it is not a known one."""
+    return next((hint for text, hint in HINTS.items() if text in output), None)
+
+
+def remove_containers(host: Host, tool: ContainerTool, *names: str) -> None:
+    """Remove them, also those that run.
+
+    podman 4.3 fails the first time if the kernel killed a container and it has not noticed yet.
+    """
+    for _ in range(REMOVALS):
+        if host.run(ProcessSpec(tool.remove(*names)), ASK_S).exit_code == 0:
+            return
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +63,7 @@ class Image:
 
     def remove(self, host: Host, port: int) -> None:
         """Remove the container, also one that runs."""
-        host.run(ProcessSpec(self.tool.remove(self._container(port))), ASK_S)
+        remove_containers(host, self.tool, self._container(port))
 
     def _container(self, port: int) -> str:
         return f"{self.tool.owner}-{port}"

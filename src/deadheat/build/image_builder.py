@@ -8,7 +8,7 @@ from pathlib import Path
 from deadheat.build.builder import LOG_LINES_SHOWN, Builder, BuildFailed, Built
 from deadheat.build.container_tool import ContainerTool
 from deadheat.build.containerfile import image_file
-from deadheat.build.image import Image
+from deadheat.build.image import Image, remove_containers, runtime_hint
 from deadheat.catalog import Probe, Server, Toolchains
 from deadheat.catalog.manifest import Need
 from deadheat.errors import DeadheatError
@@ -18,7 +18,6 @@ from deadheat.host.agent.cgroup import owner_lives
 ASK_S = 30.0
 PULL_S = 900.0
 PACKAGES = {"podman": "podman crun catatonit", "docker": "docker.io"}
-HYBRID = "cgroups in hybrid mode not supported"  # of crun
 
 
 class ImageBuilder(Builder):
@@ -124,7 +123,7 @@ class ImageBuilder(Builder):
         rows = [line.split() for line in done.stdout.splitlines()]
         ids = [row[0] for row in rows if len(row) == 2 and is_ours(row[1])]
         if ids:
-            self._host.run(ProcessSpec(self._tool.remove(*ids)), ASK_S)
+            remove_containers(self._host, self._tool, *ids)
         return len(ids)
 
 
@@ -141,8 +140,8 @@ def _failed(server: Server, done: Completed, log: str, log_path: Path) -> BuildF
         "it took too long" if done.exit_code is None else f"exit code {done.exit_code}"
     )
     hint = f"the complete log is in {log_path}"
-    if HYBRID in log:
-        hint = f'use runc: runtime = "runc" in containers.conf (docs/containers.md); {hint}'
+    if (known := runtime_hint(done.stdout + done.stderr)) is not None:
+        hint = f"{known}; {hint}"
     tail = _tail(log, LOG_LINES_SHOWN)
     return BuildFailed(f"{server.name}: its image cannot be built ({outcome})\n{tail}", hint)
 

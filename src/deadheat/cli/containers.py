@@ -70,7 +70,8 @@ def runtime_options(command: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice([NATIVE, "podman", "docker"]),
         default=NATIVE,
         show_default=True,
-        help="Run the catalog's servers on this machine or in containers.",
+        metavar="NAME",
+        help="Where the catalog's servers run: native, or in containers of podman or docker.",
     )
     return runtime(base_image_option(with_runtime))
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from deadheat.build.image import runtime_hint
 from deadheat.errors import DeadheatError
 from deadheat.host import Exited, Host, HostError, ProcessSpec, Usage
 from deadheat.measure.contender import LOOPBACK, Contender
@@ -293,6 +294,8 @@ def _early_end(world: World, instance: Instance, end: Exited) -> StartFailed:
     words = log_tail(world, instance)
     if end.limit is not None:
         return StartFailed(symptom, words)
+    if instance.contender.image is not None and (hint := runtime_hint(words)) is not None:
+        return StartFailed(symptom, words, hint)
     if end.exit_code == 0:
         return EndedEarly(f"{symptom}: its command has to stay in the foreground", words)
     if is_taken(world.server_host, instance.port, instance.host):
