@@ -47,6 +47,10 @@ OF_THIS_MACHINE: dict[str, Sequence[str]] = {
     "list/one.json": ["list", "dies-mid-trial", "--json"],
     "build/outcomes.txt": ["build", "hello"],
 }
+IN_CONTAINERS = (
+    *("elixir-bandit", "go-gin", "java-jetty", "lisp-woo", "nginx-static", "node-express"),
+    *("python-gunicorn", "ruby-puma", "rust-axum"),
+)
 ON_THE_SHIPPED_CATALOG: dict[str, Sequence[str]] = {
     "protocols/shipped.txt": ["protocols"],
     "plan/quick.txt": ["plan", "--protocol", "quick", "go-gin", "node-http"],
@@ -54,6 +58,7 @@ ON_THE_SHIPPED_CATALOG: dict[str, Sequence[str]] = {
     "audit/replay.txt": ["audit", "woo-2016", REPLAY_ID, "--against", AGAIN_ID],
     "audit/replay.md": ["audit", "woo-2016", REPLAY_ID, "--format", "md"],
     "audit/decay.txt": ["audit", "decay"],
+    **{f"containerfile/{name}.txt": ["containerfile", name] for name in IN_CONTAINERS},
 }
 
 

@@ -4,13 +4,15 @@ import fcntl
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deadheat.catalog import Server, fill, fill_env
+from deadheat.build.containerfile import FOLDER
+from deadheat.build.image import Image
+from deadheat.catalog import Server, Toolchains, fill, fill_env
 from deadheat.catalog.folder import copy_folder, hash_files
 from deadheat.catalog.toolchain import Probe
 from deadheat.errors import DeadheatError
@@ -25,7 +27,7 @@ class BuildFailed(DeadheatError):
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A finished build: its folder, its inputs and its log."""
+    """A finished build: its folder, its inputs and its log. An image has a copy of the folder."""
 
     server: Server
     key: str
@@ -35,6 +37,19 @@ class Built:
     toolchains: Mapping[str, str]
     files: Mapping[str, str]  # file -> SHA-256
     cached: bool
+    image: Image | None = None  # None: it runs natively
+
+    @property
+    def folder(self) -> str:
+        """What {build} is for its commands."""
+        return FOLDER if self.image else str(self.path)
+
+    def process(self, command: Sequence[str]) -> ProcessSpec:
+        """A command of this build that ends by itself."""
+        filled = fill(tuple(command), {"build": self.folder})
+        if self.image is not None:
+            return ProcessSpec(self.image.tool.once(self.image.name, filled))
+        return ProcessSpec(filled, cwd=str(self.path))
 
 
 class Builder:
@@ -47,6 +62,10 @@ class Builder:
         self._host = host
         self._step_s = step_s
         self._folder = folder
+
+    def probes(self, toolchains: Toolchains, server: Server) -> list[Probe]:
+        """The tools that the server needs, each with its version if it is here."""
+        return toolchains.check(server)
 
     def find(self, server: Server, probes: list[Probe]) -> Built | None:
         """The finished build of exactly this folder, recipe and toolchain; None without one."""

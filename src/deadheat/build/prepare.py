@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deadheat.build.builder import Builder, BuildFailed, Built
-from deadheat.catalog import Probe, Selection, Toolchains, fill, missing
+from deadheat.catalog import Probe, Selection, Toolchains, missing
 from deadheat.catalog.manifest import Runtime, Version
 from deadheat.events import Event, Listener, Progress
-from deadheat.host import Host, HostError, ProcessSpec
+from deadheat.host import Host, HostError
 
 VERSION_TIMEOUT_S = 30.0
 
@@ -38,7 +38,7 @@ def prepare(
             candidates.append(replace(failed[server.name], selection=selection))
             continue
         try:
-            probes = toolchains.check(server)
+            probes = builder.probes(toolchains, server)
             if lacking := missing(probes):
                 raise _ToolsMissing(server.name, lacking, builder.place)
             built = builder.build(server, probes)
@@ -58,8 +58,15 @@ def prepare(
 def ask_version(host: Host, built: Built) -> str | None:
     """The framework's version according to the built server; None if unknown.
 
-    A recipe's runtime adds its version: `12.1.14 on JDK 25.0.2`.
+    A recipe's runtime adds its version: `12.1.14 on JDK 25.0.2`; an image, `in podman`.
     """
+    version = _version(host, built)
+    if version is None or built.image is None:
+        return version
+    return f"{version} in {built.image.tool.program}"
+
+
+def _version(host: Host, built: Built) -> str | None:
     version = _reading(host, built, built.server.manifest.version)
     runtime = built.server.runtime
     if version is None or runtime is None:
@@ -71,9 +78,8 @@ def ask_version(host: Host, built: Built) -> str | None:
 
 
 def _reading(host: Host, built: Built, source: Version | Runtime) -> str | None:
-    command = fill(source.command, {"build": str(built.path)})
     try:
-        completed = host.run(ProcessSpec(command, cwd=str(built.path)), VERSION_TIMEOUT_S)
+        completed = host.run(built.process(source.command), VERSION_TIMEOUT_S)
     except HostError:
         return None
     match = re.search(source.pattern, completed.stdout + completed.stderr)

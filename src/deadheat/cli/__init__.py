@@ -20,6 +20,7 @@ COMMANDS = (
     "list",
     "build",
     "verify",
+    "containerfile",
     "new",
     "outdated",
     "report",

@@ -11,6 +11,7 @@ from deadheat.audit.formats import write
 from deadheat.audit.replay import load_replay
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.catalog import Catalog, FileFault, Selection, selection
+from deadheat.cli.containers import Runtime, builder_of, runtime_options
 from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.install import install_missing
@@ -37,7 +38,6 @@ from deadheat.cli.stored import require_another, run_argument
 from deadheat.cli.two_hosts import two_hosts
 from deadheat.cli.workbench import (
     answering,
-    builder_on,
     chosen_servers,
     command_line,
     host_for_builds,
@@ -89,6 +89,7 @@ LATENCY_S = 5.0
 @click.option("-o", "--output", type=FILE, help="File for the table as Markdown.")
 @limit_options
 @isolate_option
+@runtime_options
 @host_options
 @catalog_option
 @store_option
@@ -112,6 +113,7 @@ def command(
     output: Path | None,
     limits: Limits,
     isolate: bool,
+    runtime: Runtime,
     hosts: Hosts,
     catalog: str | None,
     store_path: Path,
@@ -135,6 +137,9 @@ def command(
       deadheat run --more 5m b837                    decide what a run left open
       deadheat run go-gin node-http --server-host lab@192.168.10.10
     """
+    runtime.require_sense(
+        install=install, isolate=isolate, server_host=hosts.server, load_host=hosts.load
+    )
     servers_catalog = open_catalog(catalog)
     if more_s is not None:
         plan = extended_plan(ctx, store_path, more_s, servers, servers_catalog)
@@ -161,7 +166,9 @@ def command(
         require_another(output, store_path)
     make_room(store_path.parent, home(), *([output.parent] if output else []))
     try:
-        run_id = _carry_out(plan, store_path, install, limits, isolate, hosts, wait_quiet_s)
+        run_id = _carry_out(
+            plan, store_path, install, limits, isolate, runtime, hosts, wait_quiet_s
+        )
     except Unmeasurable as error:
         if as_json and error.run_id is not None:
             _print_results(store_path, error.run_id, output, as_json, verbose)
@@ -242,6 +249,7 @@ def _carry_out(
     install: bool,
     limits: Limits,
     isolate: bool,
+    runtime: Runtime,
     hosts: Hosts,
     wait_quiet_s: float | None,
 ) -> str:
@@ -250,19 +258,22 @@ def _carry_out(
     opened = (
         two_hosts(hosts, protocol.generator, protocol.threads, crowded, limits)
         if hosts
-        else local_world(protocol.generator, protocol.threads, crowded, limits, isolate)
+        else local_world(
+            protocol.generator, protocol.threads, crowded, limits, isolate, bool(runtime)
+        )
     )
     with (
         Store(store_path) as store,
         opened as world,
         host_for_builds(world, limits, isolate) as host,
+        builder_of(runtime, host, world, limits) as builder,
     ):
         warn_of_running_runs(store)
         if install:
             install_missing(host, [chosen.server for chosen in plan.selections])
         require_quiet(world, wait_quiet_s, asker())
         with progress_view() as listen:
-            return conduct(plan, world, store, builder_on(host, limits), listen)
+            return conduct(plan, world, store, builder, listen)
 
 
 def _print_decay(store_path: Path, run_id: str, root: Path) -> None:

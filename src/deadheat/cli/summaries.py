@@ -8,6 +8,7 @@ SUMMARIES = {
     "list": "List the servers: built, ready to build, or what is missing and how to install it.",
     "build": "Build servers from their lock files, several in parallel.",
     "verify": "Build and start servers, check their responses, and stop them.",
+    "containerfile": "Print a Containerfile that builds and starts a server, for podman or docker.",
     "new": "Create the folder of a new server as a copy of an existing one, for you to change.",
     "outdated": "List the pins of servers that are behind, with the newest version.",
     "report": "Show a stored run.",

@@ -12,6 +12,7 @@ import click
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Catalog, Selection, Server, selection
+from deadheat.cli.containers import Runtime, builder_of, runtime_options
 from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
@@ -19,7 +20,6 @@ from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.verify_strict import verify_strictly
 from deadheat.cli.workbench import (
-    builder_on,
     chosen_servers,
     host_for_builds,
     local_world,
@@ -87,6 +87,7 @@ UNREACHABLE = re.compile(
 )
 @limit_options
 @isolate_option
+@runtime_options
 @catalog_option
 @json_option
 def command(
@@ -101,6 +102,7 @@ def command(
     page: Path | None,
     limits: Limits,
     isolate: bool,
+    runtime: Runtime,
     catalog: str | None,
     as_json: bool,
 ) -> None:
@@ -118,12 +120,14 @@ def command(
       deadheat verify --all -o verified.json         every server and setting
       deadheat verify ruby-puma --freeze             a minute and a half longer
       deadheat verify go-gin --strict                a report for a pull request
+      deadheat verify go-gin --runtime podman        in a container
     """
     if not (servers or languages or every_setting):
         raise DeadheatError(
             "missing argument SERVERS: expected names, --language or --all",
             "deadheat verify go-gin; --all builds and starts every server in every setting",
         )
+    runtime.require_sense(isolate=isolate, strict=strict)
     servers_catalog = open_catalog(catalog)
     if strict:
         if every_setting or levels or output or page:
@@ -141,11 +145,11 @@ def command(
     make_room(*(path.absolute().parent for path in (output, page) if path))
     inspections: list[Inspection] = []
     with (
-        local_world("engine", 1, limits=limits, isolate=isolate) as world,
+        local_world("engine", 1, limits=limits, isolate=isolate, containers=bool(runtime)) as world,
         host_for_builds(world, limits, isolate) as host,
+        builder_of(runtime, host, world, limits) as builder,
         progress_view() as listen,
     ):
-        builder = builder_on(host, limits)
         all_workloads = _workloads(servers_catalog.root, chosen)
         for inspection in _inspect_all(
             world, builder, chosen, kept, load_levels, freeze, all_workloads, listen

@@ -12,7 +12,7 @@ from deadheat.build.far_builder import FarBuilder
 from deadheat.build.leftovers import in_use
 from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog
 from deadheat.errors import DeadheatError
-from deadheat.host import Host, Limits
+from deadheat.host import Host, HostError, Limits
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.load import Engine, generator, generator_version
@@ -116,6 +116,15 @@ def host_for_builds(world: World, limits: Limits, isolate: bool) -> Iterator[Hos
         yield host
 
 
+def _local_host(limits: Limits | None, isolate: bool, containers: bool) -> LocalHost:
+    if not containers:
+        return LocalHost(limits=limits, isolate=isolate)
+    try:
+        return LocalHost("cgroup-v2", limits, isolate)
+    except HostError:
+        return LocalHost("subreaper", limits, isolate)
+
+
 @contextmanager
 def local_world(
     generator_name: str,
@@ -123,12 +132,14 @@ def local_world(
     crowded: bool = False,
     limits: Limits | None = None,
     isolate: bool = False,
+    containers: bool = False,
 ) -> Iterator[World]:
     """This machine as server host and load host, on disjoint CPUs.
 
-    `crowded`: see `split_cpus`; `limits` and `isolate`: see `LocalHost`.
+    `crowded`: see `split_cpus`; `limits` and `isolate`: see `LocalHost`. `containers`: servers run
+    in containers, which a PID namespace of ours would hide from their runtime.
     """
-    with ExitStack() as context, LocalHost(limits=limits, isolate=isolate) as host:
+    with ExitStack() as context, _local_host(limits, isolate, containers) as host:
         server_cpus, load_cpus = split_cpus(host.fingerprint(), load_threads, crowded)
         chosen = generator(generator_name)
         engine = chosen if isinstance(chosen, Engine) else Engine()

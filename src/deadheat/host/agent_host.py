@@ -133,6 +133,9 @@ class AgentHost:
     def members(self, process: str) -> frozenset[tuple[int, int]]:
         return frozenset((pid, ticks) for pid, ticks in self._ask("members", process=process))
 
+    def adopt(self, process: str, pid: int) -> None:
+        self._ask("adopt", process=process, pid=pid)
+
     def freeze(self, process: str) -> None:
         self._ask("freeze", process=process)
 

@@ -187,6 +187,12 @@ class Host(Protocol):
     def members(self, process: str) -> frozenset[tuple[int, int]]:
         """The living processes of the tree, each as (PID, start in clock ticks since boot)."""
 
+    def adopt(self, process: str, pid: int) -> None:
+        """From now on the tree is that of a container, whose first process is `pid`.
+
+        `process` is the client of the runtime that started it. Signals go to `pid`.
+        """
+
     def freeze(self, process: str) -> None:
         """Stop every thread of the tree from running (cgroup freezer, else SIGSTOP)."""
 

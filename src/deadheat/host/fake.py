@@ -148,6 +148,10 @@ class FakeHost:
             return fake.members
         return fake.members | {(100 * int(process) + 1 + fake.workers_replaced, 1)}
 
+    def adopt(self, process: str, pid: int) -> None:
+        self.calls.append(("adopt", (process, pid)))
+        self._process(process)
+
     def freeze(self, process: str) -> None:
         self.calls.append(("freeze", process))
         fake = self._process(process)

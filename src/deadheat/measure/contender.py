@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from deadheat.build.builder import Built
+from deadheat.build.image import Image
 from deadheat.catalog import Selection, fill, fill_env
 from deadheat.load import Engine
 from deadheat.protocol import Protocol
@@ -40,6 +41,7 @@ class Contender:
     sample: Sample | None = None  # of the user, in a workload: asked until it is ready
     workloads: frozenset[str] | None = None  # that it answers; None: each
     left_out: frozenset[str] = frozenset()  # workloads that it answered wrong, when verified
+    image: Image | None = None  # what it runs in; None: it runs natively
     url: str | None = None  # of a running server, which we do not start, freeze or stop
 
     def answers(self, workload: str) -> bool:
@@ -51,9 +53,16 @@ class Contender:
         return tuple(level for level in protocol.levels if self.answers(level.workload))
 
     def command_at(self, port: int, host: str = LOOPBACK) -> tuple[str, ...]:
-        return fill(self.command, {"port": str(port), "host": host})
+        values = {"port": str(port), "host": host}
+        command = fill(self.command, values)
+        if self.image is None:
+            return command
+        return self.image.command(port, command, fill_env(self.env, values))
 
     def env_at(self, port: int, host: str = LOOPBACK) -> dict[str, str]:
+        """The environment of the command; that of a container is in its command."""
+        if self.image is not None:
+            return {}
         return fill_env(self.env, {"port": str(port), "host": host})
 
 
@@ -61,7 +70,7 @@ def contender_from(selection: Selection, built: Built) -> Contender:
     """The contender of a selection from the catalog and its build."""
     start = selection.start
     values = {
-        "build": str(built.path),
+        "build": built.folder,
         "workers": str(start.workers),
         "threads": str(start.threads),
     }
@@ -70,7 +79,8 @@ def contender_from(selection: Selection, built: Built) -> Contender:
         role="contender",
         command=fill(start.command, values),
         env=fill_env(start.env, values),
-        cwd=str(built.path),
+        cwd=None if built.image else str(built.path),
+        image=built.image,
         workers=start.workers,
         threads=start.threads,
         ready_s=start.ready_s,

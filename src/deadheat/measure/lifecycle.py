@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from deadheat.build.image import runtime_hint
 from deadheat.errors import DeadheatError
 from deadheat.host import Exited, Host, HostError, ProcessSpec, Usage
 from deadheat.measure.contender import LOOPBACK, Contender
@@ -112,9 +113,11 @@ def _start(world: World, contender: Contender) -> Instance:
     try:
         _await_ready(world, instance, begun_s)
         ready_s = host.now_s() - begun_s
+        _adopt_container(world, instance)
         listens_itself = _require_own_listener(world, instance)
     except StartFailed:
         host.stop(process, "SIGKILL", 0)
+        _remove_container(world, instance)
         raise
     return replace(instance, ready_s=ready_s, listens_itself=listens_itself)
 
@@ -125,7 +128,9 @@ def stop(world: World, instance: Instance) -> Exited:
     if not instance.process:
         return LEFT_RUNNING
     world.server_host.thaw(instance.process)
-    return world.server_host.stop(instance.process, contender.stop_signal, contender.stop_s)
+    exited = world.server_host.stop(instance.process, contender.stop_signal, contender.stop_s)
+    _remove_container(world, instance)
+    return exited
 
 
 def freeze(world: World, instance: Instance) -> None:
@@ -142,7 +147,13 @@ def thaw(world: World, instance: Instance) -> None:
 
 def ended(world: World, instance: Instance) -> Exited | None:
     """How it ended; None while it lives, or if we cannot see."""
-    return world.server_host.alive(instance.process) if instance.process else None
+    if not instance.process:
+        return None
+    exited = world.server_host.alive(instance.process)
+    image = instance.contender.image
+    if exited is None or image is None:
+        return exited
+    return image.explained(world.server_host, instance.port, exited)
 
 
 def usage(world: World, instance: Instance) -> Usage | None:
@@ -155,6 +166,26 @@ def log_tail(world: World, instance: Instance) -> str:
     if not instance.process:
         return ""
     return world.server_host.read_tail(instance.log_path, LOG_TAIL_BYTES)
+
+
+def _adopt_container(world: World, instance: Instance) -> None:
+    """Account for, freeze and stop the processes of the container. Raises `StartFailed`."""
+    image, host = instance.contender.image, world.server_host
+    if image is None:
+        return
+    try:
+        host.adopt(instance.process, image.first_process(host, instance.port))
+    except HostError as error:
+        if (end := ended(world, instance)) is not None:  # after its first answer
+            raise _early_end(world, instance, end) from error
+        name = instance.contender.name
+        words = log_tail(world, instance)
+        raise StartFailed(f"{name} is not measured: {error}", words, error.hint) from error
+
+
+def _remove_container(world: World, instance: Instance) -> None:
+    if (image := instance.contender.image) is not None:
+        image.remove(world.server_host, instance.port)
 
 
 def is_taken(host: Host, port: int, address: str = LOOPBACK) -> bool:
@@ -218,6 +249,7 @@ def _never_ready(world: World, instance: Instance, last: Answer | None) -> Start
         fault = last.unreadable
         hint = "deadheat measures servers of HTTP/1.1 without TLS"
     elif last is not None and last.error is not None:
+        _adopt_container(world, instance)
         listeners = world.server_host.listeners(instance.process, instance.port)
         if (missed := missed_port(listeners, instance.port, instance.host)) is not None:
             fault, hint = missed.reason, missed.hint
@@ -262,6 +294,8 @@ def _early_end(world: World, instance: Instance, end: Exited) -> StartFailed:
     words = log_tail(world, instance)
     if end.limit is not None:
         return StartFailed(symptom, words)
+    if instance.contender.image is not None and (hint := runtime_hint(words)) is not None:
+        return StartFailed(symptom, words, hint)
     if end.exit_code == 0:
         return EndedEarly(f"{symptom}: its command has to stay in the foreground", words)
     if is_taken(world.server_host, instance.port, instance.host):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 from pathlib import Path
 from typing import Iterator  # noqa: UP035 (for 3.8)
 
@@ -13,15 +14,22 @@ from .kernel_files import KERNEL_DEADLINE_S, read_text, wait_for_key
 from .processes import start_ticks
 
 
-def cgroup_candidates() -> Iterator[Path]:
-    """The cgroup of this process and its parent in the v2 hierarchy, if that is mounted."""
+def cgroup_of(pid: int | str) -> str | None:
+    """The folder of a process's cgroup in the v2 hierarchy; None if that is not mounted."""
     mounts = [line.split() for line in (read_text("/proc/self/mounts") or "").splitlines()]
-    lines = (read_text("/proc/self/cgroup") or "").splitlines()
+    lines = (read_text(f"/proc/{pid}/cgroup") or "").splitlines()
     own = next((line[3:] for line in lines if line.startswith("0::")), None)
     root = next((Path(m[1]) for m in mounts if m[2] == "cgroup2"), None)
-    if own is None or root is None:
+    return None if own is None or root is None else str(root / own.strip("/"))
+
+
+def cgroup_candidates() -> Iterator[Path]:
+    """The cgroup of this process and its parent in the v2 hierarchy, if that is mounted."""
+    own = cgroup_of("self")
+    if own is None:
         return
-    here = root / own.strip("/")
+    here = Path(own)
+    root = next(path for path in (here, *here.parents) if path.is_mount())
     if str(os.getpid()) in (read_text(here / "cgroup.procs") or "").split():
         yield here
         if here != root:
@@ -38,10 +46,18 @@ def sweep(folder: Path) -> None:
     """Kill and remove the cgroups that dead agents left in `folder`."""
     space = Path("/proc/self/ns/pid").stat().st_ino
     for cgroup in folder.glob(f"deadheat-{space}-*-*"):
-        pid, ticks = cgroup.name.split("-")[2:4]
         ours = cgroup.stat().st_uid == os.geteuid()
-        if ours and str(start_ticks(int(pid))) != ticks:
+        if ours and not owner_lives(cgroup.name):
             remove_cgroup(str(cgroup))
+
+
+def owner_lives(name: str) -> bool:
+    """Whether the process that got this `cgroup_name` lives. True if it cannot be known."""
+    space = Path("/proc/self/ns/pid").stat().st_ino
+    match = re.match(r"deadheat-(\d+)-(\d+)-(\d+)$", name)
+    if match is None or int(match.group(1)) != space:
+        return True
+    return str(start_ticks(int(match.group(2)))) == match.group(3)
 
 
 def remove_cgroup(path: str) -> None:

@@ -55,6 +55,11 @@ class Containment:
         full = dict(defaults, **spec, cgroup=cgroup, containment=self.name)
         return (CgroupTree if cgroup else InitTree)(full, stdout, stderr)
 
+    def keep(self, tree: Tree) -> None:
+        """Let a container end with the agent; it is outside the agent's cgroup."""
+        if self.keeper and isinstance(tree, CgroupTree):
+            self.keeper.add(tree.path)
+
     def close(self) -> None:
         if self.cgroup:
             remove_cgroup(self.cgroup)

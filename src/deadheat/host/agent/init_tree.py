@@ -45,12 +45,22 @@ class InitTree(Tree):
     def members(self, family: Family | None = None) -> list[int]:
         return (family or Family()).descendants(self.init)
 
+    def adopt(self, pid: int) -> None:
+        """The runtime's monitor has no other child, so it takes the place of our init."""
+        super().adopt(pid)
+        fields = stat_fields(pid)
+        if fields is None or int(fields[1]) <= 1:
+            raise Fault(f"process {pid} of the container has no monitor of its own")
+        self.init = int(fields[1])
+
     def cpu_s(self) -> float:
         """The time of the processes that the init reaped and of its living descendants.
 
         The init is read first. A process that ends in between is missed once, not counted twice.
         """
         init = stat_fields(self.init)
+        if init is None and self.container:
+            return self.cpu_ticks / TICKS_PER_S
         if init is None:
             raise Fault(f"the tree of process {self.process.pid} has been stopped")
         ticks = cpu_ticks_of(init, own=False)
@@ -60,6 +70,9 @@ class InitTree(Tree):
         return self.cpu_ticks / TICKS_PER_S
 
     def send(self, number: int) -> None:
+        if self.container:
+            self.signal_container(number)
+            return
         with contextlib.suppress(BrokenPipeError, ValueError):
             self.control.write(b"%d\n" % number)
             self.control.flush()
@@ -88,6 +101,8 @@ class InitTree(Tree):
         return self.empty.wait(deadline_s)
 
     def kill(self) -> None:
+        if self.container:
+            self.end_processes()
         with contextlib.suppress(BrokenPipeError):
             self.control.close()
         try:

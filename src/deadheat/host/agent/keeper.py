@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from .program import ARCHIVE_FDS, own_command
 
 
 class Keeper:
-    """Kills and removes the agent's cgroup if the agent is killed.
+    """Kills and removes the agent's cgroup if the agent is killed, and kills its containers.
 
     It is another process of this package. Its standard input is a pipe whose only writer is the
     agent, so the pipe ends with the agent, however that ends. The keeper has its own session and
@@ -34,6 +35,12 @@ class Keeper:
             start_new_session=True,
         )
 
+    def add(self, cgroup: str) -> None:
+        """Kill what is in this cgroup, too: a container."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(cgroup.encode() + b"\n")
+        self.process.stdin.flush()
+
     def close(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
@@ -48,8 +55,12 @@ def main(arguments: list[str]) -> NoReturn:
     cgroup = arguments[1]
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
-    while os.read(0, 1):
-        pass
+    received = b""
+    while data := os.read(0, 4096):
+        received += data
+    for container in received.decode().splitlines():
+        with contextlib.suppress(OSError):  # it is gone
+            Path(container, "cgroup.kill").write_text("1")
     end_s = time.monotonic() + KERNEL_DEADLINE_S
     while Path(cgroup).exists() and time.monotonic() < end_s:
         try:

@@ -53,6 +53,7 @@ class Agent:
             "listeners": lambda process, port: listeners(self.tree(process).members(), port),
             "members": lambda process: start_times(self.tree(process).members()),
             "alive": self.alive,
+            "adopt": self.adopt,
             "usage": lambda process: self.tree(process).usage(),
             "listen_drops": listen_drops,
             "freeze": self.freeze,
@@ -151,6 +152,11 @@ class Agent:
             return self.stopped[process]
         tree = self.tree(process)
         return tree.exited() if tree.ended.is_set() else None
+
+    def adopt(self, process: str, pid: int) -> None:
+        tree = self.tree(process)
+        tree.adopt(pid)
+        self.containment.keep(tree)
 
     def freeze(self, process: str) -> None:
         tree = self.tree(process)

@@ -35,6 +35,7 @@ class Tree(abc.ABC):
         }
         self.limits.update({k: v for k, v in spec["limits"].items() if v is not None})
         self.log: Log | None = None
+        self.container: int | None = None  # the first process of a container
         self.frozen = False
         self.freezes = self.freezes_checked = 0
         self.memory_peak_bytes = 0
@@ -89,9 +90,31 @@ class Tree(abc.ABC):
         self.report.close()
 
     def note_exit(self, code: int) -> None:
-        self.exit_code = code
+        """The client of a container exits with 128 + the number of the signal that ended it."""
+        self.exit_code = 128 - code if self.container and code > 128 else code
         self.ended_s = time.monotonic()
         self.ended.set()
+
+    def adopt(self, pid: int) -> None:
+        """Be the tree of the container whose first process is `pid`.
+
+        The command is the client of the runtime: its log and its end are those of the container.
+        """
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError as error:
+            raise Fault(f"process {pid} of the container is dead") from error
+        except PermissionError as error:
+            raise Fault(
+                f"process {pid} of the container belongs to another user",
+                "run deadheat as that user, or use podman, which needs no daemon",
+            ) from error
+        self.container = pid
+
+    def signal_container(self, number: int) -> None:
+        assert self.container is not None
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.container, number)
 
     @abc.abstractmethod
     def await_end(self) -> None:
