@@ -9,7 +9,7 @@ import pytest
 from deadheat.store import Store, read_run
 from deadheat.store.listing import run_summaries
 from tests.host.support import eventually
-from tests.hosts.bed import SERVER, Bed
+from tests.hosts.bed import LOAD_MTU_BYTES, SERVER, Bed
 
 PROGRAM = """
 import http.server, sys
@@ -113,6 +113,14 @@ def test_a_server_is_built_and_runs_on_the_other_host(bed: Bed, catalog: Path) -
     assert server["fingerprint"]["link"]["agent_round_trip_us"] > 0
     assert server["fingerprint"]["link"]["network"]["bytes_per_s"] > 1e6
     assert "link" not in load["fingerprint"]
+    for host, mtu_bytes in ((server, 1500), (load, LOAD_MTU_BYTES)):
+        interface = host["fingerprint"]["interface"]
+        assert (interface["driver"], interface["mtu_bytes"]) == ("veth", mtu_bytes)
+        assert interface["offloads"].keys() >= {"tso", "gso", "gro"}
+        assert interface["interrupt_cpus"] == [], "veth has none"
+    losses = document["link_losses"]
+    assert losses["server"].keys() == losses["load"].keys()
+    assert None not in {*losses["server"].values(), *losses["load"].values()}
     assert server["cpus"] == server["fingerprint"]["cpu"]["allowed"]
     assert "built greeting" in err
     (built,) = (bed.folder / "far-home/.cache/deadheat/builds/greeting").glob("*/built.py")
@@ -125,7 +133,9 @@ def test_a_server_is_built_and_runs_on_the_other_host(bed: Bed, catalog: Path) -
     eventually(lambda: bed.left() == [], within_s=5)
     assert built.exists()
     report = bed.deadheat("report", "-v", "--store", str(catalog / "runs.sqlite"))
-    assert "two hosts: a request to the agent takes server host" in report.communicate()[0]
+    details, _ = report.communicate()
+    assert "two hosts: a request to the agent takes server host" in details
+    assert "server host's interface: veth, MTU 1,500 bytes, offloads" in " ".join(details.split())
 
 
 def test_a_tool_that_the_other_host_lacks_is_named_with_the_host(bed: Bed, catalog: Path) -> None:
