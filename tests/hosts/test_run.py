@@ -1,106 +1,13 @@
 """`deadheat run` with the servers on another host. Both share these CPUs, so gates may fail."""
 
 import json
-import subprocess
 from pathlib import Path
-
-import pytest
 
 from deadheat.store import Store, read_run
 from deadheat.store.listing import run_summaries
 from tests.host.support import eventually
 from tests.hosts.bed import LOAD_MTU_BYTES, SERVER, Bed
-
-PROGRAM = """
-import http.server, sys
-class Greeting(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def do_GET(self):
-        self.send_response(200 if self.path == "/" else 404)
-        self.send_header("Content-Type", "text/plain")
-        self.send_header("Content-Length", "13")
-        self.end_headers()
-        self.wfile.write(b"Hello, World!")
-    def log_message(self, *words):
-        pass
-http.server.ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Greeting).serve_forever()
-"""
-MANIFEST = """
-name = "greeting"
-language = "Python"
-framework = "http.server"
-kind = "server"
-homepage = "https://docs.python.org"
-
-[version]
-command = ["python3", "--version"]
-
-[[needs]]
-tool = "python3"
-probe = ["python3", "--version"]
-install = "apt-get install python3"
-
-[build]
-steps = [["cp", "greeting.py", "built.py"]]
-
-[start]
-command = ["python3", "-I", "-S", "{build}/built.py", "{host}", "{port}"]
-worker = "none"
-keep_alive = true
-connection_close = "closes"
-backlog = 5
-"""
-PROTOCOL = """
-name = "short"
-about = "A moment"
-connections = [4]
-duration_s = 0.05
-controls = true
-
-[warmup]
-kind = "fixed"
-duration_s = 0.1
-
-[stopping]
-kind = "fixed"
-repetitions = 1
-"""
-SLICED = """
-name = "sliced"
-about = "Many slices"
-connections = [4]
-duration_s = 0.05
-
-[slices]
-rounds = 2
-control_every = 1
-
-[warmup]
-kind = "fixed"
-duration_s = 0.1
-
-[stopping]
-kind = "settle"
-budget_s = 600
-margin = 0.0001
-"""
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Path:
-    folder = tmp_path / "catalog"
-    for name in ("recipes", "protocols", "servers/greeting"):
-        (folder / name).mkdir(parents=True)
-    (folder / "servers" / "greeting" / "server.toml").write_text(MANIFEST)
-    (folder / "servers" / "greeting" / "greeting.py").write_text(PROGRAM)
-    (folder / "protocols" / "short.toml").write_text(PROTOCOL)
-    (folder / "protocols" / "sliced.toml").write_text(SLICED)
-    return folder
-
-
-def started(bed: Bed, catalog: Path, *words: str) -> "subprocess.Popen[str]":
-    where = ("--server-host", bed.target, "--store", str(catalog / "runs.sqlite"))
-    return bed.deadheat("run", "--catalog", str(catalog), *where, *words)
+from tests.hosts.greeting import MANIFEST, started
 
 
 def test_a_server_is_built_and_runs_on_the_other_host(bed: Bed, catalog: Path) -> None:
