@@ -55,30 +55,3 @@ def test_a_tool_that_the_other_host_lacks_is_named_with_the_host(bed: Bed, catal
     assert process.returncode == 1
     assert f"python3 is not installed on {bed.target}" in err
     assert f"install it on {bed.target}: apt-get install python3" in err
-
-
-def test_a_run_over_a_cut_link_keeps_what_it_measured(bed: Bed, catalog: Path) -> None:
-    """And goes on when the link is back."""
-    process = started(bed, catalog, "greeting", "--protocol", "sliced")
-    path = catalog / "runs.sqlite"
-
-    def has_trials() -> bool:
-        if not path.exists():
-            return False
-        with Store(path, read_only=True) as opened:
-            return any(summary.trials for summary in run_summaries(opened))
-
-    try:
-        eventually(has_trials)
-        bed.cut()
-        eventually(lambda: bed.left() == [], within_s=30)
-        _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        bed.mend()
-    assert "the connection was lost" in err
-    assert "deadheat run --resume" in err
-    with Store(path, read_only=True) as opened:
-        (summary,) = run_summaries(opened)
-    assert summary.state == "failed"
-    assert summary.trials

@@ -17,6 +17,7 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
+from deadheat.errors import LinkLost
 from deadheat.host.base import (
     Completed,
     Exchange,
@@ -317,7 +318,7 @@ class AgentHost:
         with self._agent.stderr as lines:
             self._stderr_lines.extend(lines)
 
-    def _gone(self) -> HostError:
+    def _gone(self) -> HostError | LinkLost:
         stderr = "".join(self._stderr_lines).strip()
         return HostError(
             f"the agent ended unexpectedly (exit code {self._agent.poll()})",
