@@ -13,6 +13,26 @@ class DeadheatError(Exception):
         self.hint = hint
 
 
+class LinkLost(Exception):
+    """The connection to another host ended, which is the fault of no server and of no trial.
+
+    So it is no `DeadheatError`: code that counts an error as the fault of a server lets it pass.
+    `run_id` is the run that keeps what was measured, if one had begun.
+    """
+
+    run_id: str | None = None
+
+    def __init__(self, target: str, said: str = "") -> None:
+        super().__init__(f"{target}: the connection was lost")
+        self.target = target
+        self.said = f" (ssh: {said})" if said else ""
+
+    @property
+    def hint(self) -> str:
+        """What the user can do."""
+        return f"when it is back, run the command again{self.said}"
+
+
 class Unmeasurable(DeadheatError):
     """Nothing valid can be measured now: the machine is busy, or every trial failed its checks.
 

@@ -19,6 +19,7 @@ from tests.host.support import eventually
 SERVER, LOAD = "192.168.10.10", "192.168.10.11"
 SSHD = "/usr/sbin/sshd"
 PORT = 2222
+LOAD_MTU_BYTES = 1400  # the two sides differ, so that a test sees which one was read
 MARK = "DEADHEAT_BED"  # every process on the server host inherits it
 
 
@@ -192,6 +193,7 @@ def _lay_cable(bed: Bed) -> None:
         run("ip", "-n", namespace, "address", "add", f"{address}/24", "dev", "cable")
         run("ip", "-n", namespace, "link", "set", "lo", "up")
         run("ip", "-n", namespace, "link", "set", "cable", "up")
+    run("ip", "-n", load, "link", "set", "cable", "mtu", str(LOAD_MTU_BYTES))
 
 
 def run(*command: str) -> None:

@@ -1,8 +1,10 @@
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.hosts.bed import Bed, refusal, two_hosts
+from tests.hosts.greeting import write_catalog
 
 
 @pytest.fixture(scope="session")
@@ -11,3 +13,10 @@ def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
         pytest.skip(reason)
     with two_hosts(tmp_path_factory.mktemp("bed")) as hosts:
         yield hosts
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Path:
+    folder = tmp_path / "catalog"
+    write_catalog(folder)
+    return folder

@@ -1,106 +1,13 @@
 """`deadheat run` with the servers on another host. Both share these CPUs, so gates may fail."""
 
 import json
-import subprocess
 from pathlib import Path
-
-import pytest
 
 from deadheat.store import Store, read_run
 from deadheat.store.listing import run_summaries
 from tests.host.support import eventually
-from tests.hosts.bed import SERVER, Bed
-
-PROGRAM = """
-import http.server, sys
-class Greeting(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def do_GET(self):
-        self.send_response(200 if self.path == "/" else 404)
-        self.send_header("Content-Type", "text/plain")
-        self.send_header("Content-Length", "13")
-        self.end_headers()
-        self.wfile.write(b"Hello, World!")
-    def log_message(self, *words):
-        pass
-http.server.ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Greeting).serve_forever()
-"""
-MANIFEST = """
-name = "greeting"
-language = "Python"
-framework = "http.server"
-kind = "server"
-homepage = "https://docs.python.org"
-
-[version]
-command = ["python3", "--version"]
-
-[[needs]]
-tool = "python3"
-probe = ["python3", "--version"]
-install = "apt-get install python3"
-
-[build]
-steps = [["cp", "greeting.py", "built.py"]]
-
-[start]
-command = ["python3", "-I", "-S", "{build}/built.py", "{host}", "{port}"]
-worker = "none"
-keep_alive = true
-connection_close = "closes"
-backlog = 5
-"""
-PROTOCOL = """
-name = "short"
-about = "A moment"
-connections = [4]
-duration_s = 0.05
-controls = true
-
-[warmup]
-kind = "fixed"
-duration_s = 0.1
-
-[stopping]
-kind = "fixed"
-repetitions = 1
-"""
-SLICED = """
-name = "sliced"
-about = "Many slices"
-connections = [4]
-duration_s = 0.05
-
-[slices]
-rounds = 2
-control_every = 1
-
-[warmup]
-kind = "fixed"
-duration_s = 0.1
-
-[stopping]
-kind = "settle"
-budget_s = 600
-margin = 0.0001
-"""
-
-
-@pytest.fixture
-def catalog(tmp_path: Path) -> Path:
-    folder = tmp_path / "catalog"
-    for name in ("recipes", "protocols", "servers/greeting"):
-        (folder / name).mkdir(parents=True)
-    (folder / "servers" / "greeting" / "server.toml").write_text(MANIFEST)
-    (folder / "servers" / "greeting" / "greeting.py").write_text(PROGRAM)
-    (folder / "protocols" / "short.toml").write_text(PROTOCOL)
-    (folder / "protocols" / "sliced.toml").write_text(SLICED)
-    return folder
-
-
-def started(bed: Bed, catalog: Path, *words: str) -> "subprocess.Popen[str]":
-    where = ("--server-host", bed.target, "--store", str(catalog / "runs.sqlite"))
-    return bed.deadheat("run", "--catalog", str(catalog), *where, *words)
+from tests.hosts.bed import LOAD_MTU_BYTES, SERVER, Bed
+from tests.hosts.greeting import MANIFEST, started
 
 
 def test_a_server_is_built_and_runs_on_the_other_host(bed: Bed, catalog: Path) -> None:
@@ -113,6 +20,14 @@ def test_a_server_is_built_and_runs_on_the_other_host(bed: Bed, catalog: Path) -
     assert server["fingerprint"]["link"]["agent_round_trip_us"] > 0
     assert server["fingerprint"]["link"]["network"]["bytes_per_s"] > 1e6
     assert "link" not in load["fingerprint"]
+    for host, mtu_bytes in ((server, 1500), (load, LOAD_MTU_BYTES)):
+        interface = host["fingerprint"]["interface"]
+        assert (interface["driver"], interface["mtu_bytes"]) == ("veth", mtu_bytes)
+        assert interface["offloads"].keys() >= {"tso", "gso", "gro"}
+        assert interface["interrupt_cpus"] == [], "veth has none"
+    losses = document["link_losses"]
+    assert losses["server"].keys() == losses["load"].keys()
+    assert None not in {*losses["server"].values(), *losses["load"].values()}
     assert server["cpus"] == server["fingerprint"]["cpu"]["allowed"]
     assert "built greeting" in err
     (built,) = (bed.folder / "far-home/.cache/deadheat/builds/greeting").glob("*/built.py")
@@ -125,7 +40,9 @@ def test_a_server_is_built_and_runs_on_the_other_host(bed: Bed, catalog: Path) -
     eventually(lambda: bed.left() == [], within_s=5)
     assert built.exists()
     report = bed.deadheat("report", "-v", "--store", str(catalog / "runs.sqlite"))
-    assert "two hosts: a request to the agent takes server host" in report.communicate()[0]
+    details, _ = report.communicate()
+    assert "two hosts: a request to the agent takes server host" in details
+    assert "server host's interface: veth, MTU 1,500 bytes, offloads" in " ".join(details.split())
 
 
 def test_a_tool_that_the_other_host_lacks_is_named_with_the_host(bed: Bed, catalog: Path) -> None:
@@ -138,30 +55,3 @@ def test_a_tool_that_the_other_host_lacks_is_named_with_the_host(bed: Bed, catal
     assert process.returncode == 1
     assert f"python3 is not installed on {bed.target}" in err
     assert f"install it on {bed.target}: apt-get install python3" in err
-
-
-def test_a_run_over_a_cut_link_keeps_what_it_measured(bed: Bed, catalog: Path) -> None:
-    """And goes on when the link is back."""
-    process = started(bed, catalog, "greeting", "--protocol", "sliced")
-    path = catalog / "runs.sqlite"
-
-    def has_trials() -> bool:
-        if not path.exists():
-            return False
-        with Store(path, read_only=True) as opened:
-            return any(summary.trials for summary in run_summaries(opened))
-
-    try:
-        eventually(has_trials)
-        bed.cut()
-        eventually(lambda: bed.left() == [], within_s=30)
-        _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        bed.mend()
-    assert "the connection was lost" in err
-    assert "deadheat run --resume" in err
-    with Store(path, read_only=True) as opened:
-        (summary,) = run_summaries(opened)
-    assert summary.state == "failed"
-    assert summary.trials

@@ -59,6 +59,7 @@ class MadeRun:
     command: Sequence[str] = ("deadheat", "run", "a", "b")
     seed: int = 7
     cpus: int = 1  # of the server
+    fingerprints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # role -> what more
 
     def __post_init__(self) -> None:
         self.run_id = self.store.begin_run(
@@ -69,7 +70,8 @@ class MadeRun:
             generator_version="engine 0.1.0",
         )
         for role, cpus in (("server", range(self.cpus)), ("load", [self.cpus])):
-            self.store.add_host(self.run_id, role, list(cpus), FINGERPRINT)
+            more = self.fingerprints.get(role, {})
+            self.store.add_host(self.run_id, role, list(cpus), {**FINGERPRINT, **more})
         self.ids: dict[str, int] = {}
         self.random = random.Random(self.seed)
 

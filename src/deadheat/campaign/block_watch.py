@@ -7,6 +7,7 @@ from deadheat.host import Completed, Host, Sample
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge_block
+from deadheat.measure.network_counters import increases
 from deadheat.measure.starter import WarmInstance
 from deadheat.measure.world import World
 from deadheat.store import Gate
@@ -24,10 +25,7 @@ class Watched:
 
     def increases(self) -> dict[str, int]:
         """The increase of each network counter; those of a load host have its role in front."""
-        first, last = self.samples[0].network, self.samples[-1].network
-        front = "load_" if self.role == "load" else ""
-        counters = first.keys() & last.keys()
-        return {f"{front}{counter}": last[counter] - first[counter] for counter in counters}
+        return increases(self.samples, "load_" if self.role == "load" else "")
 
     def gates(self, spec: LoadSpec, pooled: LoadResult) -> list[Gate]:
         """The machine's gates; advice on a load host says so."""

@@ -16,7 +16,7 @@ from deadheat.campaign.resume import Unfinished, enter_again
 from deadheat.campaign.run import Run, open_run, reopen_run
 from deadheat.campaign.slice_race import SliceRace
 from deadheat.catalog import Selection
-from deadheat.errors import DeadheatError, Unmeasurable
+from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.events import Event, Listener
 from deadheat.load.several import Several
 from deadheat.measure import lifecycle
@@ -51,8 +51,8 @@ class Plan:
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
     """Build, race and keep; returns the run's id. An interrupt ends the run and keeps it.
 
-    `Unmeasurable` is raised with the run's id. A server that runs already has to answer before
-    anything is begun.
+    `Unmeasurable` and `LinkLost` are raised with the run's id. A server that runs already has to
+    answer before anything is begun.
     """
     for contender in plan.extra:
         if contender.url is not None:
@@ -78,7 +78,7 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         if run is None:
             raise
         listen(Event(f"interrupted: {_left_by(run, plan, store)}", trouble=True))
-    except Unmeasurable as error:
+    except (Unmeasurable, LinkLost) as error:
         error.run_id = run.id if run else None
         raise
     return run.id

@@ -7,7 +7,7 @@ from typing import Any
 
 from deadheat import __version__
 from deadheat.campaign.resume import Unfinished
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, LinkLost
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
@@ -70,7 +70,7 @@ def _ended(store: Store, run: Run) -> Iterator[Run]:
         state = "interrupted"
         run.conclusion.setdefault("why", "interrupted")
         raise
-    except DeadheatError as error:
+    except (DeadheatError, LinkLost) as error:
         run.conclusion.setdefault("why", str(error))
         raise
     finally:

@@ -12,7 +12,7 @@ from deadheat import __version__
 from deadheat.cli.endings import ending_as_interrupts
 from deadheat.cli.exit_codes import ExitCode
 from deadheat.cli.summaries import SUMMARIES
-from deadheat.errors import DeadheatError, Unmeasurable
+from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.output import color, echo, print_error
 
 COMMANDS = (
@@ -123,6 +123,9 @@ def main() -> None:
             f"{error.filename or 'the output'}: {error.strerror}",
             "check the path, its permissions and the free disk space",
         )
+        sys.exit(ExitCode.FAILED)
+    except LinkLost as error:
+        print_error(str(error), error.hint)
         sys.exit(ExitCode.FAILED)
     except DeadheatError as error:
         print_error(str(error), error.hint)

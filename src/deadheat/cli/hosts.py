@@ -27,6 +27,11 @@ class Hosts:
         """Whether any of them is another machine."""
         return bool(self.server or self.load)
 
+    @property
+    def far(self) -> list[str]:
+        """The other machines, as ssh reaches them."""
+        return [target for target in (self.server, self.load) if target is not None]
+
     def require_sense(self) -> None:
         """Raises `DeadheatError` for options that exclude each other."""
         if self.server is not None and self.server == self.load:

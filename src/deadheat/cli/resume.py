@@ -30,6 +30,7 @@ ALLOWED = (
     "server_host",
     "load_host",
     "server_address",
+    "link_wait_s",
     "install",
     "output",
     "catalog",
@@ -59,6 +60,12 @@ def resumed_plan(
             hint = f"`deadheat run --more 5m {short_id(run_id)}` gives it more time, or {NEW_RUN}"
             more = state == "complete"
             raise DeadheatError(f"--resume: run {run_id} {ENDS[state]}", hint if more else NEW_RUN)
+    return rest_of_run(store_path, run_id, catalog, latency_s)
+
+
+def rest_of_run(store_path: Path, run_id: str, catalog: Catalog, latency_s: float) -> Plan:
+    """What is left of a run that has ended early. Raises `DeadheatError` if it cannot go on."""
+    with Store(store_path, read_only=True) as store:
         unfinished = load_unfinished(store, run_id)
     return _plan(unfinished, catalog, latency_s)
 

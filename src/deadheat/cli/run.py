@@ -1,6 +1,8 @@
 """`deadheat run`: races servers and ranks them."""
 
+import functools
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.install import install_missing
 from deadheat.cli.limits import isolate_option, limit_options
+from deadheat.cli.link_return import await_link, say_waiting
 from deadheat.cli.options import (
     FILE,
     Duration,
@@ -32,7 +35,7 @@ from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.quiet import asker, require_quiet
 from deadheat.cli.replay import decay_of, on_hosts, replay_lineup
-from deadheat.cli.resume import extended_plan, resumed_plan
+from deadheat.cli.resume import extended_plan, rest_of_run, resumed_plan
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import require_another, run_argument
 from deadheat.cli.two_hosts import two_hosts
@@ -46,10 +49,11 @@ from deadheat.cli.workbench import (
     open_catalog,
     warn_of_running_runs,
 )
-from deadheat.errors import DeadheatError, Unmeasurable
+from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.host import Limits
 from deadheat.output import echo, echo_rendered
 from deadheat.protocol import Protocol
+from deadheat.report.format import duration
 from deadheat.report.formats.encoding import fit
 from deadheat.report.model.view import RunView
 from deadheat.store import Store, home
@@ -91,6 +95,14 @@ LATENCY_S = 5.0
 @isolate_option
 @runtime_options
 @host_options
+@click.option(
+    "--link-wait",
+    "link_wait_s",
+    type=Duration(),
+    default="10m",
+    show_default=True,
+    help="Time to wait for a lost connection to another host.",
+)
 @catalog_option
 @store_option
 @json_option
@@ -115,6 +127,7 @@ def command(
     isolate: bool,
     runtime: Runtime,
     hosts: Hosts,
+    link_wait_s: float,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -166,9 +179,20 @@ def command(
         require_another(output, store_path)
     make_room(store_path.parent, home(), *([output.parent] if output else []))
     try:
-        run_id = _carry_out(
-            plan, store_path, install, limits, isolate, runtime, hosts, wait_quiet_s
+        rest = functools.partial(
+            rest_of_run, store_path, catalog=servers_catalog, latency_s=LATENCY_S
         )
+        attempt = functools.partial(
+            _carry_out,
+            store_path=store_path,
+            install=install,
+            limits=limits,
+            isolate=isolate,
+            runtime=runtime,
+            hosts=hosts,
+            wait_quiet_s=wait_quiet_s,
+        )
+        run_id = _over_links(plan, attempt, rest, hosts, link_wait_s)
     except Unmeasurable as error:
         if as_json and error.run_id is not None:
             _print_results(store_path, error.run_id, output, as_json, verbose)
@@ -241,6 +265,29 @@ def _require_sense(plan: Plan) -> None:
         )
     if plan.left is None and len(plan.selections) + len(plan.extra) == 0:
         raise DeadheatError("no server to run", "`deadheat list` lists the servers")
+
+
+def _over_links(
+    plan: Plan,
+    attempt: Callable[[Plan], str],
+    rest: Callable[[str], Plan],
+    hosts: Hosts,
+    wait_s: float,
+) -> str:
+    """Carry out the plan; go on with the rest of the run each time that a lost link is back."""
+    while True:
+        try:
+            return attempt(plan)
+        except LinkLost as lost:
+            if lost.run_id is None or plan.extra:
+                raise
+            say_waiting(lost, wait_s)
+            if not await_link(hosts.far, wait_s):
+                raise DeadheatError(
+                    f"{lost}, and was not back within {duration(wait_s)}",
+                    f"when it is back: deadheat run --resume {lost.run_id}, with the same hosts",
+                ) from lost
+            plan = rest(lost.run_id)
 
 
 def _carry_out(

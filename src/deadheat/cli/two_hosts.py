@@ -12,6 +12,8 @@ from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.load import Engine, generator, generator_version
 from deadheat.load.far_engine import send_engine
+from deadheat.measure.link import Link
+from deadheat.measure.link_interface import LinkInterface
 from deadheat.measure.link_probe import measure_link
 from deadheat.measure.world import World, cpus_of_load
 from deadheat.store import home
@@ -54,11 +56,21 @@ def two_hosts(
             load_logs=_logs_on(load, logs),
             null_server_engine=server_engine,
         )
-        link = measure_link(world)
-        for host in (server, load):
-            if isinstance(host, SshHost):
-                host.network = asdict(link)
-        yield replace(world, link=link)
+        yield replace(world, link=_probed(world, server, load))
+
+
+def _probed(world: World, server: LocalHost | SshHost, load: LocalHost | SshHost) -> Link:
+    """The link as measured; the fingerprint of each host gets what it showed meanwhile."""
+    ways = {server: load.local_address(world.server_address), load: world.server_address}
+    before = {host: host.interface_to(way) if way else None for host, way in ways.items()}
+    link = measure_link(world)
+    for host, way in ways.items():
+        interface = LinkInterface.of(before[host], host.interface_to(way) if way else None)
+        if interface is not None:
+            host.interface = asdict(interface)
+        if isinstance(host, SshHost):
+            host.network = asdict(link)
+    return link
 
 
 def _engine_on(host: LocalHost | SshHost) -> Engine:

@@ -11,12 +11,13 @@ import statistics
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
+from deadheat.errors import LinkLost
 from deadheat.host.base import (
     Completed,
     Exchange,
@@ -52,6 +53,7 @@ class AgentHost:
         preamble: bytes = b"",
         heartbeat_s: float | None = None,
     ) -> None:
+        self.interface: Mapping[str, Any] = {}  # of the link to another host
         self._limits = limits or Limits()
         self._numbers = itertools.count(1)
         self._greeting: Future[Any] = Future()
@@ -92,7 +94,9 @@ class AgentHost:
         return self._containment
 
     def fingerprint(self) -> dict[str, Any]:
-        return dict(self._ask("fingerprint"))
+        """As for any host, with `interface` if that of a link was read."""
+        fingerprint = dict(self._ask("fingerprint"))
+        return fingerprint | {"interface": dict(self.interface)} if self.interface else fingerprint
 
     def run(self, spec: ProcessSpec, timeout_s: float) -> Completed:
         return Completed(
@@ -188,6 +192,16 @@ class AgentHost:
         """Our address as this host sees it; None without a connection of ssh."""
         address: str | None = self._ask("peer_address")
         return address
+
+    def local_address(self, to: str) -> str | None:
+        """This host's IPv4 address on packets to another one; None if no route leads there."""
+        address: str | None = self._ask("local_address", to=to)
+        return address
+
+    def interface_to(self, address: str) -> Mapping[str, Any] | None:
+        """The interface by which packets leave for an IPv4 address; see the agent's `interface`."""
+        interface: Mapping[str, Any] | None = self._ask("interface", address=address)
+        return interface
 
     def free_port(self) -> int:
         return int(self._ask("free_port"))
@@ -307,7 +321,7 @@ class AgentHost:
         with self._agent.stderr as lines:
             self._stderr_lines.extend(lines)
 
-    def _gone(self) -> HostError:
+    def _gone(self) -> HostError | LinkLost:
         stderr = "".join(self._stderr_lines).strip()
         return HostError(
             f"the agent ended unexpectedly (exit code {self._agent.poll()})",

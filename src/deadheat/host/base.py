@@ -124,8 +124,8 @@ class Sample:
     `cpu_ticks` maps a CPU's number to (user, nice, system, idle, iowait, irq, softirq, steal);
     `cpu_khz` maps it to its clock frequency, and is empty if the machine does not report it.
     `usage` maps a process id to its `Usage`; it is read at both ends of a watch and at most once a
-    second in between. `network` has the counters ListenDrops, ListenOverflows, RetransSegs and
-    TCPTimeWaitOverflow; `pressure_cpu_us` is PSI cpu some total.
+    second in between. `network` has the counters ListenDrops, ListenOverflows, RetransSegs,
+    TCPTimeWaitOverflow, ifInDiscards and ifOutDiscards; `pressure_cpu_us` is PSI cpu some total.
     """
 
     at_s: float

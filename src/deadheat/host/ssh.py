@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from deadheat.errors import LinkLost
 from deadheat.host.agent_host import AgentHost
 from deadheat.host.base import HostError, Limits
 from deadheat.host.bootstrap import first_command, preamble
@@ -35,7 +36,7 @@ class SshHost(AgentHost, FarFiles):
     `target` is `[user@]host` as ssh takes it, also a Host of ~/.ssh/config. Raises `HostError`,
     with the cause, if the connection does not come about or the agent cannot work there. If the
     connection is cut or this process dies, the far agent ends what it started, within
-    `SILENCE_S`.
+    `SILENCE_S`, and every request raises `LinkLost`.
     """
 
     def __init__(self, target: str, limits: Limits | None = None) -> None:
@@ -59,14 +60,10 @@ class SshHost(AgentHost, FarFiles):
     def _round_trip_us(self) -> float:
         return round(self.round_trip_s() * 1e6, 1)
 
-    def _gone(self) -> HostError:
+    def _gone(self) -> HostError | LinkLost:
         stderr = "".join(self._stderr_lines).strip()
         if self._greeting.done() and self._greeting.exception() is None:
-            return HostError(
-                f"{self.target}: the connection was lost",
-                "when it is back: deadheat run --resume, with the same hosts"
-                + (f" (ssh: {stderr.splitlines()[-1]})" if stderr else ""),
-            )
+            return LinkLost(self.target, stderr.splitlines()[-1] if stderr else "")
         return connection_error(self.target, self._agent.poll(), stderr)
 
 

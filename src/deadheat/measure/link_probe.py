@@ -22,9 +22,11 @@ def measure_link(world: World) -> Link:
 
     It takes about a second.
     """
-    small = _loaded(world, "", LoadSpec("", 1, ROUND_TRIPS_S, timeout_s=2.0))
+    small = load_null_server(world, "", LoadSpec("", 1, ROUND_TRIPS_S, timeout_s=2.0))
     body = "x" * BODY_BYTES
-    large = _loaded(world, body, LoadSpec("", BANDWIDTH_CONNECTIONS, BANDWIDTH_S, timeout_s=2.0))
+    large = load_null_server(
+        world, body, LoadSpec("", BANDWIDTH_CONNECTIONS, BANDWIDTH_S, timeout_s=2.0)
+    )
     if not small.requests_ok or not large.bytes_in:
         raise DeadheatError(
             f"the link to {world.server_address} is too slow or lossy to be measured",
@@ -36,7 +38,8 @@ def measure_link(world: World) -> Link:
     )
 
 
-def _loaded(world: World, body: str, spec: LoadSpec) -> LoadResult:
+def load_null_server(world: World, body: str, spec: LoadSpec) -> LoadResult:
+    """Load a null server that answers with `body`, or its own; `spec` says how, not where."""
     host, address = world.server_host, world.server_address
     port = host.free_port()
     command = world.engine_of_controls.null_server(str(port), 0, address)

@@ -13,6 +13,7 @@ from deadheat.measure.database_time import begin_or_fault
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge, steady_gate
 from deadheat.measure.lifecycle import Instance, log_tail
+from deadheat.measure.network_counters import increases
 from deadheat.measure.verify import BODY
 from deadheat.measure.workers import Workers
 from deadheat.measure.world import World
@@ -21,6 +22,7 @@ from deadheat.store import Gate, TrialPlace, TrialRecord
 from deadheat.workload import Workload
 
 SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
+ENDS_ONLY_S = 3600.0  # a sampling interval that leaves the samples at both ends alone
 ANSWERS_A_CONNECTION = 5
 SLICE_S_MAX = 3.0
 BODY_UNREAD = {"engine": ("--any-body",), "ab": ("-l",)}
@@ -106,6 +108,7 @@ def measure(
     if database.database is not None and database.database.process is not None:
         watched.append(database.database.process)
     watch = host.watch(watched, SAMPLE_INTERVAL_S)
+    on_load_host = None if world.beside else world.load_host.watch([], ENDS_ONLY_S)
     done: Completed | None = None
     fault: str | None = None
     result: LoadResult | None = None
@@ -115,6 +118,9 @@ def measure(
     except DeadheatError as error:
         fault = f"{error} ({error.hint})" if error.hint else str(error)
     samples = host.unwatch(watch)
+    link = {}
+    if on_load_host is not None:
+        link = link_figures(samples, world.load_host.unwatch(on_load_host))
     workers_gone = workers.end() if workers is not None else None
     after = lifecycle.usage(world, instance)
     database_s = database.used_s()
@@ -157,7 +163,7 @@ def measure(
         memory_peak_bytes=after.memory_peak_bytes or None if after else None,  # 0 of the dead
         processes=after.processes if after else None,
         threads=after.threads if after else None,
-        result=other_figures(result) | database_figures(database_s, result),
+        result=other_figures(result) | database_figures(database_s, result) | link,
         stdout=done.stdout if done else "",
         stderr=done.stderr if done else "",
         histograms=result.histograms if result else {},
@@ -196,6 +202,11 @@ def other_figures(result: LoadResult | None) -> dict[str, Any]:
     if result is None:
         return {}
     return {k: v for k, v in asdict(result).items() if k not in KEPT_APART}
+
+
+def link_figures(server: Sequence[Sample], load: Sequence[Sample]) -> dict[str, Any]:
+    """The increase of the network counters of both hosts; the load host's are marked."""
+    return {"network": increases(server) | increases(load, "load_")}
 
 
 def _series(

@@ -21,3 +21,13 @@ def peer_address() -> str | None:
     """The address of the other side of the ssh connection that started this agent."""
     words = os.environ.get("SSH_CONNECTION", "").split()
     return words[0] if words else None
+
+
+def local_address(to: str) -> str | None:
+    """This machine's IPv4 address on packets to another one; None if no route leads there."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((to, 9))  # sends nothing
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])

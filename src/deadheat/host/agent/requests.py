@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import IO, Any, Callable  # noqa: UP035 (for 3.8)
 
-from .addresses import peer_address, resolve
+from .addresses import local_address, peer_address, resolve
 from .capture import Capture
 from .containment import Containment
 from .conversation import Conversation
@@ -20,6 +20,7 @@ from .exchange import exchange
 from .fault import Fault, Json
 from .files import Files, cache_folder
 from .fingerprint import fingerprint
+from .interface import interface
 from .kernel_files import KERNEL_DEADLINE_S
 from .limiter import Limiter
 from .listeners import listeners
@@ -66,6 +67,8 @@ class Agent:
             "ping": lambda: None,
             "resolve": resolve,
             "peer_address": peer_address,
+            "local_address": local_address,
+            "interface": interface,
             "cache_folder": cache_folder,
             "scratch_folder": self.files.scratch_folder,
             "read_file": self.files.read_file,

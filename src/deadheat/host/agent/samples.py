@@ -39,6 +39,21 @@ def network_counters() -> dict[str, int]:
     return counters
 
 
+def packet_drops() -> dict[str, int]:
+    """Packets that the interfaces of this network namespace dropped, without loopback.
+
+    Named as in RFC 2863: `ifInDiscards` were received, `ifOutDiscards` were to be sent.
+    """
+    drops = {"ifInDiscards": 0, "ifOutDiscards": 0}
+    lines = (read_text("/proc/net/dev") or "").splitlines()[2:]
+    for name, _, rest in (line.partition(":") for line in lines):
+        numbers = rest.split()
+        if name.strip() != "lo" and len(numbers) > 11:
+            drops["ifInDiscards"] += int(numbers[3])
+            drops["ifOutDiscards"] += int(numbers[11])
+    return drops if lines else {}
+
+
 def listen_drops() -> int | None:
     """Connections that full listen queues of this network namespace have dropped so far."""
     counters = network_counters()
@@ -72,7 +87,7 @@ class Watch(threading.Thread):
             "at_s": time.monotonic(),
             "cpu_ticks": ticks,
             "usage": dict(self.usages()) if with_usage else {},
-            "network": network_counters(),
+            "network": {**network_counters(), **packet_drops()},
             "pressure_cpu_us": pressure_cpu_us(),
             "memory_available_bytes": 1024 * meminfo.get("MemAvailable", 0),
             "cpu_khz": cpu_khz(CPU_DEVICES, ticks),

@@ -9,10 +9,8 @@ from deadheat.campaign.schedule import PROCESSES
 from deadheat.protocol import label_of
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
+from deadheat.report.findings.link import link_lines
 from deadheat.report.model.view import RunView
-
-# Of each slice, to the agent of a role: thaw, freeze, dropped connections; one slice of load.
-REQUESTS = {"server": 3, "load": 1}
 
 
 def heading(view: RunView, analysis: Analysis) -> list[str]:
@@ -107,38 +105,12 @@ def _alone(view: RunView) -> str:
 
 
 def _machines(view: RunView) -> list[str]:
-    """One line where both roles are the same machine, else one each and one for the link."""
+    """One line where both roles are the same machine, else one each and those of the link."""
     described = {host.role: format.machine(host.fingerprint) for host in view.hosts}
     cpus = {host.role: format.ranges(host.cpus) for host in view.hosts}
-    links = {
-        host.role: host.fingerprint["link"] for host in view.hosts if "link" in host.fingerprint
-    }
-    if len(described) == 2 and len(set(described.values())) == 1 and not links:
+    link = link_lines(view)
+    if len(described) == 2 and len(set(described.values())) == 1 and not link:
         roles = " and ".join(f"{role} on CPU {cpus[role]}" for role in described)
         return [f"{next(iter(described.values()))}; {roles}"]
     machines = [f"{role}: {described[role]}, CPU {cpus[role]}" for role in described]
-    return machines + ([_link(links)] if links else [])
-
-
-def _link(links: Mapping[str, Mapping[str, Any]]) -> str:
-    """What the link adds to each slice; the load itself does not wait for it."""
-    times = [
-        f"{role} host {links[role]['agent_round_trip_us'] / 1000:.1f} ms"
-        for role in sorted(links, reverse=True)
-    ]
-    slice_us = sum(link["agent_round_trip_us"] * REQUESTS[role] for role, link in links.items())
-    return (
-        f"two hosts: a request to the agent takes {', '.join(times)} over ssh, so each slice takes "
-        f"about {slice_us / 1000:.1f} ms more, between loads{_network(links)}"
-    )
-
-
-def _network(links: Mapping[str, Mapping[str, Any]]) -> str:
-    for link in links.values():
-        if "network" in link:
-            trip_us, bytes_per_s = link["network"]["round_trip_us"], link["network"]["bytes_per_s"]
-            rate = f"{bytes_per_s * 8 / 1e6:,.0f} Mbit/s"
-            return (
-                f"; the null server answers in {trip_us / 1000:.2f} ms over the link, with {rate}"
-            )
-    return ""
+    return machines + link

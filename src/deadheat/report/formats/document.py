@@ -21,6 +21,7 @@ from deadheat.report.formats.document_profile import Profile
 from deadheat.report.formats.document_replay import Defect, Recovery
 from deadheat.report.formats.document_statement import Caution, Statement
 from deadheat.report.model.evidence import Build, RawOutput
+from deadheat.report.model.link_losses import LinkLosses
 from deadheat.report.model.published import PublishedRow
 from deadheat.report.model.series import Series
 
@@ -386,6 +387,8 @@ class Document(Part):
     defects: tuple[Defect, ...] | None
     """What the audit of a replay found; null if the run is no replay, or if the published figures
     are not on the machine that made this report."""
+    link_losses: LinkLosses | None
+    """What was lost on the link between two hosts; null for a run on one machine."""
 
 
 def schema() -> str:

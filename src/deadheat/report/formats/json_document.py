@@ -68,6 +68,7 @@ def build(view: RunView, analysis: Analysis) -> to.Document:
             "defects": None
             if view.defects is None
             else [dataclasses.asdict(defect) for defect in view.defects],
+            "link_losses": view.link_losses,
         }
     )
 

@@ -9,6 +9,7 @@ from deadheat.host.machine import host_key
 from deadheat.protocol import workload_names_of, workloads_of
 from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
 from deadheat.report.model.facts import Facts, grouped, place_in_load
+from deadheat.report.model.link_losses import LinkLosses
 from deadheat.report.model.published import published_rows
 from deadheat.report.model.recovery import recoveries
 from deadheat.report.model.slice_fit import with_model
@@ -46,7 +47,13 @@ def view_of(run: StoredRun, whole: bool, series_trials_max: int | None) -> RunVi
     facts = Facts(run, whole, series_trials_max)
     workloads = _workloads(run)
     first, *later = [_on(run, name, facts, whole, series_trials_max) for name in workloads]
-    return replace(first, workloads=workloads, later=tuple(later), protocol=run.protocol)
+    return replace(
+        first,
+        workloads=workloads,
+        later=tuple(later),
+        protocol=run.protocol,
+        link_losses=LinkLosses.of(run),
+    )
 
 
 def _workloads(run: StoredRun) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from deadheat.protocol import workloads_of
 from deadheat.report.model.defect import Defect
 from deadheat.report.model.distribution import Distribution
 from deadheat.report.model.evidence import Build, RawOutput
+from deadheat.report.model.link_losses import LinkLosses
 from deadheat.report.model.published import PublishedRow
 from deadheat.report.model.recovery import RecoveryView
 from deadheat.report.model.series import Series
@@ -245,6 +246,7 @@ class RunView:
     workload: str = HELLO
     workloads: tuple[str, ...] = (HELLO,)
     later: tuple["RunView", ...] = ()
+    link_losses: LinkLosses | None = None  # of the whole run; None on one machine
 
     @property
     def by_workload(self) -> tuple["RunView", ...]:

@@ -1,0 +1,46 @@
+"""Goes on with a run when a link that was lost is back."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from deadheat.errors import DeadheatError, LinkLost
+from deadheat.host.ssh import SILENCE_S, SshHost
+from deadheat.output import echo
+from deadheat.report.format import duration
+
+PAUSE_S = 2.0  # between two tries
+
+
+def await_link(
+    targets: Sequence[str],
+    wait_s: float,
+    reaches: Callable[[str], bool] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Whether every host can be reached again within about `wait_s`.
+
+    The first try comes after `SILENCE_S`: until then the agent of the lost connection may still
+    run what it started.
+    """
+    begun_s, pause_s = time.monotonic(), SILENCE_S
+    reaches = reaches or _reaches
+    while pause_s <= wait_s - (time.monotonic() - begun_s):
+        sleep(pause_s)
+        if all(reaches(target) for target in targets):
+            return True
+        pause_s = PAUSE_S
+    return False
+
+
+def say_waiting(lost: LinkLost, wait_s: float) -> None:
+    """Say that the run waits; what was measured is in the store."""
+    text = f"{lost}; the run goes on if it is back within {duration(wait_s)}"
+    echo(text + lost.said, fg="yellow", err=True)
+
+
+def _reaches(target: str) -> bool:
+    try:
+        SshHost(target).close()
+    except (DeadheatError, LinkLost):
+        return False
+    return True

@@ -1,0 +1,95 @@
+"""A small server in a catalog of its own, for runs between two hosts."""
+
+import subprocess
+from pathlib import Path
+
+from tests.hosts.bed import Bed
+
+PROGRAM = """
+import http.server, sys
+class Greeting(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # an answer in one segment: a second one would wait for the first one's ACK
+    def do_GET(self):
+        self.send_response(200 if self.path == "/" else 404)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", "13")
+        self.end_headers()
+        self.wfile.write(b"Hello, World!")
+    def log_message(self, *words):
+        pass
+http.server.ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Greeting).serve_forever()
+"""
+MANIFEST = """
+name = "greeting"
+language = "Python"
+framework = "http.server"
+kind = "server"
+homepage = "https://docs.python.org"
+
+[version]
+command = ["python3", "--version"]
+
+[[needs]]
+tool = "python3"
+probe = ["python3", "--version"]
+install = "apt-get install python3"
+
+[build]
+steps = [["cp", "greeting.py", "built.py"]]
+
+[start]
+command = ["python3", "-I", "-S", "{build}/built.py", "{host}", "{port}"]
+worker = "none"
+keep_alive = true
+connection_close = "closes"
+backlog = 5
+"""
+PROTOCOL = """
+name = "short"
+about = "A moment"
+connections = [4]
+duration_s = 0.05
+controls = true
+
+[warmup]
+kind = "fixed"
+duration_s = 0.1
+
+[stopping]
+kind = "fixed"
+repetitions = 1
+"""
+SLICED = """
+name = "sliced"
+about = "Many slices"
+connections = [4]
+duration_s = 0.05
+
+[slices]
+rounds = 2
+control_every = 1
+
+[warmup]
+kind = "fixed"
+duration_s = 0.1
+
+[stopping]
+kind = "settle"
+budget_s = 600
+margin = 0.0001
+"""
+
+
+def write_catalog(folder: Path) -> None:
+    for name in ("recipes", "protocols", "servers/greeting"):
+        (folder / name).mkdir(parents=True)
+    (folder / "servers" / "greeting" / "server.toml").write_text(MANIFEST)
+    (folder / "servers" / "greeting" / "greeting.py").write_text(PROGRAM)
+    (folder / "protocols" / "short.toml").write_text(PROTOCOL)
+    (folder / "protocols" / "sliced.toml").write_text(SLICED)
+
+
+def started(bed: Bed, catalog: Path, *words: str) -> "subprocess.Popen[str]":
+    where = ("--server-host", bed.target, "--store", str(catalog / "runs.sqlite"))
+    return bed.deadheat("run", "--catalog", str(catalog), *where, *words)

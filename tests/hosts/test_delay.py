@@ -1,0 +1,106 @@
+"""A longer path: closed-loop rates follow the round trip, and the gate `network` notices."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deadheat.store import Store, read_run
+from tests.hosts.bed import Bed
+from tests.hosts.delay import delayed, refusal
+from tests.hosts.greeting import started
+
+FACTOR = 1.5  # between a rate and its prediction; a busy machine delays packets further
+SHORT_S, LONG_S = 0.01, 0.03  # one way
+CONNECTIONS = (1, 4)  # the backlog of the small server is 5
+HARNESS = """
+import json, sys
+from deadheat.cli.hosts import Hosts
+from deadheat.cli.two_hosts import two_hosts
+from deadheat.load import LoadSpec
+from deadheat.measure.link_probe import load_null_server, measure_link
+with two_hosts(Hosts(server=sys.argv[1]), "engine", 1) as world:
+    for _ in range(2):
+        loads = {c: load_null_server(world, "", LoadSpec("", c, 0.4)) for c in (1, 4)}
+        rates = {c: result.rate_per_s for c, result in loads.items()}
+        print(json.dumps([measure_link(world).round_trip_us, rates]), flush=True)
+        sys.stdin.readline()
+"""
+LEVELS = """
+name = "levels"
+about = "Two levels"
+connections = [1, 4]
+duration_s = 0.4
+controls = true
+
+[warmup]
+kind = "fixed"
+duration_s = 0.1
+
+[stopping]
+kind = "fixed"
+repetitions = 1
+"""
+
+pytestmark = pytest.mark.skipif(refusal() is not None, reason=str(refusal()))
+
+
+def is_near(rate_per_s: float, predicted_per_s: float) -> bool:
+    return predicted_per_s / FACTOR < rate_per_s < predicted_per_s * FACTOR
+
+
+def test_rates_fall_as_the_round_trip_grows(bed: Bed) -> None:
+    """At fixed connections c, a closed loop gets c / RTT: three times the RTT, a third of it."""
+    with (
+        delayed(bed, SHORT_S) as delay,
+        subprocess.Popen(
+            bed.on_load_host(sys.executable, "-c", HARNESS, bed.target),
+            env=bed.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as harness,
+    ):
+        assert harness.stdin is not None
+        assert harness.stdout is not None
+        try:
+            short_us, short_rates = json.loads(harness.stdout.readline())
+            delay.set(LONG_S)
+            harness.stdin.write("\n")
+            harness.stdin.flush()
+            long_us, long_rates = json.loads(harness.stdout.readline())
+        finally:
+            harness.stdin.close()
+    assert is_near(long_us / short_us, LONG_S / SHORT_S)
+    for connections in map(str, CONNECTIONS):
+        assert is_near(short_rates[connections] / long_rates[connections], LONG_S / SHORT_S)
+        assert is_near(long_rates[connections], int(connections) * 1e6 / long_us)
+
+
+def test_the_gate_names_the_round_trip(bed: Bed, catalog: Path) -> None:
+    (catalog / "protocols" / "levels.toml").write_text(LEVELS)
+    with delayed(bed, SHORT_S):
+        out, err = started(bed, catalog, "greeting", "--protocol", "levels", "--json").communicate(
+            timeout=120
+        )
+    assert out, err
+    document = json.loads(out)
+    (server,) = (host for host in document["hosts"] if host["role"] == "server")
+    trip_s = server["fingerprint"]["link"]["network"]["round_trip_us"] / 1e6
+    assert trip_s >= 2 * SHORT_S
+    with Store(catalog / "runs.sqlite", read_only=True) as store:
+        run = read_run(store, document["run"]["id"])
+        gates_failed = run.gates_failed
+    servers = {each.id for each in run.contenders if each.role == "contender"}
+    own = [trial for trial in run.trials if trial.contender_id in servers]
+    assert {trial.connections for trial in own} == {*CONNECTIONS}
+    for trial in own:
+        assert is_near(trial.rate_per_s or 0.0, trial.connections / trip_s)
+        (gate,) = (gate for gate in gates_failed[trial.id] if gate.code == "network")
+        assert "round trip limited it: use more connections" in gate.advice
+    controls = [trial for trial in run.trials if trial.contender_id not in servers]
+    assert controls
+    codes = {gate.code for trial in controls for gate in gates_failed.get(trial.id, ())}
+    assert "network" not in codes, "the controls are there to find such limits"
