@@ -37,6 +37,7 @@ COMMANDS = (
     "doctor",
     "calibrate",
     "capacity",
+    "cluster",
     "completions",
 )
 
