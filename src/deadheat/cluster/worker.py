@@ -59,9 +59,16 @@ class Worker:
                 errors="replace",
             )
             times = (before, self.ray_cpu())
-            lines = completed.stderr.strip().splitlines()
-            error = "\n".join(lines[-ERROR_LINES:]) if completed.returncode else ""
+            error = _error(completed.stderr) if completed.returncode else ""
             return RunResult(completed.returncode, _bundle(store), error, times)
+
+
+def _error(printed: str) -> str:
+    """From the last `error:` on; the last lines if there is none, as after a crash."""
+    lines = printed.strip().splitlines()
+    starts = [place for place, line in enumerate(lines) if line.startswith("error: ")]
+    chosen = lines[starts[-1] :] if starts else lines
+    return "\n".join(chosen[-ERROR_LINES:]).removeprefix("error: ")
 
 
 def _bundle(store_path: Path) -> bytes | None:
