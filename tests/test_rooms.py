@@ -12,6 +12,7 @@ ROOMS = (
         "site",
         "serve",
         "audit",
+        "cluster",
         "report",
         "campaign",
         "measure",

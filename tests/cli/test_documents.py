@@ -38,6 +38,8 @@ def unknown_flags(words: list[str]) -> list[str]:
     assert command is not None
     if words[:2] == ["workloads", "import"]:
         command = import_workload
+    if isinstance(command, click.Group) and words[0] == "cluster":
+        command = command.commands[words[1]]
     options = [param for param in command.params if isinstance(param, click.Option)]
     known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
     arguments = words[1 : words.index("--")] if "--" in words else words[1:]

@@ -38,6 +38,7 @@ COMMANDS = (
     "doctor",
     "calibrate",
     "capacity",
+    "cluster",
     "completions",
 )
 

@@ -29,5 +29,6 @@ SUMMARIES = {
     "calibrate": "Race copies of one server against each other and against slowed copies.",
     "capacity": "Search for the highest offered rate (open loop, Poisson) that holds a latency "
     "objective.",
+    "cluster": "Race servers on many pairs of hosts, and rank them across all pairs.",
     "completions": "Print a script that completes commands, options and servers in a shell.",
 }

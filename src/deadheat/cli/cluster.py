@@ -1,0 +1,194 @@
+"""`deadheat cluster`: races servers on many pairs of hosts, which Ray provides."""
+
+import datetime
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from deadheat.catalog import find_root
+from deadheat.cli.exit_codes import ExitCode, explain
+from deadheat.cli.options import (
+    Duration,
+    Levels,
+    Share,
+    catalog_option,
+    json_option,
+    workload_option,
+    workload_values,
+)
+from deadheat.cli.progress_view import progress_view
+from deadheat.cli.server_names import complete_servers
+from deadheat.cli.workbench import answering, chosen_servers, command_line, make_room, open_catalog
+from deadheat.errors import DeadheatError
+from deadheat.output import echo, echo_json, echo_rendered
+from deadheat.store import home
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+SHARED = 2  # servers that run on every pair, if none is named
+
+
+@click.group("cluster")
+def command() -> None:
+    """Race servers on many pairs of hosts, and rank them across all pairs.
+
+    \b
+    Examples:
+      deadheat cluster run 'go-*' 'rust-*' --address 192.168.10.2:6379
+      deadheat cluster report
+    """
+
+
+@command.command("run")
+@click.argument("servers", nargs=-1, required=True, shell_complete=complete_servers)
+@click.option(
+    "--address",
+    default=lambda: os.environ.get("RAY_ADDRESS", "auto"),
+    metavar="HOST:PORT",
+    help="Address of the Ray cluster.  [default: RAY_ADDRESS, or the cluster of this host]",
+)
+@click.option(
+    "--shared",
+    multiple=True,
+    metavar="NAME",
+    help="Server that runs on every pair of hosts, to compare the pairs; give it several times.  "
+    "[default: the first two]",
+)
+@click.option(
+    "--together", type=click.IntRange(1, 50), help="Other servers in a run.  [default: 6]"
+)
+@click.option("--ssh-user", metavar="USER", help="User on the server hosts, for ssh.")
+@click.option("--protocol", help="What to measure and how: a name or a file.  [default: settle]")
+@click.option("-c", "--connections", type=Levels(), help="Connection levels, e.g. 10,100.")
+@click.option("--budget", type=Duration(), help="Duration of each run.  [settle: 5m]")
+@click.option("--margin", type=Share(), help="Equivalence margin.  [settle: 3%]")
+@click.option("--load-threads", type=click.IntRange(1), help="CPUs of the load generator.")
+@workload_option
+@click.option("-o", "--output", type=FOLDER, help="Folder for the bundles of all runs.")
+@catalog_option
+@json_option
+def run(
+    servers: tuple[str, ...],
+    address: str,
+    shared: tuple[str, ...],
+    together: int | None,
+    ssh_user: str | None,
+    protocol: str | None,
+    connections: tuple[int, ...] | None,
+    budget: float | None,
+    margin: float | None,
+    load_threads: int | None,
+    workload: str | None,
+    output: Path | None,
+    catalog: str | None,
+    as_json: bool,
+) -> None:
+    """Spread servers over pairs of hosts, race them there, and rank them together.
+
+    SERVERS are names or globs. Each pair carries out ordinary runs of some servers, the shared
+    ones and the controls. The catalog, a protocol or a workload that is a file has to be at the
+    same path on every load host.
+
+    \b
+    Examples:
+      deadheat cluster run 'go-*' --address 192.168.10.2:6379
+      deadheat cluster run 'python-*' --shared python-flask --shared go-net-http --budget 3m
+    """
+    from deadheat.cluster.job import TOGETHER_MAX
+    from deadheat.cluster.on_ray import ray_cluster
+    from deadheat.cluster.race import ClusterPlan, ClusterRace
+    from deadheat.protocol import amend, load_protocol
+
+    root = find_root(catalog)
+    rules = amend(
+        load_protocol(root, protocol or "settle"),
+        {"connections": connections, "workloads": workload_values(root, workload)},
+        {"budget_s": budget, "margin": margin},
+    )
+    if rules.slices is None:
+        raise DeadheatError(
+            f"--protocol {protocol}: a cluster run needs a race in slices, such as settle",
+            "omit it, or add [slices] to the protocol",
+        )
+    opened = open_catalog(catalog)
+    patterns = list(dict.fromkeys([*servers, *shared]))
+    from deadheat.catalog import selection
+
+    chosen = answering([selection(s) for s in chosen_servers(opened, patterns)], rules)
+    names = tuple(each.name for each in chosen)
+    common = {each.name for each in chosen_servers(opened, shared)} if shared else {*names[:SHARED]}
+    options = {
+        "--protocol": protocol,
+        "--connections": ",".join(map(str, connections)) if connections else None,
+        "--budget": f"{budget:g}s" if budget else None,
+        "--margin": f"{100 * margin:g}%" if margin else None,
+        "--load-threads": load_threads,
+        "--workload": workload,
+        "--catalog": Path(catalog).absolute() if catalog else None,
+    }
+    plan = ClusterPlan(
+        servers=names,
+        shared=tuple(name for name in names if name in common),
+        words=tuple(
+            str(word)
+            for name, value in options.items()
+            if value is not None
+            for word in (name, value)
+        ),
+        command=tuple(command_line()),
+        margin=rules.stopping.margin,
+        confidence=rules.stopping.confidence,
+        together=together or TOGETHER_MAX,
+    )
+    folder = output or _clusters() / f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S}"
+    if folder.exists() and any(folder.iterdir()):
+        raise DeadheatError(f"--output {folder}: it is not empty", "name a new folder")
+    make_room(folder)
+    with ray_cluster(address, ssh_user) as cluster, progress_view() as listen:
+        record = ClusterRace(plan, cluster, cluster.left_over, folder, listen).run()
+    _print(folder, as_json)
+    if record.state == "interrupted":
+        sys.exit(ExitCode.INTERRUPTED)
+    if record.given_up:
+        explain(f"not measured: {', '.join(record.given_up)}", "the lines with `!` above say why")
+        sys.exit(ExitCode.NO_ANSWER)
+
+
+@command.command("report")
+@click.argument("folder", required=False, type=FOLDER)
+@json_option
+def report(folder: Path | None, as_json: bool) -> None:
+    """Show a cluster run again. FOLDER has its bundles; the default is the last one.
+
+    Each bundle is an ordinary run: deadheat report --from FOLDER/0001-pair-1.deadheat
+    """
+    _print(folder or _last(), as_json)
+
+
+def _print(folder: Path, as_json: bool) -> None:
+    from deadheat.cluster import document, text
+    from deadheat.cluster.combine import combine
+    from deadheat.cluster.record import read_record
+    from deadheat.report.formats.encoding import fit
+
+    combined = combine(folder, read_record(folder))
+    if as_json:
+        echo_json(document.build(combined))
+        return
+    echo_rendered(fit(text.write(combined), sys.stdout.encoding))
+    echo(f"stored in:  {folder}")
+
+
+def _clusters() -> Path:
+    return home() / "clusters"
+
+
+def _last() -> Path:
+    """The newest folder of a cluster run. Raises `DeadheatError` if there is none."""
+    folders = sorted(_clusters().glob("*/cluster.json"))
+    if not folders:
+        raise DeadheatError(
+            f"{_clusters()} has no cluster run", "measure with deadheat cluster run, or name FOLDER"
+        )
+    return folders[-1].parent

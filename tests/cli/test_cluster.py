@@ -1,0 +1,71 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from deadheat.cluster.record import ClusterRecord, HostRecord, PairRecord, write_record
+from tests.cli.conftest import Deadheat
+
+SETTLE = Path(__file__).parents[2] / "protocols" / "settle.toml"
+
+
+@pytest.fixture
+def sliced() -> str:
+    """The file of a protocol with slices, which the catalog of the tests lacks."""
+    return str(SETTLE)
+
+
+def test_without_ray_the_hint_names_the_extra(
+    deadheat: Deadheat, sliced: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    ended = deadheat("cluster", "run", "hello", "--protocol", sliced)
+    assert ended.code == 1
+    assert "a cluster run needs Ray" in ended.err
+    assert ended.hint == "install it: pip install 'deadheat[cluster]'"
+
+
+def test_a_protocol_without_slices_is_refused(deadheat: Deadheat) -> None:
+    ended = deadheat("cluster", "run", "hello", "--protocol", "brief")
+    assert "--protocol brief: a cluster run needs a race in slices" in ended.err
+
+
+def test_an_output_folder_with_files_is_refused(
+    deadheat: Deadheat, sliced: str, tmp_path: Path
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    ended = deadheat("cluster", "run", "hello", "--protocol", sliced, "-o", str(tmp_path / "full"))
+    assert "full: it is not empty" in ended.err
+
+
+def test_a_report_without_a_cluster_run_says_how_to_make_one(deadheat: Deadheat) -> None:
+    ended = deadheat("cluster", "report")
+    assert "has no cluster run" in ended.err
+    assert "deadheat cluster run" in ended.hint
+
+
+def test_the_report_shows_the_last_cluster_run(deadheat: Deadheat, home: Path) -> None:
+    host = HostRecord(name="lab\x1b[2J", address="192.168.10.2")
+    for number, name in enumerate(("20261120-100000", "20261121-100000"), 1):
+        folder = home / "clusters" / name
+        folder.mkdir(parents=True)
+        record = ClusterRecord(
+            started_at=name,
+            state="failed",
+            deadheat_version="0.2.0",
+            command=(),
+            servers=("a",) * number,
+            shared=("a",),
+            margin=0.03,
+            confidence=0.95,
+            pairs=(PairRecord(number=1, server=host, load=host, lost="it died\x1b[2J"),),
+        )
+        write_record(folder, record)
+    ended = deadheat("cluster", "report")
+    assert "2 servers on 1 pair of hosts, 0 runs; the cluster run is failed" in ended.out
+    assert "\x1b" not in ended.out
+    document = json.loads(deadheat("cluster", "report", "--json").out)
+    assert document["servers"] == ["a", "a"]
+    assert document["levels"] == []

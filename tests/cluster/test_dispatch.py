@@ -1,0 +1,96 @@
+"""Which job runs where, and what goes back into the queue."""
+
+import pytest
+
+from deadheat.cluster.dispatch import ATTEMPTS_MAX, FAILURES_MAX, Dispatch
+from deadheat.cluster.hosts import pair_up
+from deadheat.cluster.job import Job, jobs_of
+from deadheat.errors import DeadheatError
+from tests.cluster.fake_cluster import BOTH, node
+
+
+def test_jobs_have_like_sizes_and_fill_the_pairs() -> None:
+    jobs = jobs_of([f"s{n}" for n in range(30)], pairs=4, together=6)
+    assert len(jobs) == 8
+    assert {len(job.servers) for job in jobs} == {3, 4}
+    assert sorted(name for job in jobs for name in job.servers) == sorted(
+        f"s{n}" for n in range(30)
+    )
+
+
+def test_fewer_servers_than_pairs_make_a_job_each() -> None:
+    assert [job.servers for job in jobs_of(["a", "b"], pairs=5)] == [("a",), ("b",)]
+
+
+def test_shared_servers_alone_run_on_every_pair() -> None:
+    assert [job.servers for job in jobs_of([], pairs=2)] == [(), ()]
+
+
+def test_every_job_starts_on_an_idle_pair() -> None:
+    dispatch = Dispatch(jobs_of(["a", "b", "c"], pairs=2, together=1), 2)
+    first = dispatch.starts()
+    assert [pair for pair, _ in first] == [0, 1]
+    assert dispatch.starts() == []
+    dispatch.ended(1, (), failed=False)
+    assert [pair for pair, _ in dispatch.starts()] == [1]
+
+
+def test_a_lost_host_returns_its_contenders_and_gets_no_further_job() -> None:
+    dispatch = Dispatch([Job(1, ("a", "b")), Job(2, ("c",))], 2)
+    dispatch.starts()
+    assert dispatch.lost(0, ("a", "b", "shared")) == ("a", "b")
+    dispatch.ended(1, (), failed=False)
+    assert dispatch.starts() == [(1, Job(3, ("a", "b"), attempt=2))]
+
+
+def test_what_was_measured_does_not_return() -> None:
+    dispatch = Dispatch([Job(1, ("a", "b"))], 2)
+    dispatch.starts()
+    assert dispatch.lost(0, ("b",)) == ("b",)
+
+
+def test_a_contender_is_given_up_after_the_last_attempt() -> None:
+    dispatch = Dispatch([Job(1, ("a",))], ATTEMPTS_MAX)
+    for _ in range(ATTEMPTS_MAX):
+        (pair, _) = dispatch.starts()[0]
+        dispatch.ended(pair, ("a",), failed=True)
+    assert dispatch.starts() == []
+    assert dispatch.given_up == ["a"]
+
+
+def test_a_pair_that_fails_again_and_again_is_retired() -> None:
+    dispatch = Dispatch([Job(n, (f"s{n}",)) for n in range(5)], 1)
+    for number in range(FAILURES_MAX):
+        dispatch.starts()
+        dispatch.ended(0, (f"s{number}",), failed=True)
+    assert dispatch.retire(0)
+    assert dispatch.starts() == []
+    assert len(dispatch.waiting) == 5
+
+
+def test_a_job_prefers_a_pair_that_did_not_fail() -> None:
+    dispatch = Dispatch([Job(1, ("a",)), Job(2, ("b",))], 2)
+    dispatch.starts()
+    dispatch.ended(0, ("a",), failed=True)
+    dispatch.ended(1, (), failed=False)
+    assert [pair for pair, _ in dispatch.starts()] == [1]
+
+
+def test_nodes_of_one_role_make_pairs_and_a_node_of_both_is_one() -> None:
+    found, left_over = pair_up(
+        [node(5, "load"), node(2, "server"), node(9, *BOTH), node(3, "server"), node(7, "server")]
+    )
+    assert [(p.number, p.server.name, p.load.name) for p in found] == [
+        (1, "host9", "host9"),
+        (2, "host2", "host5"),
+    ]
+    assert [pair.is_one_host for pair in found] == [True, False]
+    assert [each.name for each in left_over] == ["host3", "host7"]
+
+
+@pytest.mark.parametrize("role", BOTH)
+def test_names_the_role_that_no_node_offers(role: str) -> None:
+    other = "load" if role == "server" else "server"
+    with pytest.raises(DeadheatError, match=f"no node of the cluster offers {role}") as raised:
+        pair_up([node(1, other)])
+    assert f'{{"{role}": 1}}' in str(raised.value.hint)
