@@ -21,7 +21,7 @@ from deadheat.cluster.record import read_record
 from deadheat.errors import DeadheatError
 from deadheat.events import Board, Event, Progress
 from tests.host.support import eventually
-from tests.hosts.test_run import MANIFEST, PROGRAM
+from tests.hosts.greeting import MANIFEST, PROGRAM
 
 pytestmark = pytest.mark.alone
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'deadheat[cluster]'")
