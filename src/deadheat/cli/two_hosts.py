@@ -7,13 +7,14 @@ from pathlib import Path
 
 from deadheat.build.leftovers import in_use
 from deadheat.cli.hosts import Hosts, host_of
+from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.load import Engine, generator, generator_version
 from deadheat.load.far_engine import send_engine
 from deadheat.measure.link_probe import measure_link
-from deadheat.measure.world import World, cpus_of_load
+from deadheat.measure.world import LoadSide, World, cpus_of_load
 from deadheat.store import home
 
 
@@ -25,14 +26,20 @@ def two_hosts(
     crowded: bool = False,
     limits: Limits | None = None,
 ) -> Iterator[World]:
-    """The server host and the load host, of which one or both are reached by ssh.
+    """The server host and the load hosts, of which one or more are reached by ssh.
 
     With `crowded`, load threads may share CPUs, as in a replay that was published with more.
     Raises `DeadheatError` before anything starts if a host cannot be reached or cannot work.
     """
     with ExitStack() as context:
         server = context.enter_context(host_of(hosts.server, limits))
-        load = context.enter_context(host_of(hosts.load, limits))
+        load, *more = (context.enter_context(host_of(name, limits)) for name in hosts.loads)
+        if more and generator_name != "engine":
+            raise DeadheatError(
+                f"{generator_name} loads from one machine, and --load-host is given "
+                f"{len(hosts.loads)} times",
+                "name one load host, or use --generator engine",
+            )
         address = hosts.server_address(load)
         server_engine, load_engine = (_engine_on(host) for host in (server, load))
         chosen = load_engine if generator_name == "engine" else generator(generator_name)
@@ -53,12 +60,18 @@ def two_hosts(
             server_address=address,
             load_logs=_logs_on(load, logs),
             null_server_engine=server_engine,
+            more_loads=tuple(_side(host, load_threads, logs) for host in more),
         )
         link = measure_link(world)
-        for host in (server, load):
+        for host in (server, load, *more):
             if isinstance(host, SshHost):
                 host.network = asdict(link)
         yield replace(world, link=link)
+
+
+def _side(host: LocalHost | SshHost, load_threads: int, logs: Path) -> LoadSide:
+    cpus = cpus_of_load(host.fingerprint(), load_threads)
+    return LoadSide(host, tuple(cpus), _engine_on(host), _logs_on(host, logs))
 
 
 def _engine_on(host: LocalHost | SshHost) -> Engine:

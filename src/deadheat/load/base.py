@@ -93,6 +93,7 @@ class LoadResult:
     bytes_in: int | None = None
     retransmits: int | None = None  # TCP segments that the client sent again
     out_of_order: int | None = None  # segments of the server that came before an earlier one
+    skew_us: float | None = None  # load hosts began at most this far apart; None: it was one
 
     @property
     def segments_lost(self) -> int | None:

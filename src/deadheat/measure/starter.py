@@ -266,7 +266,7 @@ class Starter:
                 spec = load_spec(
                     self._protocol, instance, level.connections, workload=level.workload
                 )
-                loads[level] = open_load(self._world, instance, spec)
+                loads[level] = open_load(self._world, spec)
                 if level != first:
                     hang_up(self._world, loads[level])
         except DeadheatError as error:

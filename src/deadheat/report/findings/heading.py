@@ -11,8 +11,9 @@ from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
 
-# Of each slice, to the agent of a role: thaw, freeze, dropped connections; one slice of load.
-REQUESTS = {"server": 3, "load": 1}
+# Of each slice, to the server host: thaw, freeze, dropped connections. To a load host: the load; to
+# each of several: load, measure, has measured, stop.
+SERVER_REQUESTS, LOAD_REQUESTS, TOGETHER_REQUESTS = 3, 1, 4
 
 
 def heading(view: RunView, analysis: Analysis) -> list[str]:
@@ -117,20 +118,42 @@ def _machines(view: RunView) -> list[str]:
         roles = " and ".join(f"{role} on CPU {cpus[role]}" for role in described)
         return [f"{next(iter(described.values()))}; {roles}"]
     machines = [f"{role}: {described[role]}, CPU {cpus[role]}" for role in described]
-    return machines + ([_link(links)] if links else [])
+    loads = [role for role in described if role != "server"]
+    return machines + ([_link(links, len(loads))] if links else []) + _skew(view, len(loads))
 
 
-def _link(links: Mapping[str, Mapping[str, Any]]) -> str:
+def _link(links: Mapping[str, Mapping[str, Any]], loads: int) -> str:
     """What the link adds to each slice; the load itself does not wait for it."""
     times = [
-        f"{role} host {links[role]['agent_round_trip_us'] / 1000:.1f} ms"
-        for role in sorted(links, reverse=True)
+        f"{_host(role)} {links[role]['agent_round_trip_us'] / 1000:.1f} ms"
+        for role in sorted(links, key=lambda role: (role != "server", role))
     ]
-    slice_us = sum(link["agent_round_trip_us"] * REQUESTS[role] for role, link in links.items())
-    return (
-        f"two hosts: a request to the agent takes {', '.join(times)} over ssh, so each slice takes "
-        f"about {slice_us / 1000:.1f} ms more, between loads{_network(links)}"
+    trips_us = {role: link["agent_round_trip_us"] for role, link in links.items()}
+    slice_us = SERVER_REQUESTS * trips_us.pop("server", 0.0)
+    slice_us += max(trips_us.values(), default=0.0) * (
+        LOAD_REQUESTS if loads == 1 else TOGETHER_REQUESTS
     )
+    return (
+        f"{'two' if loads == 1 else loads + 1} hosts: a request to the agent takes "
+        f"{', '.join(times)} over ssh, so each slice takes about "
+        f"{slice_us / 1000:.1f} ms more, between loads{_network(links)}"
+    )
+
+
+def _host(role: str) -> str:
+    """`load 2` is `load host 2`."""
+    name, _, number = role.partition(" ")
+    return f"{name} host {number}".rstrip()
+
+
+def _skew(view: RunView, loads: int) -> list[str]:
+    """How far the windows of several load hosts were apart."""
+    if view.skew_us_max is None:
+        return []
+    return [
+        f"{loads} load hosts: they began each slice at most {view.skew_us_max / 1000:.1f} ms apart "
+        "(the mean of a trial, at most), and all of them loaded during all of it"
+    ]
 
 
 def _network(links: Mapping[str, Mapping[str, Any]]) -> str:
