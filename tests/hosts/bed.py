@@ -93,8 +93,8 @@ class Bed:
         run("ip", "-n", f"{self.name}-s", "link", "set", "cable", "up")
         eventually(self.is_reachable)
 
-    def is_reachable(self) -> bool:
-        knock = f"import socket; socket.create_connection(('{SERVER}', {PORT}), 1)"
+    def is_reachable(self, port: int = PORT) -> bool:
+        knock = f"import socket; socket.create_connection(('{SERVER}', {port}), 1)"
         command = self.on_load_host(sys.executable, "-c", knock)
         return subprocess.run(command, capture_output=True).returncode == 0
 

@@ -8,14 +8,17 @@ from pathlib import Path
 from deadheat.build.leftovers import in_use
 from deadheat.cli.hosts import Hosts, host_of
 from deadheat.errors import DeadheatError
-from deadheat.host import Limits
+from deadheat.host import Limits, ProcessSpec
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.load import Engine, generator, generator_version
 from deadheat.load.far_engine import send_engine
+from deadheat.measure.lifecycle import is_taken
 from deadheat.measure.link_probe import measure_link
 from deadheat.measure.world import LoadSide, World, cpus_of_load
 from deadheat.store import home
+
+BOOT_ID_S = 10.0
 
 
 @contextmanager
@@ -25,10 +28,12 @@ def two_hosts(
     load_threads: int,
     crowded: bool = False,
     limits: Limits | None = None,
+    port: int | None = None,
 ) -> Iterator[World]:
     """The server host and the load hosts, of which one or more are reached by ssh.
 
     With `crowded`, load threads may share CPUs, as in a replay that was published with more.
+    `port` is that of the published servers; None: each gets a free one.
     Raises `DeadheatError` before anything starts if a host cannot be reached or cannot work.
     """
     with ExitStack() as context:
@@ -41,6 +46,11 @@ def two_hosts(
                 "name one load host, or use --generator engine",
             )
         address = hosts.server_address(load)
+        if port is not None and is_taken(server, port, address):
+            raise DeadheatError(
+                f"port {port} of {address} is taken: the published servers listened on it",
+                f"end what listens there: ss -ltnp 'sport = :{port}'",
+            )
         server_engine, load_engine = (_engine_on(host) for host in (server, load))
         chosen = load_engine if generator_name == "engine" else generator(generator_name)
         logs: Path = home() / "logs"
@@ -61,12 +71,21 @@ def two_hosts(
             load_logs=_logs_on(load, logs),
             null_server_engine=server_engine,
             more_loads=tuple(_side(host, load_threads, logs) for host in more),
+            port=port,
         )
         link = measure_link(world)
+        machines = [_boot_of(host) for host in (server, load, *more)]
         for host in (server, load, *more):
             if isinstance(host, SshHost):
                 host.network = asdict(link)
+                host.same_machine = len(set(machines)) < len(machines)
         yield replace(world, link=link)
+
+
+def _boot_of(host: LocalHost | SshHost) -> str:
+    """The same for two hosts only if they are namespaces or containers of one machine."""
+    done = host.run(ProcessSpec(("cat", "/proc/sys/kernel/random/boot_id")), BOOT_ID_S)
+    return done.stdout.strip() or str(id(host))
 
 
 def _side(host: LocalHost | SshHost, load_threads: int, logs: Path) -> LoadSide:

@@ -46,6 +46,7 @@ class World:
     null_server_engine: Engine | None = None  # None: `engine`
     link: Link | None = None  # None: on one machine
     more_loads: tuple[LoadSide, ...] = ()
+    port: int | None = None  # of every server, as published; None: a free one
 
     @property
     def beside(self) -> bool:

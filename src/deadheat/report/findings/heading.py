@@ -14,6 +14,10 @@ from deadheat.report.model.view import RunView
 # Of each slice, to the server host: thaw, freeze, dropped connections. To a load host: the load; to
 # each of several: load, measure, has measured, stop.
 SERVER_REQUESTS, LOAD_REQUESTS, TOGETHER_REQUESTS = 3, 1, 4
+SAME_MACHINE = (
+    "hosts that share a machine: they are namespaces or containers of one machine and share its "
+    "CPUs, so these rates are not those of separate machines"
+)
 
 
 def heading(view: RunView, analysis: Analysis) -> list[str]:
@@ -119,7 +123,9 @@ def _machines(view: RunView) -> list[str]:
         return [f"{next(iter(described.values()))}; {roles}"]
     machines = [f"{role}: {described[role]}, CPU {cpus[role]}" for role in described]
     loads = [role for role in described if role != "server"]
-    return machines + ([_link(links, len(loads))] if links else []) + _skew(view, len(loads))
+    shared = [SAME_MACHINE] if any(link.get("same_machine") for link in links.values()) else []
+    linked = [_link(links, len(loads))] if links else []
+    return [*machines, *shared, *linked, *_skew(view, len(loads))]
 
 
 def _link(links: Mapping[str, Mapping[str, Any]], loads: int) -> str:
