@@ -13,17 +13,21 @@ pub(crate) struct Gathering<F> {
     outcomes: Result<Vec<Outcome>>,
     /// Threads that have not ended.
     running: usize,
+    /// How often a thread waited for other processes.
+    reached: usize,
     each_row: F,
 }
 
 impl<F: FnMut(&Row)> Gathering<F> {
     pub(crate) fn new(threads: usize, each_row: F) -> Self {
         let collector = Collector::new(threads);
-        Self { collector, rows: Vec::new(), outcomes: Ok(Vec::new()), running: threads, each_row }
+        let (rows, outcomes) = (Vec::new(), Ok(Vec::new()));
+        Self { collector, rows, outcomes, running: threads, reached: 0, each_row }
     }
 
     pub(crate) fn take(&mut self, message: Message) {
         match message {
+            Message::Reached => self.reached += 1,
             Message::Row { thread, tick, row } => self.collector.add(thread, tick, &row),
             Message::End { thread, outcome } => {
                 self.collector.end(thread);
@@ -39,6 +43,15 @@ impl<F: FnMut(&Row)> Gathering<F> {
             (self.each_row)(&row);
             self.rows.push(row);
         }
+    }
+
+    /// True if a thread has ended, which prevents what the others wait for.
+    pub(crate) fn has_ended(&self, threads: usize) -> bool {
+        self.running < threads
+    }
+
+    pub(crate) fn reached(&self) -> usize {
+        self.reached
     }
 
     pub(crate) fn is_complete(&self) -> bool {

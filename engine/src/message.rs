@@ -12,8 +12,17 @@ use crate::usage::ThreadUsage;
 
 /// A message to the collector.
 pub(crate) enum Message {
-    Row { thread: usize, tick: i64, row: Box<Row> },
-    End { thread: usize, outcome: Box<Result<Outcome>> },
+    Row {
+        thread: usize,
+        tick: i64,
+        row: Box<Row>,
+    },
+    /// A thread is ready to measure with other processes, or has measured.
+    Reached,
+    End {
+        thread: usize,
+        outcome: Box<Result<Outcome>>,
+    },
 }
 
 /// The result of one thread.

@@ -34,9 +34,12 @@ impl Meter {
         };
     }
 
-    pub(crate) fn finish(self) -> [ThreadUsage; 3] {
+    /// At the start and the end of the window and at the end of the drain. If a discarded load
+    /// followed the window, its end stands for that of the drain.
+    pub(crate) fn finish(self, discarded_load_followed: bool) -> [ThreadUsage; 3] {
         let last = ThreadUsage::read(self.polled_ns);
         let first = self.usage[0].unwrap_or(last);
-        [first, self.usage[1].unwrap_or(last), last]
+        let end = self.usage[1].unwrap_or(last);
+        [first, end, if discarded_load_followed { end } else { last }]
     }
 }

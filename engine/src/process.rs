@@ -66,6 +66,7 @@ pub(crate) fn run_as_child(config: &Config, plan: &Plan) -> Result<()> {
     engine::run(config, plan, agree, |message| {
         print_line(&match message {
             Message::Row { thread, tick, row } => Line::Row { thread, tick, row },
+            Message::Reached => return, // of slices, which have one process
             Message::End { thread, outcome } => {
                 let outcome = outcome.map_err(|error| error.to_string());
                 Line::End { thread, outcome: Box::new(outcome) }

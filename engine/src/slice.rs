@@ -17,10 +17,15 @@ pub(crate) struct Slice {
     pub renew: bool,
     /// Close all connections after the load.
     pub hang_up: bool,
+    /// Other processes load at the same time: wait for a word before the measured window, and go
+    /// on with the load after it until the next.
+    pub together: bool,
     pub threads: usize,
     /// The start of the load, and of the measured window.
     pub load: Moment,
     pub measure: Moment,
+    /// With `together`: the end of the load.
+    pub stop: Moment,
 }
 
 impl Slice {
@@ -28,6 +33,7 @@ impl Slice {
     pub(crate) fn give_up(&self, now_ns: u64) {
         self.load.set(now_ns);
         self.measure.set(now_ns);
+        self.stop.set(now_ns);
     }
 }
 
@@ -99,9 +105,11 @@ mod tests {
             timeout_ns: 0,
             renew: false,
             hang_up: false,
+            together: false,
             threads: 2,
             load: moments(),
             measure: moments(),
+            stop: Moment::new(1),
         };
         slice.load.set(50);
         slice.give_up(100);

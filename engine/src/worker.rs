@@ -52,7 +52,7 @@ impl Worker<'_> {
         start.barrier.wait();
         start.barrier.wait();
         let outcome = match start.window.get() {
-            Some(window) => connected.and_then(|()| self.load(*window, start.drain_ns)),
+            Some(window) => connected.and_then(|()| self.load(*window, start.drain_ns, None)),
             None => Err(Error::Thread),
         };
         self.end(outcome);
@@ -99,7 +99,8 @@ impl Worker<'_> {
         self.connect(clock::now_ns() + slice.timeout_ns)?;
         let load_ns = self.agree(&slice.load, |_, _| true)?;
         let window = self.discard(slice, load_ns)?;
-        let outcome = self.load(window, slice.drain_ns)?;
+        let together = slice.together.then_some(&slice.stop);
+        let outcome = self.load(window, slice.drain_ns, together)?;
         if slice.hang_up {
             self.driver.renew(&mut self.session, clock::now_ns())?;
         }
@@ -129,9 +130,15 @@ impl Worker<'_> {
         self.session.begin(Window { load_ns, measure_ns: u64::MAX, end_ns: u64::MAX });
         let wanted = share(slice.discard_requests, slice.threads, self.thread) as u64;
         let (least_ns, most_ns) = (load_ns + slice.discard_ns, load_ns + slice.timeout_ns);
+        let reached = slice.together.then(|| self.rows.clone());
         let measure_ns = self.agree(&slice.measure, |session, now_ns| {
             let settled = session.is_settled() && session.tallies[0].classed() >= wanted;
-            now_ns >= least_ns.max(most_ns) || now_ns >= least_ns && settled
+            let ready = now_ns >= least_ns.max(most_ns) || now_ns >= least_ns && settled;
+            if let (true, Some(reached)) = (ready, &reached) {
+                // If the collector is gone, the slice has failed already.
+                let _ = reached.send(Message::Reached);
+            }
+            ready
         })?;
         Ok(Window { load_ns, measure_ns, end_ns: measure_ns + slice.duration_ns })
     }
@@ -164,11 +171,19 @@ impl Worker<'_> {
         }
     }
 
-    fn load(&mut self, window: Window, drain_ns: u64) -> Result<Outcome> {
-        self.session.begin(window);
+    /// Loads until the end of the window and drains. With a `stop`, the load goes on until that
+    /// moment, but no shorter than the window.
+    fn load(
+        &mut self,
+        window: Window,
+        drain_ns: u64,
+        mut stop: Option<&Moment>,
+    ) -> Result<Outcome> {
+        self.session.begin_until(window, if stop.is_some() { u64::MAX } else { window.end_ns });
         let mut meter = Meter::new(window);
         let mut log = RowLog::new(window, self.session.plan().interval_ns);
-        let mut give_up_ns = window.end_ns + drain_ns;
+        let mut give_up_ns = if stop.is_some() { u64::MAX } else { window.end_ns + drain_ns };
+        let mut has_measured = false;
         let mut signals_seen = 0;
         let (mut looked_ns, mut only_looked) = (window.load_ns, false);
         loop {
@@ -183,6 +198,19 @@ impl Worker<'_> {
                 give_up_ns = give_up_ns.min(now_ns + drain_ns);
             }
             meter.pass(now_ns, self.session.window());
+            if let Some(moment) = stop
+                && now_ns >= window.end_ns
+            {
+                if !has_measured {
+                    has_measured = true;
+                    self.rows.send(Message::Reached).map_err(|_| Error::Thread)?;
+                }
+                if moment.agreed_ns().is_some() {
+                    stop = None;
+                    self.session.stop(now_ns);
+                    give_up_ns = give_up_ns.min(now_ns + drain_ns);
+                }
+            }
             if now_ns >= log.next_ns {
                 log.send(&self.session, self.thread, &self.rows, now_ns)?;
             }
@@ -191,14 +219,17 @@ impl Worker<'_> {
             }
             let sent = self.driver.launch(&mut self.session, now_ns)?;
             self.driver.expire(&mut self.session, now_ns)?;
-            let wake_ns = self.session.next_wake_ns(now_ns).min(log.next_ns).min(give_up_ns);
+            let mut wake_ns = self.session.next_wake_ns(now_ns).min(log.next_ns).min(give_up_ns);
+            if stop.is_some() && has_measured {
+                wake_ns = wake_ns.min(now_ns + AGREE_POLL_NS);
+            }
             let brought = self.driver.turn(&mut self.session, wake_ns)?;
             (looked_ns, only_looked) = (now_ns, wake_ns <= now_ns && !sent && !brought);
         }
         let ended_ns = clock::now_ns();
         self.driver.finish(&mut self.session, ended_ns)?;
         log.send(&self.session, self.thread, &self.rows, ended_ns)?;
-        let usage = meter.finish();
+        let usage = meter.finish(has_measured);
         let counts = self.session.take_counts();
         Ok(Outcome {
             backend: self.backend,

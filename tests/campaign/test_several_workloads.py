@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic import ValidationError
@@ -15,7 +16,6 @@ from deadheat.events import Board, Progress
 from deadheat.host import Sample
 from deadheat.host.fake import FakeServer
 from deadheat.load import LoadSpec
-from deadheat.measure.lifecycle import Instance
 from deadheat.measure.load_process import LoadProcess, open_load
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
@@ -23,7 +23,7 @@ from deadheat.report.findings.cautions import cautions
 from deadheat.report.model.load import load_view
 from deadheat.store import Store
 from deadheat.workload import Level
-from tests.campaign.fake_world import NOT_FOUND, FakeWorld, greet, workload_of
+from tests.campaign.fake_world import NOT_FOUND, FakeWorld, greet, name_of, workload_of
 from tests.campaign.test_race import protocol as trials_protocol
 from tests.campaign.test_slice_race import protocol as slices_protocol
 
@@ -143,10 +143,16 @@ def test_a_load_that_the_engine_refuses_leaves_a_server_out_of_that_workload_onl
 ) -> None:
     """The engine refuses a server that spells one answer in two ways."""
 
-    def open_right(world: World, instance: Instance, spec: LoadSpec) -> LoadProcess:
-        if instance.contender.name == "deft" and spec.workload and spec.workload["name"] == "deep":
+    def open_right(world: World, spec: LoadSpec) -> LoadProcess:
+        port = urlsplit(spec.url).port or 0
+        names = {
+            name_of(process.spec)
+            for process in fake.host.processes.values()
+            if process.exited is None and process.listens_on(port)
+        }
+        if "deft" in names and spec.workload and spec.workload["name"] == "deep":
             raise DeadheatError("the answers differ")
-        return open_load(world, instance, spec)
+        return open_load(world, spec)
 
     monkeypatch.setattr("deadheat.measure.starter.open_load", open_right)
     fake.conduct(protocol(connections=[1, 10], stopping=SHORT))

@@ -1,7 +1,7 @@
 """Two hosts on one machine: two network namespaces, a cable between them, and sshd in one.
 
 `server` has 192.168.10.10 and sshd; `load` has 192.168.10.11 and is where deadheat runs. Both see
-the same files and processes, so a test can look for what is left.
+the same files and processes, so a test can look for what is left. A second load host can be added.
 """
 
 import os
@@ -18,6 +18,7 @@ from tests.host.support import eventually
 
 SERVER, LOAD = "192.168.10.10", "192.168.10.11"
 SSHD = "/usr/sbin/sshd"
+SECOND_LOAD = "192.168.12.12"
 PORT = 2222
 LOAD_MTU_BYTES = 1400  # the two sides differ, so that a test sees which one was read
 MARK = "DEADHEAT_BED"  # every process on the server host inherits it
@@ -93,8 +94,8 @@ class Bed:
         run("ip", "-n", f"{self.name}-s", "link", "set", "cable", "up")
         eventually(self.is_reachable)
 
-    def is_reachable(self) -> bool:
-        knock = f"import socket; socket.create_connection(('{SERVER}', {PORT}), 1)"
+    def is_reachable(self, port: int = PORT) -> bool:
+        knock = f"import socket; socket.create_connection(('{SERVER}', {port}), 1)"
         command = self.on_load_host(sys.executable, "-c", knock)
         return subprocess.run(command, capture_output=True).returncode == 0
 
@@ -142,21 +143,54 @@ def two_hosts(folder: Path) -> Iterator[Bed]:
 
 
 @contextmanager
-def sshd(bed: Bed, environment: Mapping[str, str], port: int = PORT) -> Iterator[None]:
-    """An sshd on the server host; `environment` is added to that of its sessions."""
+def second_load_host(bed: Bed) -> Iterator[str]:
+    """What ssh calls another load host, which has cables to both others, until the context ends."""
+    name = f"{bed.name}-m"
+    run("ip", "netns", "add", name)
+    try:
+        run("ip", "-n", name, "link", "set", "lo", "up")
+        for side, ours, theirs in (
+            ("l", SECOND_LOAD, "192.168.12.11"),
+            ("s", "192.168.13.12", "192.168.13.10"),
+        ):
+            peer = ("peer", "name", "second", "netns", f"{bed.name}-{side}")
+            run("ip", "-n", name, "link", "add", f"to-{side}", "type", "veth", *peer)
+            for namespace, address, device in (
+                (name, ours, f"to-{side}"),
+                (f"{bed.name}-{side}", theirs, "second"),
+            ):
+                run("ip", "-n", namespace, "address", "add", f"{address}/24", "dev", device)
+                run("ip", "-n", namespace, "link", "set", device, "up")
+        run("ip", "-n", name, "route", "add", SERVER, "dev", "to-s", "src", "192.168.13.12")
+        with sshd(bed, {}, side="m", address=SECOND_LOAD):
+            yield f"root@{SECOND_LOAD}"
+    finally:
+        subprocess.run(["ip", "netns", "delete", name], check=False)
+
+
+@contextmanager
+def sshd(
+    bed: Bed,
+    environment: Mapping[str, str],
+    port: int = PORT,
+    side: str = "s",
+    address: str = SERVER,
+) -> Iterator[None]:
+    """An sshd on the server host or another; `environment` is added to that of its sessions."""
     home = bed.folder / "far-home"  # without the shell's files of this user
     home.mkdir(exist_ok=True)
     own = {MARK: bed.name, "HOME": str(home), "PATH": os.environ["PATH"]}
     marked = {**own, **environment}
-    config, log_path = (bed.folder / f"sshd-{port}.{kind}" for kind in ("config", "log"))
+    name = f"sshd-{side}-{port}"
+    config, log_path = (bed.folder / f"{name}.{kind}" for kind in ("config", "log"))
     words = " ".join(f"{name}={value}" for name, value in marked.items())
     config.write_text(
-        f"Port {port}\nListenAddress {SERVER}\nHostKey {bed.folder / 'host_key'}\n"
+        f"Port {port}\nListenAddress {address}\nHostKey {bed.folder / 'host_key'}\n"
         f"AuthorizedKeysFile {bed.folder / 'key.pub'}\nStrictModes no\nUsePAM no\n"
         f"PermitRootLogin prohibit-password\nPidFile none\nSetEnv {words}\n"
     )
     Path("/run/sshd").mkdir(exist_ok=True)
-    command = [*bed.within("s"), SSHD, "-D", "-e", "-f", str(config)]
+    command = [*bed.within(side), SSHD, "-D", "-e", "-f", str(config)]
     with log_path.open("w") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log)
     try:
@@ -174,6 +208,7 @@ def _make_keys(bed: Bed) -> None:
     host_key = " ".join((folder / "host_key.pub").read_text().split()[:2])
     (folder / "known_hosts").write_text(
         "".join(f"[{SERVER}]:{port} {host_key}\n" for port in (PORT, PORT + 1))
+        + f"[{SECOND_LOAD}]:{PORT} {host_key}\n"
     )
     (folder / "bin").mkdir()
     wrapper = folder / "bin" / "ssh"

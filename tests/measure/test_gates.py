@@ -64,6 +64,7 @@ def evidence(
         "busiest_thread_share": 0.5,
         "run_wait_share": 0.001,
         "little_law_error": -0.002,
+        "skew_us": 2000.0,
     }
     load: dict[str, Any] = {"url": "http://127.0.0.1/", "connections": 10, "duration_s": 1.0}
     readings: dict[str, Any] = {
@@ -134,6 +135,7 @@ def test_good_open_loop_trial_passes_all_its_gates() -> None:
         ("listen_drops", evidence(last=sample(1.0, network={"ListenDrops": 8}))),
         ("retransmits", evidence(last=sample(1.0, network={"RetransSegs": 9}))),
         ("network", evidence(link=Link(round_trip_us=900.0, bytes_per_s=1e9))),
+        ("skew", evidence({"skew_us": 150_000.0})),
         ("network", evidence({"bytes_in": 10**7}, link=Link(50.0, 1.1e7))),
         ("achieved", open_loop(late=200)),
         ("send_lag", open_loop(client_lag_us_p99=101.0)),
@@ -181,6 +183,22 @@ def test_network_of_a_connection_for_each_request_counts_two_round_trips() -> No
 
 def test_network_of_an_open_loop_is_its_bandwidth() -> None:
     assert gate_of("network", replace(open_loop(), link=Link(900.0, 1e9))).passed
+
+
+def test_skew_of_slices_is_against_one_slice() -> None:
+    assert gate_of("skew", evidence({"skew_us": 9000.0})).passed
+    assert not gate_of("skew", evidence({"skew_us": 9000.0}, window_s=0.08)).passed
+    assert "skew" not in codes(evidence({"skew_us": None}))
+
+
+def test_advice_on_a_client_at_its_limit_names_the_flags() -> None:
+    for code, bad in (
+        ("client_cpu", evidence({"busiest_thread_share": 0.9})),
+        ("ceiling", evidence(ceiling_per_s=11_000.0)),
+    ):
+        advice = gate_of(code, bad).advice
+        assert "--load-threads" in advice
+        assert "--load-host" in advice
 
 
 def test_one_machine_has_no_network_gate() -> None:

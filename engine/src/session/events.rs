@@ -33,7 +33,7 @@ impl Session<'_> {
         self.stats.opened += 1;
         self.stats.established = self.stats.established.max(self.open as u64);
         let since_ns = self.connections[slot].since_ns;
-        let measured = usize::from(since_ns >= self.window.measure_ns);
+        let measured = usize::from(self.is_measured(since_ns));
         self.tallies[measured].connect.record(now_ns - since_ns);
         self.connections[slot].enter(State::Open, now_ns);
         self.freed(now_ns);

@@ -68,6 +68,8 @@ pub(crate) struct Session<'p> {
     connections: Vec<Connection>,
     templates: Vec<Template>,
     window: Window,
+    /// The end of sending: that of the window, or later.
+    stop_ns: u64,
     /// Open loop only: the requests that are due.
     backlog: Option<Backlog>,
     /// Slots that wait for a request, longest first; some entries may be out of date.
@@ -107,6 +109,7 @@ impl<'p> Session<'p> {
                 .collect(),
             templates: plan.blank_templates(),
             window: Window::NOT_YET,
+            stop_ns: u64::MAX,
             backlog,
             idle: VecDeque::with_capacity(slots),
             to_open: VecDeque::with_capacity(slots),
@@ -131,6 +134,7 @@ impl<'p> Session<'p> {
     /// Prepares for a slice; nothing is sent before [`Session::begin`].
     pub(crate) fn prepare(&mut self, timeout_ns: u64) {
         self.window = Window::NOT_YET;
+        self.stop_ns = u64::MAX;
         self.timeout_ns = timeout_ns;
         self.scan_ns = 0;
         self.scan_at = 0;
@@ -152,14 +156,28 @@ impl<'p> Session<'p> {
 
     /// Begins a load. A second call moves its measured window, but not its start.
     pub(crate) fn begin(&mut self, window: Window) {
+        self.begin_until(window, window.end_ns);
+    }
+
+    /// Begins a load that goes on after its window, until `stop_ns`; what is sent then is discarded.
+    pub(crate) fn begin_until(&mut self, window: Window, stop_ns: u64) {
         self.window = window;
+        self.stop_ns = stop_ns;
         if let Some(backlog) = &mut self.backlog {
-            backlog.begin(window.load_ns, window.end_ns);
+            backlog.begin(window.load_ns, stop_ns);
         }
+    }
+
+    /// True if what begins at this time counts.
+    #[inline]
+    fn is_measured(&self, at_ns: u64) -> bool {
+        let Window { measure_ns, end_ns, .. } = self.window;
+        at_ns >= measure_ns && (at_ns < end_ns || self.stop_ns == end_ns)
     }
 
     /// Stops sending.
     pub(crate) fn stop(&mut self, now_ns: u64) {
+        self.stop_ns = self.stop_ns.min(now_ns);
         self.window.end_ns = self.window.end_ns.min(now_ns);
         self.window.measure_ns = self.window.measure_ns.min(self.window.end_ns);
         if let Some(backlog) = &mut self.backlog {
@@ -213,13 +231,13 @@ impl<'p> Session<'p> {
     /// True if there is nothing left to send or to wait for.
     pub(crate) fn is_over(&self, now_ns: u64) -> bool {
         let waits = self.in_flight + self.lingering > 0;
-        now_ns >= self.window.end_ns && !waits && self.next_due_ns().is_none()
+        now_ns >= self.stop_ns && !waits && self.next_due_ns().is_none()
     }
 
     /// The end of the driver's next wait.
     pub(crate) fn next_wake_ns(&self, now_ns: u64) -> u64 {
         let mut wake_ns = self.scan_ns;
-        for bound_ns in [self.window.load_ns, self.window.end_ns] {
+        for bound_ns in [self.window.load_ns, self.window.end_ns, self.stop_ns] {
             if now_ns < bound_ns {
                 wake_ns = wake_ns.min(bound_ns);
             }
@@ -360,7 +378,7 @@ impl<'p> Session<'p> {
 
     fn wants_open(&self, now_ns: u64) -> bool {
         let started = !self.plan.per_request || now_ns >= self.window.load_ns;
-        started && (now_ns < self.window.end_ns || self.next_due_ns().is_some())
+        started && (now_ns < self.stop_ns || self.next_due_ns().is_some())
     }
 
     fn take_idle(&mut self) -> Option<usize> {

@@ -11,7 +11,7 @@ impl Session<'_> {
     #[inline]
     pub(super) fn is_due(&mut self, now_ns: u64) -> bool {
         if self.backlog.is_none() {
-            return now_ns >= self.window.load_ns && now_ns < self.window.end_ns;
+            return now_ns >= self.window.load_ns && now_ns < self.stop_ns;
         }
         if let Some(deadline_ns) = self.plan.deadline_ns() {
             while let Some(due_ns) = self.next_due_ns()
@@ -33,7 +33,7 @@ impl Session<'_> {
             starts_ns = intended_ns;
             backlog.note(now_ns);
         }
-        let measured = starts_ns >= self.window.measure_ns;
+        let measured = self.is_measured(starts_ns);
         let tally = &mut self.tallies[usize::from(measured)];
         tally.scheduled += 1;
         if intended_ns > 0 {
@@ -80,7 +80,7 @@ impl Session<'_> {
             }
         }
         let range = self.plan.book.range(first, count);
-        let measured = now_ns >= self.window.measure_ns;
+        let measured = self.is_measured(now_ns);
         self.tallies[usize::from(measured)].bytes_out += range.len() as u64;
         Action::Send(range)
     }
@@ -165,7 +165,7 @@ impl Session<'_> {
 
     /// Ends a request that was never assigned.
     pub(super) fn end_unsent(&mut self, intended_ns: u64, class: Class, now_ns: u64) {
-        let measured = intended_ns >= self.window.measure_ns;
+        let measured = self.is_measured(intended_ns);
         let flight = Flight { begun_ns: intended_ns, sent_ns: 0, intended_ns, url: 0, measured };
         let tally = &mut self.tallies[usize::from(measured)];
         tally.scheduled += 1;

@@ -12,6 +12,15 @@ use crate::phase::Phase;
 #[serde(tag = "type", rename_all = "lowercase")]
 pub(super) enum Answer<'a> {
     Ready(Box<Ready<'a>>),
+    Waiting {
+        id: u64,
+    },
+    Going {
+        id: u64,
+    },
+    Measured {
+        id: u64,
+    },
     Slice {
         id: u64,
         #[serde(flatten)]

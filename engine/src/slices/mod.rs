@@ -4,7 +4,8 @@ mod answer;
 mod input;
 mod request;
 
-use std::io::stdin;
+use std::io::{Read, stdin};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -18,6 +19,7 @@ use crate::output::{say, to_json};
 use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::preflight::Preflight;
+use crate::series::Row;
 use crate::session::{Counts, Window};
 use crate::slice::{Moment, Slice};
 use crate::usage::MachineTicks;
@@ -92,20 +94,44 @@ fn serve_lines(resident: &Resident) -> Result<()> {
         let parsed = match input.next()? {
             Line::End => return Ok(()),
             Line::Text(line) => Request::parse(&line),
-            Line::Unreadable => Err(BadRequest {
-                id: None,
-                key: None,
-                message: format!("not UTF-8 text of at most {MAX_LINE_BYTES} bytes"),
-            }),
+            Line::Unreadable => Err(unreadable()),
         };
         match parsed {
             Ok(Request::End) => return Ok(()),
             Ok(Request::Slice(request)) => {
-                let document = resident.slice(&request)?;
+                let document = resident.slice(&request, &mut input)?;
                 answer(&Answer::Slice { id: request.id, document: &document })?;
             }
+            Ok(Request::Go | Request::Stop) => answer(&Answer::from(&misplaced("slice")))?,
             Err(bad) => answer(&Answer::from(&bad))?,
         }
+    }
+}
+
+fn unreadable() -> BadRequest {
+    let message = format!("not UTF-8 text of at most {MAX_LINE_BYTES} bytes");
+    BadRequest { id: None, key: None, message }
+}
+
+fn misplaced(expected: &str) -> BadRequest {
+    let message = format!("type: expected {expected:?} or \"end\" here");
+    BadRequest { id: None, key: Some("type".to_owned()), message }
+}
+
+/// Blocks until the line `wanted` (`go` or `stop`), or the end of the input, which stands for it.
+fn await_line<R: Read + AsRawFd>(input: &mut Input<R>, wanted: &Request) -> Result<()> {
+    let expected = if *wanted == Request::Go { "go" } else { "stop" };
+    loop {
+        let bad = match input.next()? {
+            Line::End => return Ok(()),
+            Line::Unreadable => unreadable(),
+            Line::Text(line) => match Request::parse(&line) {
+                Ok(request) if request == *wanted => return Ok(()),
+                Ok(_) => misplaced(expected),
+                Err(bad) => bad,
+            },
+        };
+        answer(&Answer::from(&bad))?;
     }
 }
 
@@ -123,7 +149,11 @@ struct Resident<'c> {
 
 impl Resident<'_> {
     /// Runs a slice on all threads.
-    fn slice(&self, request: &SliceRequest) -> Result<Document> {
+    fn slice<R: Read + AsRawFd>(
+        &self,
+        request: &SliceRequest,
+        input: &mut Input<R>,
+    ) -> Result<Document> {
         let start_ns = clock::now_ns();
         let ticks = MachineTicks::read();
         let threads = self.orders.len();
@@ -142,14 +172,19 @@ impl Resident<'_> {
             timeout_ns: config.timeout_ns,
             renew: request.renew,
             hang_up: request.hang_up,
+            together: request.together,
             threads,
             load: Moment::new(threads),
-            measure: Moment::new(threads),
+            measure: Moment::new(threads + usize::from(request.together)),
+            stop: Moment::new(1),
         });
         for order in &self.orders {
             order.send(slice.clone()).map_err(|_| Error::Thread)?;
         }
         let mut gathering = Gathering::new(threads, |_| ());
+        if request.together {
+            self.measure_together(request.id, &slice, &mut gathering, input)?;
+        }
         while !gathering.is_complete() {
             gathering.take(self.messages.recv().map_err(|_| Error::Thread)?);
         }
@@ -160,5 +195,41 @@ impl Resident<'_> {
         let mut run = gathering.add_up(start_ns, Window { load_ns, measure_ns, end_ns })?;
         run.steal = MachineTicks::read().steal_since(&ticks);
         Ok(report::of_run(&config, self.seen, None, &run))
+    }
+
+    /// Says what the slice waits for, and passes on what the input says; then the threads drain.
+    fn measure_together<R: Read + AsRawFd, F: FnMut(&Row)>(
+        &self,
+        id: u64,
+        slice: &Slice,
+        gathering: &mut Gathering<F>,
+        input: &mut Input<R>,
+    ) -> Result<()> {
+        if self.all_reach(1, gathering)? {
+            answer(&Answer::Waiting { id })?;
+            await_line(input, &Request::Go)?;
+            slice.measure.arrive(clock::now_ns());
+            answer(&Answer::Going { id })?;
+            if self.all_reach(2, gathering)? {
+                answer(&Answer::Measured { id })?;
+                await_line(input, &Request::Stop)?;
+            }
+        }
+        slice.give_up(clock::now_ns());
+        Ok(())
+    }
+
+    /// Waits until every thread has reached the next point, the first or the second. False if one
+    /// ended: a signal, or an error.
+    fn all_reach<F: FnMut(&Row)>(
+        &self,
+        times: usize,
+        gathering: &mut Gathering<F>,
+    ) -> Result<bool> {
+        let threads = self.orders.len();
+        while gathering.reached() < times * threads && !gathering.has_ended(threads) {
+            gathering.take(self.messages.recv().map_err(|_| Error::Thread)?);
+        }
+        Ok(gathering.reached() >= times * threads)
     }
 }

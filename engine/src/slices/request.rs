@@ -8,6 +8,10 @@ use serde_json::{Map, Value};
 #[derive(Debug, PartialEq)]
 pub(super) enum Request {
     Slice(SliceRequest),
+    /// Measure the slice that waits.
+    Go,
+    /// End the load of the slice that has measured.
+    Stop,
     End,
 }
 
@@ -20,6 +24,7 @@ pub(super) struct SliceRequest {
     pub discard_requests: usize,
     pub renew: bool,
     pub hang_up: bool,
+    pub together: bool,
     pub drain_ns: Option<u64>,
     pub timeout_ns: Option<u64>,
 }
@@ -44,6 +49,7 @@ const KEYS: &[&str] = &[
     "discard_requests",
     "renew",
     "hang_up",
+    "together",
     "drain_s",
     "timeout_s",
 ];
@@ -73,12 +79,19 @@ impl Fields {
             return Err((key, format!("unknown key; expected {}", KEYS.join(", "))));
         }
         match self.0.get("type").map(|kind| kind.as_str()) {
-            Some(Some("end")) => match self.0.keys().find(|key| *key != "type") {
-                Some(key) => Err((key, "an end takes no other key".to_owned())),
-                None => Ok(Request::End),
-            },
+            Some(Some("end")) => self.word("an end", Request::End),
+            Some(Some("go")) => self.word("a go", Request::Go),
+            Some(Some("stop")) => self.word("a stop", Request::Stop),
             None | Some(Some("slice")) => self.slice().map(Request::Slice),
-            Some(_) => Err(("type", r#"expected "slice" or "end""#.to_owned())),
+            Some(_) => Err(("type", r#"expected "slice", "go", "stop" or "end""#.to_owned())),
+        }
+    }
+
+    /// A line of a type alone.
+    fn word(&self, name: &str, request: Request) -> Result<Request, Wrong<'_>> {
+        match self.0.keys().find(|key| *key != "type") {
+            Some(key) => Err((key, format!("{name} takes no other key"))),
+            None => Ok(request),
         }
     }
 
@@ -101,6 +114,7 @@ impl Fields {
             discard_requests: discard_requests as usize,
             renew: self.flag("renew")?,
             hang_up: self.flag("hang_up")?,
+            together: self.flag("together")?,
             drain_ns: self.duration("drain_s", false)?,
             timeout_ns: self.duration("timeout_s", true)?,
         })
@@ -142,6 +156,7 @@ mod tests {
             discard_requests: 0,
             renew: false,
             hang_up: false,
+            together: false,
             drain_ns: None,
             timeout_ns: None,
         };
@@ -163,6 +178,7 @@ mod tests {
             discard_requests: 2500,
             renew: true,
             hang_up: false,
+            together: false,
             drain_ns: Some(0),
             timeout_ns: Some(500_000_000),
         };
@@ -170,8 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn accepts_an_end() {
+    fn accepts_the_lines_of_a_type_alone() {
         assert_eq!(Request::parse(r#"{"type": "end"}"#), Ok(Request::End));
+        assert_eq!(Request::parse(r#"{"type": "go"}"#), Ok(Request::Go));
+        assert_eq!(Request::parse(r#"{"type": "stop"}"#), Ok(Request::Stop));
     }
 
     #[test]
@@ -191,7 +209,8 @@ mod tests {
             (r#"{"id": 7, "duration_s": 1, "renew": 1}"#, "renew"),
             (r#"{"id": 7, "duration_s": 1, "drain_s": null}"#, "drain_s"),
             (r#"{"id": 7, "duration_s": 1, "timeout_s": 0}"#, "timeout_s"),
-            (r#"{"type": "stop"}"#, "type"),
+            (r#"{"type": "halt"}"#, "type"),
+            (r#"{"type": "go", "id": 7}"#, "id"),
             (r#"{"type": 1}"#, "type"),
             (r#"{"type": "end", "id": 7}"#, "id"),
         ] {

@@ -56,9 +56,13 @@ impl Resident {
         unsafe { libc::kill(self.process.id() as libc::pid_t, signal) };
     }
 
+    pub(crate) fn close_input(&mut self) {
+        self.input = None;
+    }
+
     /// Ends the input; the exit code.
     pub(crate) fn end(mut self) -> Option<i32> {
-        self.input = None;
+        self.close_input();
         assert_eq!(self.answer(), None, "a line that nothing asked for");
         self.process.wait().unwrap().code()
     }

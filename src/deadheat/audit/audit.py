@@ -7,6 +7,7 @@ from deadheat.audit.beside import Agreement, between_replays
 from deadheat.audit.case import Case, Defect
 from deadheat.audit.defects.all import find_defects
 from deadheat.audit.dstat import Second, seconds_of
+from deadheat.audit.placement import Placement, placement_of
 from deadheat.audit.replay import Replay, Trial
 from deadheat.protocol.figures import Figures
 from deadheat.store import Store
@@ -31,6 +32,7 @@ class Audit:
     machine_use: tuple[MachineUse, ...]
     against: str | None = None  # the other replay's run id
     replays_agree: Mapping[int, Agreement | None] = field(default_factory=dict)
+    placement: Placement | None = None
 
 
 def audit(
@@ -39,8 +41,13 @@ def audit(
     figures: Figures,
     repetitions: Figures | None = None,
     other: Replay | None = None,
+    elsewhere: Replay | None = None,
 ) -> Audit:
-    """Compare a stored replay with published figures."""
+    """Compare a stored replay with published figures.
+
+    `other` is a replay to compare with; `elsewhere` is one whose client was on another host, or on
+    the same if that of `replay` was not.
+    """
     case = Case.of(replay, figures, repetitions)
     return Audit(
         case=case,
@@ -48,6 +55,7 @@ def audit(
         machine_use=tuple(_machine_use(store, case)),
         against=other.run_id if other else None,
         replays_agree=between_replays(replay, other) if other else {},
+        placement=placement_of(replay, elsewhere),
     )
 
 

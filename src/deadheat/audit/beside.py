@@ -102,7 +102,7 @@ def _level(replay: Replay, figures: Figures, connections: int) -> Level:
         if row in published and (rate := replay.rate(contender, connections)) is not None
     }
     both = [row for row in then if row in now]
-    ranks = [_ranks({row: rates[row] for row in both}) for rates in (then, now)]
+    places = [ranks({row: rates[row] for row in both}) for rates in (then, now)]
     lines = []
     for row in published:
         contender = by_row.get(row)
@@ -116,8 +116,8 @@ def _level(replay: Replay, figures: Figures, connections: int) -> Level:
                 ratio=now[row] / then[row] if row in both else None,
                 low=spread.low / then[row] if spread else None,
                 high=spread.high / then[row] if spread else None,
-                rank_then=ranks[0].get(row),
-                rank_now=ranks[1].get(row),
+                rank_then=places[0].get(row),
+                rank_now=places[1].get(row),
                 why=None if row in now else _why_missing(replay, contender, row, connections),
             )
         )
@@ -138,7 +138,8 @@ def _contenders_by_row(replay: Replay, connections: int) -> dict[str, Contender]
     return contenders
 
 
-def _ranks(rates: Mapping[str, float]) -> dict[str, int]:
+def ranks(rates: Mapping[str, float]) -> dict[str, int]:
+    """Row -> its place by rate; equal rates share the better one."""
     return {row: 1 + sum(other > rate for other in rates.values()) for row, rate in rates.items()}
 
 

@@ -73,6 +73,17 @@ class Replay:
     missing: Mapping[str, str]
     remarks: tuple[str, ...] = ()  # how the run differs from its protocol
     resumed: tuple[str, ...] = ()  # when it was resumed, with new processes
+    target: str | None = None  # the first URL that was loaded
+
+    @property
+    def links(self) -> tuple[Mapping[str, Any], ...]:
+        """What is known of the links between its hosts; empty if it ran on one host."""
+        return tuple(each["link"] for each in self.hosts.values() if "link" in each)
+
+    @property
+    def is_one_machine(self) -> bool:
+        """Whether its hosts are namespaces or containers of one machine."""
+        return not self.links or any(link.get("same_machine") for link in self.links)
 
     def rate(self, contender: Contender, connections: int) -> float | None:
         """The protocol's aggregate of the repetitions: the best, the mean or the median."""
@@ -105,6 +116,7 @@ def replay_of(run: StoredRun) -> Replay:
         missing=run.conclusion.get("missing", {}),
         remarks=tuple(run.conclusion.get("remarks", ())),
         resumed=tuple(each["at"] for each in run.conclusion.get("resumed", ())),
+        target=next((w for t in run.trials for w in t.command if w.startswith("http://")), None),
     )
 
 

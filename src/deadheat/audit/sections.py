@@ -9,6 +9,7 @@ from deadheat.audit.beside import Level, Line
 from deadheat.audit.case import agreement_text
 from deadheat.audit.dstat import mean_busy
 from deadheat.audit.page import Page, Section
+from deadheat.audit.placement import SAME_MACHINE, placement_sections
 from deadheat.audit.replay import Replay
 from deadheat.report import format
 from deadheat.report.model.column import Column
@@ -47,11 +48,15 @@ def heading(replay: Replay) -> list[str]:
     for role, fingerprint in replay.hosts.items():
         cpus = format.ranges(replay.cpus[role])
         lines.append(f"{role}: {format.machine(fingerprint)}, on CPU {cpus}")
+    if replay.links and replay.is_one_machine:
+        lines.append(SAME_MACHINE)
     return [*lines, f"{replay.generator_version}, deadheat {replay.deadheat_version}"]
 
 
 def _sections(audit: Audit) -> Iterator[Section]:
     yield _agreement(audit)
+    if audit.placement is not None:
+        yield from placement_sections(audit.placement)
     yield _defects(audit)
     for level in audit.case.levels:
         yield _level(level, audit.case.replay.protocol.aggregate)
@@ -226,6 +231,7 @@ def _document(audit: Audit) -> dict[str, Any]:
             str(at): asdict(agreement) if agreement else None
             for at, agreement in audit.replays_agree.items()
         },
+        "placement": audit.placement.to_json() if audit.placement else None,
         "defects": [asdict(defect) for defect in audit.defects],
         "machine": [asdict(agreement) for agreement in audit.machine_use],
         "missing": dict(replay.missing),

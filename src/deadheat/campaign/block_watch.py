@@ -7,6 +7,7 @@ from deadheat.host import Completed, Host, Sample
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge_block
+from deadheat.measure.load_process import processes_on
 from deadheat.measure.network_counters import increases
 from deadheat.measure.starter import WarmInstance
 from deadheat.measure.world import World
@@ -52,15 +53,16 @@ class BlockWatch:
     def __init__(self, world: World, instances: Sequence[WarmInstance]) -> None:
         servers = [i.instance.process for i in instances if i.instance.process]
         servers += dict.fromkeys(i.database for i in instances if i.database is not None)
-        loads = [*dict.fromkeys(load.process for i in instances for load in i.loads.values())]
+        loads = [load for i in instances for load in i.loads.values()]
         self._watches: list[tuple[str, Host, tuple[int, ...], str]] = []
         if world.beside:
-            self._begin(
-                "both", world.server_host, (*world.server_cpus, *world.load_cpus), servers + loads
-            )
+            cpus = (*world.server_cpus, *world.load_cpus)
+            processes = servers + processes_on(world.load_host, loads)
+            self._begin("both", world.server_host, cpus, processes)
         else:
             self._begin("server", world.server_host, world.server_cpus, servers)
-            self._begin("load", world.load_host, world.load_cpus, loads)
+            for side in world.loads:
+                self._begin("load", side.host, side.cpus, processes_on(side.host, loads))
 
     def _begin(
         self, role: str, host: Host, cpus: tuple[int, ...], processes: Sequence[str]

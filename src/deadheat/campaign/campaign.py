@@ -95,7 +95,7 @@ def _left_by(run: Run, plan: Plan, store: Store) -> str:
 def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple[str, ...]]:
     """The plan and the world as the limits of the machines allow; each change is an event."""
     load, server = world.load_host.fingerprint(), world.server_host.fingerprint()
-    fitted = fit_to(plan.protocol, load, server, len(world.load_cpus))
+    fitted = fit_to(plan.protocol, load, server, min(len(side.cpus) for side in world.loads))
     if plan.left is not None and fitted.protocol.connections != plan.protocol.connections:
         raise DeadheatError(
             f"run {plan.left.id} cannot go on within today's limits: {'; '.join(fitted.remarks)}",

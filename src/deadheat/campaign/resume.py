@@ -16,7 +16,7 @@ from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender, contender_from
 from deadheat.measure.starter import EnteredContender
-from deadheat.measure.world import World
+from deadheat.measure.world import World, by_role
 from deadheat.protocol import Protocol, stored_protocol
 from deadheat.stats.ranking import Decided
 from deadheat.store import Store, StoredRun, read_run
@@ -146,11 +146,18 @@ class Unfinished:
                 f"run {self.id} was measured with {self.run.generator_version}, and here is {here}",
                 NEW_RUN,
             )
-        hosts = {"server": world.server_host, "load": world.load_host}
-        cpus = {"server": world.server_cpus, "load": world.load_cpus}
+        loads = {role: (side.host, side.cpus) for role, side in by_role(world.loads).items()}
+        hosts = {"server": (world.server_host, world.server_cpus), **loads}
+        if len(hosts) != len(self.run.hosts):
+            raise DeadheatError(
+                f"run {self.id} was measured with {len(self.run.hosts) - 1} load hosts, "
+                f"and here are {len(loads)}",
+                f"name the same hosts, or {NEW_RUN}",
+            )
         for host in self.run.hosts:
             before = _machine(host.fingerprint, host.cpus)
-            if _machine(hosts[host.role].fingerprint(), cpus[host.role]) != before:
+            machine, cpus = hosts[host.role]
+            if _machine(machine.fingerprint(), cpus) != before:
                 raise DeadheatError(
                     f"run {self.id} was measured on another machine or other CPUs ({host.role})",
                     f"resume it there, or {NEW_RUN}",

@@ -8,7 +8,7 @@ from typing import Any
 from deadheat import __version__
 from deadheat.campaign.resume import Unfinished
 from deadheat.errors import DeadheatError, LinkLost
-from deadheat.measure.world import World
+from deadheat.measure.world import World, by_role
 from deadheat.protocol import Protocol
 from deadheat.store import Store
 
@@ -45,7 +45,8 @@ def open_run(
     )
     with _ended(store, Run(run_id, conclusion)) as run:
         store.add_host(run.id, "server", world.server_cpus, world.server_host.fingerprint())
-        store.add_host(run.id, "load", world.load_cpus, world.load_host.fingerprint())
+        for role, side in by_role(world.loads).items():
+            store.add_host(run.id, role, side.cpus, side.host.fingerprint())
         yield run
 
 

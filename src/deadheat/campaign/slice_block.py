@@ -1,6 +1,7 @@
 """One block of a race in slices: rounds of one slice of each instance, then a trial of each."""
 
 import random
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -166,7 +167,9 @@ class SliceBlock:
         """The machines are judged over the whole block; the CPU time of a trial is of its level."""
         over_block = [joined(parts) for parts in zip(*machines.values(), strict=True)]
         gates = self._block_gates(instances, slices, over_block)
-        network = {name: n for machine in over_block for name, n in machine.increases().items()}
+        network = Counter[str]()
+        for machine in over_block:
+            network.update(machine.increases())
         trials = []
         for instance in instances:
             for level in self._run.protocol.levels:

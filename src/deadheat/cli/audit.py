@@ -8,6 +8,7 @@ import click
 from deadheat.audit.audit import audit
 from deadheat.audit.formats import FORMATS, write
 from deadheat.audit.page import Page
+from deadheat.audit.placement import is_elsewhere
 from deadheat.audit.replay import Replay, load_replay
 from deadheat.audit.sections import audit_page
 from deadheat.catalog import find_root
@@ -97,7 +98,16 @@ def _page(
     if replay.protocol.recovery is not None:
         return decay_of(store, replay, root)
     figures, repetitions = _published(root, replay)
-    return audit_page(audit(store, replay, figures, repetitions, other))
+    elsewhere = _elsewhere(store, replay, other)
+    return audit_page(audit(store, replay, figures, repetitions, other, elsewhere))
+
+
+def _elsewhere(store: Store, replay: Replay, other: Replay | None) -> Replay | None:
+    """A replay with its client elsewhere: the one given, else the last one that is stored."""
+    if is_elsewhere(replay, other):
+        return other
+    run_id = latest_run_of(store, replay.protocol.name, on_several_hosts=not replay.links)
+    return load_replay(store, run_id) if run_id is not None else None
 
 
 def _open(store_path: Path, root: Path, protocol: str | None) -> Store:

@@ -61,8 +61,8 @@ def _machines(hosts: Hosts) -> dict[str, str | None]:
     """Role -> what ssh reaches it by; None is this machine."""
     if not hosts:
         return {"this machine": None}
-    pairs = {"server host": hosts.server, "load host": hosts.load}
-    return {f"{role} {target or '(this machine)'}": target for role, target in pairs.items()}
+    pairs = [("server host", hosts.server), *(("load host", target) for target in hosts.loads)]
+    return {f"{role} {target or '(this machine)'}": target for role, target in pairs}
 
 
 def _examined(target: str | None) -> list[Finding]:

@@ -14,6 +14,8 @@ from deadheat.host.agent_host import AgentHost
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost, host_name
 
+HERE = "."  # this machine, as --load-host
+
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
@@ -22,10 +24,16 @@ class Hosts:
     server: str | None = None
     load: str | None = None
     address: str | None = None  # of the server host, as the load host sees it
+    more_loads: tuple[str | None, ...] = ()
+
+    @property
+    def loads(self) -> tuple[str | None, ...]:
+        """All machines that send load."""
+        return (self.load, *self.more_loads)
 
     def __bool__(self) -> bool:
         """Whether any of them is another machine."""
-        return bool(self.server or self.load)
+        return bool(self.server or any(self.loads))
 
     @property
     def far(self) -> list[str]:
@@ -34,10 +42,21 @@ class Hosts:
 
     def require_sense(self) -> None:
         """Raises `DeadheatError` for options that exclude each other."""
-        if self.server is not None and self.server == self.load:
+        if self.server is not None and self.server in self.loads:
             raise DeadheatError(
                 f"--server-host and --load-host are both {self.server}: expected two machines",
                 "run deadheat there, or name another machine",
+            )
+        twice = next((name for name in self.loads if self.loads.count(name) > 1), HERE)
+        if len(set(self.loads)) < len(self.loads):
+            raise DeadheatError(
+                f"--load-host {twice or HERE} is given twice: expected different machines",
+                "for more threads on one machine: --load-threads",
+            )
+        if self.more_loads and None in self.loads and self.server is None:
+            raise DeadheatError(
+                f"--load-host {HERE}: the servers run on this machine, and need its CPUs",
+                "name other machines only, or --server-host too",
             )
         if self.address is not None and not self:
             raise DeadheatError(
@@ -96,8 +115,10 @@ def machine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def with_hosts(*args: Any, **options: Any) -> Any:
-        names = ("server_host", "load_host", "server_address")
-        hosts = Hosts(*(options.pop(name, None) for name in names))
+        server, address = (options.pop(name, None) for name in ("server_host", "server_address"))
+        named = options.pop("load_host", None) or (HERE,)
+        load, *more = (None if name == HERE else name for name in named)
+        hosts = Hosts(server, load, address, tuple(more))
         hosts.require_sense()
         return command(*args, hosts=hosts, **options)
 
@@ -108,7 +129,11 @@ def machine_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Machine that builds and starts servers, over ssh.",
         ),
         click.option(
-            "--load-host", metavar="[USER@]HOST", help="Machine that sends the load, over ssh."
+            "--load-host",
+            metavar="[USER@]HOST",
+            multiple=True,
+            help="Machine that sends the load, over ssh; . is this one. Repeat it to load one "
+            "server from several.",
         ),
     )
     for flag in reversed(flags):

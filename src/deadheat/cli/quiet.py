@@ -8,7 +8,7 @@ import click
 from deadheat.errors import Unmeasurable
 from deadheat.host import Host
 from deadheat.host.quietness import Quietness, read_quietness
-from deadheat.measure.world import World
+from deadheat.measure.world import World, by_role
 from deadheat.output import echo
 from deadheat.report.format import duration
 
@@ -27,7 +27,8 @@ def require_quiet(world: World, wait_s: float | None, ask: Callable[[str], bool]
         _require_quiet(world.server_host, cpus, wait_s, ask, "")
         return
     _require_quiet(world.server_host, world.server_cpus, wait_s, ask, "server host: ")
-    _require_quiet(world.load_host, world.load_cpus, wait_s, ask, "load host: ")
+    for role, side in by_role(world.loads).items():
+        _require_quiet(side.host, side.cpus, wait_s, ask, role.replace("load", "load host") + ": ")
 
 
 def _require_quiet(

@@ -302,8 +302,9 @@ def _carry_out(
 ) -> str:
     """Run the plan; returns the id of the run."""
     protocol, crowded = plan.protocol, plan.protocol.origin is not None
+    port = protocol.origin.port if protocol.origin else None
     opened = (
-        two_hosts(hosts, protocol.generator, protocol.threads, crowded, limits)
+        two_hosts(hosts, protocol.generator, protocol.threads, crowded, limits, port)
         if hosts
         else local_world(
             protocol.generator, protocol.threads, crowded, limits, isolate, bool(runtime)

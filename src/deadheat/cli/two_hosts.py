@@ -1,22 +1,26 @@
 """The world of two hosts: each has all of its CPUs and a load engine of this version."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from deadheat.build.leftovers import in_use
 from deadheat.cli.hosts import Hosts, host_of
-from deadheat.host import Limits
+from deadheat.errors import DeadheatError
+from deadheat.host import Limits, ProcessSpec
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.load import Engine, generator, generator_version
 from deadheat.load.far_engine import send_engine
+from deadheat.measure.lifecycle import is_taken
 from deadheat.measure.link import Link
 from deadheat.measure.link_interface import LinkInterface
 from deadheat.measure.link_probe import measure_link
-from deadheat.measure.world import World, cpus_of_load
+from deadheat.measure.world import LoadSide, World, cpus_of_load
 from deadheat.store import home
+
+BOOT_ID_S = 10.0
 
 
 @contextmanager
@@ -26,16 +30,29 @@ def two_hosts(
     load_threads: int,
     crowded: bool = False,
     limits: Limits | None = None,
+    port: int | None = None,
 ) -> Iterator[World]:
-    """The server host and the load host, of which one or both are reached by ssh.
+    """The server host and the load hosts, of which one or more are reached by ssh.
 
     With `crowded`, load threads may share CPUs, as in a replay that was published with more.
+    `port` is that of the published servers; None: each gets a free one.
     Raises `DeadheatError` before anything starts if a host cannot be reached or cannot work.
     """
     with ExitStack() as context:
         server = context.enter_context(host_of(hosts.server, limits))
-        load = context.enter_context(host_of(hosts.load, limits))
+        load, *more = (context.enter_context(host_of(name, limits)) for name in hosts.loads)
+        if more and generator_name != "engine":
+            raise DeadheatError(
+                f"{generator_name} loads from one machine, and --load-host is given "
+                f"{len(hosts.loads)} times",
+                "name one load host, or use --generator engine",
+            )
         address = hosts.server_address(load)
+        if port is not None and is_taken(server, port, address):
+            raise DeadheatError(
+                f"port {port} of {address} is taken: the published servers listened on it",
+                f"end what listens there: ss -ltnp 'sport = :{port}'",
+            )
         server_engine, load_engine = (_engine_on(host) for host in (server, load))
         chosen = load_engine if generator_name == "engine" else generator(generator_name)
         logs: Path = home() / "logs"
@@ -55,22 +72,43 @@ def two_hosts(
             server_address=address,
             load_logs=_logs_on(load, logs),
             null_server_engine=server_engine,
+            more_loads=tuple(_side(host, load_threads, logs) for host in more),
+            port=port,
         )
-        yield replace(world, link=_probed(world, server, load))
+        yield replace(world, link=_probed(world, server, load, more))
 
 
-def _probed(world: World, server: LocalHost | SshHost, load: LocalHost | SshHost) -> Link:
+def _probed(
+    world: World,
+    server: LocalHost | SshHost,
+    load: LocalHost | SshHost,
+    more: Sequence[LocalHost | SshHost],
+) -> Link:
     """The link as measured; the fingerprint of each host gets what it showed meanwhile."""
-    ways = {server: load.local_address(world.server_address), load: world.server_address}
+    ways = {server: load.local_address(world.server_address)}
+    ways |= dict.fromkeys((load, *more), world.server_address)
     before = {host: host.interface_to(way) if way else None for host, way in ways.items()}
     link = measure_link(world)
+    machines = [_boot_of(host) for host in ways]
     for host, way in ways.items():
         interface = LinkInterface.of(before[host], host.interface_to(way) if way else None)
         if interface is not None:
             host.interface = asdict(interface)
         if isinstance(host, SshHost):
             host.network = asdict(link)
+            host.same_machine = len(set(machines)) < len(machines)
     return link
+
+
+def _boot_of(host: LocalHost | SshHost) -> str:
+    """The same for two hosts only if they are namespaces or containers of one machine."""
+    done = host.run(ProcessSpec(("cat", "/proc/sys/kernel/random/boot_id")), BOOT_ID_S)
+    return done.stdout.strip() or str(id(host))
+
+
+def _side(host: LocalHost | SshHost, load_threads: int, logs: Path) -> LoadSide:
+    cpus = cpus_of_load(host.fingerprint(), load_threads)
+    return LoadSide(host, tuple(cpus), _engine_on(host), _logs_on(host, logs))
 
 
 def _engine_on(host: LocalHost | SshHost) -> Engine:

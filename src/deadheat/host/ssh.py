@@ -44,6 +44,7 @@ class SshHost(AgentHost, FarFiles):
             raise HostError(f"{target!r}: expected [user@]host", "such as lab@192.168.10.10")
         self.target = target
         self.network: Mapping[str, float] = {}  # to the other host, once it was measured
+        self.same_machine = False  # as another host of the run, in another namespace or container
         arguments = ["--silence", f"{SILENCE_S:g}"]
         super().__init__(
             ssh_command(target), limits, preamble=preamble(arguments), heartbeat_s=HEARTBEAT_S
@@ -54,6 +55,8 @@ class SshHost(AgentHost, FarFiles):
         link: dict[str, Any] = {"agent_round_trip_us": self._round_trip_us}
         if self.network:
             link["network"] = dict(self.network)
+        if self.same_machine:
+            link["same_machine"] = True
         return super().fingerprint() | {"link": link}
 
     @cached_property

@@ -94,6 +94,7 @@ class LoadResult:
     retransmits: int | None = None  # TCP segments that the client sent again
     spurious_retransmits: int | None = None  # those of them that the server's kernel had already
     out_of_order: int | None = None  # segments of the server that came before an earlier one
+    skew_us: float | None = None  # load hosts began at most this far apart; None: it was one
 
     @property
     def segments_lost(self) -> int | None:

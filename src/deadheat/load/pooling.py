@@ -38,33 +38,34 @@ def pool(results: Sequence[LoadResult]) -> LoadResult:
         requests_ok=requests_ok,
         elapsed_s=elapsed_s,
         errors=dict(errors),
-        service_us=_figures(histograms.get("service_us")),
-        response_us=_figures(histograms.get("response_us")),
-        first_byte_us=_figures(histograms.get("first_byte_us")),
+        service_us=figures(histograms.get("service_us")),
+        response_us=figures(histograms.get("response_us")),
+        first_byte_us=figures(histograms.get("first_byte_us")),
         histograms={name: latency.encoded for name, latency in histograms.items()},
         series=_joined(results),
-        requests_sent_in_all=_sum([result.requests_sent_in_all for result in results]),
+        requests_sent_in_all=add_up([result.requests_sent_in_all for result in results]),
         connections_established=_least([result.connections_established for result in results]),
         connections_served=_least([result.connections_served for result in results]),
         jain_fairness=mean([result.jain_fairness for result in results], results),
         busiest_thread_share=mean([result.busiest_thread_share for result in results], results),
         run_wait_share=mean([result.run_wait_share for result in results], results),
         little_law_error=mean([result.little_law_error for result in results], results),
-        client_cpu_s=_sum([result.client_cpu_s for result in results]),
+        client_cpu_s=add_up([result.client_cpu_s for result in results]),
         offered_rate_per_s=first.offered_rate_per_s,
         client_lag_us_p99=max(
             (result.client_lag_us_p99 for result in results if result.client_lag_us_p99),
             default=None,
         ),
-        limits=_worst_limits(results),
-        bytes_in=_sum([result.bytes_in for result in results]),
-        retransmits=_sum([result.retransmits for result in results]),
-        spurious_retransmits=_sum([result.spurious_retransmits for result in results]),
-        out_of_order=_sum([result.out_of_order for result in results]),
+        limits=worst_limits(results),
+        bytes_in=add_up([result.bytes_in for result in results]),
+        retransmits=add_up([result.retransmits for result in results]),
+        spurious_retransmits=add_up([result.spurious_retransmits for result in results]),
+        out_of_order=add_up([result.out_of_order for result in results]),
+        skew_us=mean([result.skew_us for result in results], results),
     )
 
 
-def _figures(latency: Latency | None) -> dict[str, float | None]:
+def figures(latency: Latency | None) -> dict[str, float | None]:
     """Microseconds; a quantile that too few requests support is None."""
     if latency is None or not latency.count:
         return {}
@@ -86,7 +87,8 @@ def _joined(results: Sequence[LoadResult]) -> list[Mapping[str, Any]]:
     return rows
 
 
-def _worst_limits(results: Sequence[LoadResult]) -> list[Mapping[str, Any]]:
+def worst_limits(results: Sequence[LoadResult]) -> list[Mapping[str, Any]]:
+    """Of each limit the worst reading."""
     worst: dict[str, Mapping[str, Any]] = {}
     for limit in (limit for result in results for limit in result.limits):
         before = worst.get(limit["code"])
@@ -107,7 +109,8 @@ def mean(values: Sequence[float | None], results: Sequence[LoadResult]) -> float
     return math.fsum(value * elapsed_s for value, elapsed_s in known) / whole_s
 
 
-def _sum(values: Sequence[Number | None]) -> Number | None:
+def add_up(values: Sequence[Number | None]) -> Number | None:
+    """Their sum; None where a value is missing."""
     known = [value for value in values if value is not None]
     return sum(known[1:], known[0]) if known and len(known) == len(values) else None
 

@@ -9,10 +9,10 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from deadheat.host import Completed
 from deadheat.load.base import Generator, GeneratorFailed, LoadResult, LoadSpec
+from deadheat.load.shares import shares
 
 SCRIPT = """\
 import concurrent.futures, json, subprocess, sys
@@ -73,16 +73,7 @@ class Several:
     def _shares(self, spec: LoadSpec) -> list[LoadSpec]:
         """Equal shares of the connections, and of the request cap and the rate if given."""
         count = math.ceil(spec.connections / self._each)
-        least, rest = divmod(spec.connections, count)
-        return [
-            replace(
-                spec,
-                connections=least + (number < rest),
-                request_cap=spec.request_cap and spec.request_cap // count,
-                rate_per_s=spec.rate_per_s and spec.rate_per_s / count,
-            )
-            for number in range(count)
-        ]
+        return shares(spec, count)
 
 
 def _ended_processes(stdout: str) -> Iterator[tuple[int, Completed]]:

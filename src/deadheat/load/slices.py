@@ -11,6 +11,8 @@ from typing import Any
 from deadheat.load.base import GeneratorFailed, LoadResult
 from deadheat.load.engine import BINARY, SCHEMA, Engine, result_of
 
+GO, STOP = '{"type": "go"}', '{"type": "stop"}'
+
 
 @dataclass(frozen=True, slots=True)
 class SliceRequest:
@@ -18,17 +20,31 @@ class SliceRequest:
 
     The discarded part lasts until each connection had an answer, and at least `discard_s`.
     `renew` closes and reopens every connection first. `hang_up` closes them after the slice; the
-    next slice opens them again.
+    next slice opens them again. With `together`, the load process measures after `GO`, and loads
+    until `STOP`.
     """
 
     duration_s: float
     discard_s: float = 0.01
     renew: bool = False
     hang_up: bool = False
+    together: bool = False
 
     def line(self, number: int) -> str:
         """The line that asks for it; its answer repeats the number."""
         return json.dumps({"id": number, **asdict(self)})
+
+
+def read_point(line: str, wanted: str, number: int) -> None:
+    """Check that a slice with `together` is at a point: `waiting`, `going` or `measured`.
+
+    Raises `GeneratorFailed` for another answer.
+    """
+    answer = _object(line)
+    if answer.get("type") == "error":
+        raise GeneratorFailed(f"{BINARY} refused the slice: {answer.get('message')}")
+    if answer.get("type") != wanted or answer.get("id") != number:
+        raise GeneratorFailed(f"{BINARY} is not {wanted} in slice {number}: {line[:200]}")
 
 
 def read_ready(line: str) -> None:

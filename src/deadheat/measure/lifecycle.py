@@ -93,7 +93,7 @@ def start(world: World, contender: Contender) -> Instance:
 
 def _start(world: World, contender: Contender) -> Instance:
     host, address = world.server_host, world.server_address
-    port = host.free_port()
+    port = world.port or host.free_port()
     log_path = str(world.logs / f"{contender.name.replace(':', '-')}-{port}.log")
     spec = ProcessSpec(
         contender.command_at(port, address),

@@ -1,9 +1,10 @@
 """Measures the network between two hosts, before anything else runs."""
 
 from deadheat.errors import DeadheatError
-from deadheat.host import HostError, ProcessSpec
+from deadheat.host import Host, HostError, ProcessSpec
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure.link import Link
+from deadheat.measure.load_process import load_once
 from deadheat.measure.world import World
 
 ROUND_TRIPS_S = 0.3
@@ -18,22 +19,24 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: deadheat\r\nConnection: close\r\n\r\n"
 
 
 def measure_link(world: World) -> Link:
-    """Load the null server over the link. Raises `DeadheatError` if the load host gets no answer.
+    """Load the null server over the link. Raises `DeadheatError` if a load host gets no answer.
 
-    It takes about a second.
+    It takes about a second. Several load hosts load it together; the round trip is then the mean
+    (harmonic) of theirs.
     """
-    small = load_null_server(world, "", LoadSpec("", 1, ROUND_TRIPS_S, timeout_s=2.0))
-    body = "x" * BODY_BYTES
-    large = load_null_server(
-        world, body, LoadSpec("", BANDWIDTH_CONNECTIONS, BANDWIDTH_S, timeout_s=2.0)
-    )
+    sides = world.loads
+    # Of one connection on each load host.
+    spec = LoadSpec("", len(sides), ROUND_TRIPS_S, timeout_s=2.0)
+    small = load_null_server(world, "", spec)
+    body, connections = "x" * BODY_BYTES, BANDWIDTH_CONNECTIONS * len(sides)
+    large = load_null_server(world, body, LoadSpec("", connections, BANDWIDTH_S, timeout_s=2.0))
     if not small.requests_ok or not large.bytes_in:
         raise DeadheatError(
             f"the link to {world.server_address} is too slow or lossy to be measured",
             f"try: ping {world.server_address} on the load host",
         )
     return Link(
-        round_trip_us=round(1e6 * small.elapsed_s / small.requests_ok, 1),
+        round_trip_us=round(1e6 * small.elapsed_s * len(sides) / small.requests_ok, 1),
         bytes_per_s=round(large.bytes_in / large.elapsed_s, 1),
     )
 
@@ -47,9 +50,12 @@ def load_null_server(world: World, body: str, spec: LoadSpec) -> LoadResult:
         command += ["--null-body", body]
     server = host.start(ProcessSpec(command), str(world.logs / f"link-{port}.log"))
     try:
-        _require_answer(world, port)
+        for side in world.loads:
+            _require_answer(side.host, world.server_address, port)
         url = f"http://{address}:{port}/"
         loaded = LoadSpec(url, spec.connections, spec.duration_s, timeout_s=spec.timeout_s)
+        if world.more_loads:
+            return load_once(world, loaded)
         engine = world.engine
         done = world.load_host.run(ProcessSpec(engine.command(loaded)), loaded.limit_s)
         return engine.parse(loaded, done, world.engine_version)
@@ -57,13 +63,12 @@ def load_null_server(world: World, body: str, spec: LoadSpec) -> LoadResult:
         host.stop(server, "SIGTERM", STOP_S)
 
 
-def _require_answer(world: World, port: int) -> None:
-    """Wait until the null server answers the load host."""
-    host = world.load_host
+def _require_answer(host: Host, address: str, port: int) -> None:
+    """Wait until the null server answers a load host."""
     begun_s = host.now_s()
     while True:
         try:
-            host.exchange((world.server_address, port), REQUEST, PROBE_S, PROBE_S)
+            host.exchange((address, port), REQUEST, PROBE_S, PROBE_S)
             return
         except HostError as error:
             if host.now_s() - begun_s > READY_S:

@@ -51,6 +51,8 @@ class Slice:
             }
             if self.database_cpu_s is not None:
                 row["database_cpu_s"] = self.database_cpu_s
+            if self.result.skew_us is not None:
+                row["skew_us"] = self.result.skew_us
             if client_waited(self.result):
                 row["client_waited"] = True
         return row
@@ -131,6 +133,7 @@ def trial_of(
             workers_gone=block.workers_gone,
             listen_drops=_sum([part.listen_drops for part in slices]),
             link=world.link if instance.contender.role == "contender" else None,
+            window_s=result.elapsed_s / len(results),
         )
         gates = [*judge_slices(evidence), *block.gates]
         if (steady := steady_gate(context.steady)) is not None:

@@ -274,7 +274,7 @@ class Starter:
                 continue
             spec = load_spec(self._protocol, instance, level.connections, workload=level.workload)
             try:
-                loads[level] = open_load(self._world, instance, spec)
+                loads[level] = open_load(self._world, spec)
                 if level != first:
                     hang_up(self._world, loads[level])
             except DeadheatError as error:

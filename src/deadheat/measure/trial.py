@@ -13,6 +13,7 @@ from deadheat.measure.database_time import begin_or_fault
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge, steady_gate
 from deadheat.measure.lifecycle import Instance, log_tail
+from deadheat.measure.load_process import first_command, load_once
 from deadheat.measure.network_counters import increases
 from deadheat.measure.verify import BODY
 from deadheat.measure.workers import Workers
@@ -99,7 +100,7 @@ def measure(
 ) -> TrialRecord:
     """Run one load against a thawed instance. A failed trial is a record too."""
     host = world.server_host
-    command = world.generator.command(spec)
+    command = first_command(world, spec) if world.more_loads else world.generator.command(spec)
     database, database_fault = begin_or_fault(world, spec)
     before = lifecycle.usage(world, instance)
     if workers is not None:
@@ -113,8 +114,12 @@ def measure(
     fault: str | None = None
     result: LoadResult | None = None
     try:
-        done = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
-        result = world.generator.parse(spec, done, world.generator_version)
+        if world.more_loads:
+            result = load_once(world, spec)
+            done = Completed(0, "", "", result.elapsed_s, result.client_cpu_s or 0.0)
+        else:
+            done = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
+            result = world.generator.parse(spec, done, world.generator_version)
     except DeadheatError as error:
         fault = f"{error} ({error.hint})" if error.hint else str(error)
     samples = host.unwatch(watch)
@@ -201,7 +206,10 @@ def other_figures(result: LoadResult | None) -> dict[str, Any]:
     """What a result holds beside the columns and tables of a trial."""
     if result is None:
         return {}
-    return {k: v for k, v in asdict(result).items() if k not in KEPT_APART}
+    figures = {k: v for k, v in asdict(result).items() if k not in KEPT_APART}
+    if result.skew_us is None:
+        del figures["skew_us"]  # of several load hosts alone
+    return figures
 
 
 def link_figures(server: Sequence[Sample], load: Sequence[Sample]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from deadheat.errors import DeadheatError
 from deadheat.host import ProcessSpec
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure.lifecycle import Instance
+from deadheat.measure.load_process import load_once
 from deadheat.measure.trial import unread, workload_of
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Warmup
@@ -175,6 +176,8 @@ def _engine_load(
         workload=workload.for_engine() if workload else None,
         arguments=unread(instance.contender, world.engine.name),
     )
+    if world.more_loads:
+        return load_once(world, spec)
     done = world.load_host.run(
         ProcessSpec(world.engine.command(spec), cpus=world.load_cpus), spec.limit_s
     )

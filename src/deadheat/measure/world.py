@@ -13,11 +13,22 @@ from deadheat.measure.link import Link
 
 
 @dataclass(frozen=True, slots=True)
+class LoadSide:
+    """A machine that sends load: its CPUs, its load engine, and a folder there for logs."""
+
+    host: Host
+    cpus: tuple[int, ...]
+    engine: Engine
+    logs: Path
+
+
+@dataclass(frozen=True, slots=True)
 class World:
     """Everything that a trial uses. On one machine both hosts are the same, on disjoint CPUs.
 
     On two machines, `server_address` is the server host's as the load host sees it, and servers
     listen there. `load_logs` and `null_server_engine` are paths of the host that uses them.
+    `more_loads` are further load hosts; each has an equal part of the connections.
     """
 
     server_host: Host
@@ -34,6 +45,8 @@ class World:
     load_logs: Path | None = None  # None: `logs`
     null_server_engine: Engine | None = None  # None: `engine`
     link: Link | None = None  # None: on one machine
+    more_loads: tuple[LoadSide, ...] = ()
+    port: int | None = None  # of every server, as published; None: a free one
 
     @property
     def beside(self) -> bool:
@@ -41,8 +54,19 @@ class World:
         return self.load_host is self.server_host
 
     @property
+    def loads(self) -> tuple[LoadSide, ...]:
+        """All machines that send load."""
+        logs = self.load_logs or self.logs
+        return (LoadSide(self.load_host, self.load_cpus, self.engine, logs), *self.more_loads)
+
+    @property
     def engine_of_controls(self) -> Engine:
         return self.null_server_engine or self.engine
+
+
+def by_role(loads: Sequence[LoadSide]) -> dict[str, LoadSide]:
+    """`load`, `load 2`, ...: how a run stores its load hosts."""
+    return {f"load {n}" if n > 1 else "load": side for n, side in enumerate(loads, 1)}
 
 
 def cpus_of_load(fingerprint: Mapping[str, Any], load_threads: int) -> list[int]:

@@ -14,6 +14,7 @@ class Origin(Strict):
     command: Text  # of the load generator, as published
     body: Text  # of the published response; all our servers send the same one
     client_host: Literal["same", "another"]
+    port: int | None = Field(default=None, ge=1, le=65535)  # that the servers listened on
     server: Text  # the published machine under test
     client: Text | None = None  # the published load host, if it was another machine
     aggregate_stated: bool = True  # the page says which repetition it shows

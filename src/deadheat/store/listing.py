@@ -24,6 +24,10 @@ RUNNING = "SELECT id, state, writer FROM run WHERE state = 'running'"
 WITH_TRIALS = """
     SELECT id, protocol FROM run WHERE EXISTS (SELECT 1 FROM trial WHERE run_id = run.id)
 """
+LINKED = """
+    SELECT DISTINCT run_id FROM host
+    WHERE CASE WHEN json_valid(fingerprint) THEN json_type(fingerprint, '$.link') END = 'object'
+"""
 CONTENDERS = "SELECT run_id, name FROM contender WHERE role = 'contender' ORDER BY run_id, position"
 PROGRESS = """
     SELECT run.id, run.protocol,
@@ -113,11 +117,16 @@ def runs_under_way(store: Store) -> list[str]:
     return [row["id"] for row in rows if run_state(row["state"], row["writer"]) == "running"]
 
 
-def latest_run_of(store: Store, protocol: str) -> str | None:
-    """The newest run of a protocol that has a trial; None if there is none."""
+def latest_run_of(store: Store, protocol: str, on_several_hosts: bool | None = None) -> str | None:
+    """The newest run of a protocol that has a trial; None if there is none.
+
+    `on_several_hosts` restricts it to runs with their client on another host, or on the same.
+    """
+    linked = {str(row["run_id"]) for row in store.rows(LINKED)}
     for row in store.rows(WITH_TRIALS + NEWEST_FIRST):
-        if _name(row) == protocol:
-            return str(row["id"])
+        run_id = str(row["id"])
+        if _name(row) == protocol and on_several_hosts in (None, run_id in linked):
+            return run_id
     return None
 
 

@@ -4,6 +4,7 @@ from deadheat.load import LoadResult
 from deadheat.measure.gates.evidence import Evidence, at_most
 from deadheat.store import Gate
 
+MORE_LOAD = "use more load threads (--load-threads) or more load hosts (--load-host)"
 CLIENT_SHARE_MAX = 0.80
 CLIENT_WAIT_SHARE_MAX = 0.05
 CEILING_SHARE_MAX = 0.70
@@ -33,7 +34,7 @@ def client_cpu(evidence: Evidence) -> Gate | None:
         share = evidence.generator.cpu_s / evidence.generator.elapsed_s
     if share is None or evidence.probes_client:
         return None
-    advice = "the client was near its limit: use more load threads (--load-threads)"
+    advice = f"the client was near its limit: {MORE_LOAD}"
     return at_most("client_cpu", share, CLIENT_SHARE_MAX, "share", advice)
 
 
@@ -57,7 +58,7 @@ def ceiling(evidence: Evidence) -> Gate | None:
         return None
     advice = (
         f"the rate is near the client's ceiling, {evidence.ceiling_per_s:,.0f} requests/s with the "
-        "null server: use more load threads (--load-threads)"
+        f"null server: {MORE_LOAD}"
     )
     share = evidence.result.rate_per_s / evidence.ceiling_per_s
     return at_most("ceiling", share, CEILING_SHARE_MAX, "share", advice)

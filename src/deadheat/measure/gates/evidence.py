@@ -39,6 +39,7 @@ class Evidence:
     workers_gone: int | None = None
     listen_drops: int | None = None
     link: Link | None = None
+    window_s: float | None = None  # of one slice; None: the result has one window
 
     @classmethod
     def of(

@@ -41,6 +41,7 @@ GATES: tuple[Callable[[Evidence], Gate | None], ...] = (
     machine.listen_drops,
     machine.retransmits,
     network.network,
+    network.skew,
 )
 
 
@@ -55,6 +56,7 @@ SLICED_GATES = (
     machine.listen_drops,
     machine.retransmits,
     network.network,
+    network.skew,
 )
 
 

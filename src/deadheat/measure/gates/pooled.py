@@ -6,7 +6,7 @@ Judging slice by slice would drop the fastest slices and keep the slow ones.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deadheat.measure.gates.client import CEILING_SHARE_MAX, CLIENT_SHARE_MAX
+from deadheat.measure.gates.client import CEILING_SHARE_MAX, CLIENT_SHARE_MAX, MORE_LOAD
 from deadheat.measure.gates.evidence import at_most
 from deadheat.store import Gate
 
@@ -46,19 +46,18 @@ def client_gates(use: ClientUse) -> list[Gate]:
     """`client_cpu` and `ceiling` of one contender; none where its server was saturated."""
     if use.server_saturated or use.elapsed_s <= 0:
         return []
-    more = "use more load threads (--load-threads)"
     gates = [
         at_most(
             "client_cpu",
             use.client_busy_s / use.elapsed_s,
             CLIENT_SHARE_MAX,
             "share",
-            f"the load generator was near its own limit: {more}",
+            f"the load generator was near its own limit: {MORE_LOAD}",
         )
     ]
     if use.ceiling_per_s:
         share = use.requests / use.elapsed_s / use.ceiling_per_s
-        advice = f"the rate is near the client's ceiling: {more}"
+        advice = f"the rate is near the client's ceiling: {MORE_LOAD}"
         gates.append(at_most("ceiling", share, CEILING_SHARE_MAX, "share", advice))
     return gates
 

@@ -7,34 +7,62 @@ from deadheat.report import format
 from deadheat.report.model.link_losses import HostLosses
 from deadheat.report.model.view import RunView
 
-# Of each slice, to the agent of a role: thaw, freeze, dropped connections; one slice of load.
-REQUESTS = {"server": 3, "load": 1}
+# Of each slice, to the server host: thaw, freeze, dropped connections. To a load host: the load; to
+# each of several: load, measure, has measured, stop.
+SERVER_REQUESTS, LOAD_REQUESTS, TOGETHER_REQUESTS = 3, 1, 4
+SAME_MACHINE = (
+    "hosts that share a machine: they are namespaces or containers of one machine and share its "
+    "CPUs, so these rates are not those of separate machines"
+)
 
 
 def link_lines(view: RunView) -> list[str]:
     """None for a run on one machine."""
     fingerprints = {host.role: host.fingerprint for host in view.hosts}
     links = {role: each["link"] for role, each in fingerprints.items() if "link" in each}
-    lines = [_times(links)] if links else []
+    loads = len(fingerprints) - 1
+    lines = [SAME_MACHINE] if any(link.get("same_machine") for link in links.values()) else []
+    if links:
+        lines += [_times(links, loads), *_skew(view, loads)]
     lines += [
-        f"{role} host's interface: {_interface(each['interface'])}"
+        f"{_host(role)}'s interface: {_interface(each['interface'])}"
         for role, each in fingerprints.items()
         if isinstance(each.get("interface"), Mapping)
     ]
     return [*lines, *_losses(view)]
 
 
-def _times(links: Mapping[str, Mapping[str, Any]]) -> str:
+def _host(role: str) -> str:
+    """`load 2` is `load host 2`."""
+    name, _, number = role.partition(" ")
+    return f"{name} host {number}".rstrip()
+
+
+def _times(links: Mapping[str, Mapping[str, Any]], loads: int) -> str:
     """What the link adds to each slice; the load itself does not wait for it."""
     times = [
-        f"{role} host {links[role]['agent_round_trip_us'] / 1000:.1f} ms"
-        for role in sorted(links, reverse=True)
+        f"{_host(role)} {links[role]['agent_round_trip_us'] / 1000:.1f} ms"
+        for role in sorted(links, key=lambda role: (role != "server", role))
     ]
-    slice_us = sum(link["agent_round_trip_us"] * REQUESTS[role] for role, link in links.items())
+    trips_us = {role: link["agent_round_trip_us"] for role, link in links.items()}
+    slice_us = SERVER_REQUESTS * trips_us.pop("server", 0.0)
+    requests = LOAD_REQUESTS if loads == 1 else TOGETHER_REQUESTS
+    slice_us += requests * max(trips_us.values(), default=0.0)
     return (
-        f"two hosts: a request to the agent takes {', '.join(times)} over ssh, so each slice takes "
-        f"about {slice_us / 1000:.1f} ms more, between loads{_network(links)}"
+        f"{'two' if loads == 1 else loads + 1} hosts: a request to the agent takes "
+        f"{', '.join(times)} over ssh, so each slice takes about "
+        f"{slice_us / 1000:.1f} ms more, between loads{_network(links)}"
     )
+
+
+def _skew(view: RunView, loads: int) -> list[str]:
+    """How far the windows of several load hosts were apart."""
+    if view.skew_us_max is None:
+        return []
+    return [
+        f"{loads} load hosts: they began each slice at most {view.skew_us_max / 1000:.1f} ms apart "
+        "(the mean of a trial, at most), and all of them loaded during all of it"
+    ]
 
 
 def _network(links: Mapping[str, Mapping[str, Any]]) -> str:
@@ -66,7 +94,7 @@ def _interrupts(interface: Mapping[str, Any]) -> str:
     served = interface.get("interrupt_cpus") or ()
     targets = interface.get("interrupt_targets") or ()
     if not served and not targets:
-        return "no interrupts of its own"
+        return "no interrupts"
     if not served:
         return f"interrupts go to CPU {format.ranges(targets)}, none during the probe"
     return f"interrupts on CPU {format.ranges(served)}"

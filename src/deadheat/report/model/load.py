@@ -90,6 +90,9 @@ def _on(
         gates=run.gate_codes,
         calibration=_calibration(run),
         series_trials_max=series_trials_max,
+        skew_us_max=max(
+            (t.result["skew_us"] for t in run.trials if t.result.get("skew_us")), default=None
+        ),
         workload=workload,
         workloads=(workload,),
     )

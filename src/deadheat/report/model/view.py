@@ -242,6 +242,7 @@ class RunView:
     calibration: StoredCalibration | None = None
     sliced: Mapping[int, SlicedLevel] = field(default_factory=dict)  # by connections
     series_trials_max: int | None = None  # of a contender at a level; None: all
+    skew_us_max: float | None = None  # of any trial; None: one load host
     defects: tuple[Defect, ...] | None = None  # of a replay; None if no audit was made
     workload: str = HELLO
     workloads: tuple[str, ...] = (HELLO,)

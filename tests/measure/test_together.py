@@ -1,0 +1,134 @@
+"""Several load processes in one slice: who is told what, and when."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.errors import DeadheatError
+from deadheat.host import HostError, ProcessSpec
+from deadheat.host.fake import FakeHost
+from deadheat.load import Engine, LoadSpec
+from deadheat.load.slices import SliceRequest
+from deadheat.measure.load_process import close_load, load_once, load_slice, open_load, processes_on
+from deadheat.measure.world import LoadSide, World
+
+DOCUMENT = json.loads(
+    (Path(__file__).parents[1] / "load" / "output" / "engine-closed.json").read_text()
+)
+SPEC = LoadSpec("http://10.0.0.1:8080/", connections=5, duration_s=0.08)
+NEXT = {"slice": "waiting", "go": "going", None: "measured", "stop": "slice"}
+
+
+class Lab:
+    """A server host and load hosts, whose engines say what they hear in `heard`."""
+
+    def __init__(self, folder: Path, hosts: int) -> None:
+        self.heard: list[tuple[int, str | None]] = []
+        self.answer: Callable[[int, str | None], None] = lambda _, __: None  # before an answer
+        self.hosts = [FakeHost() for _ in range(hosts)]
+        self._ids = [0] * hosts
+        for number, host in enumerate(self.hosts):
+            host.on_ask(lambda _: True, self._engine(number))
+        engine = Engine("deadheat-load")
+        first, *more = self.hosts
+        self.world = World(
+            server_host=FakeHost(),
+            load_host=first,
+            server_cpus=(0,),
+            load_cpus=(1,),
+            generator=engine,
+            generator_version="0",
+            engine=engine,
+            engine_version="0",
+            logs=folder,
+            server_address="10.0.0.1",
+            more_loads=tuple(LoadSide(host, (0, 1), engine, folder) for host in more),
+        )
+
+    def _engine(self, number: int) -> Callable[[FakeHost, ProcessSpec, str | None], str]:
+        def answer(host: FakeHost, spec: ProcessSpec, line: str | None) -> str:
+            if line is None and not self._ids[number]:
+                return json.dumps({"type": "ready", "schema": "deadheat-load/1"})
+            said: dict[str, Any] = json.loads(line) if line else {"type": None}
+            kind = said.get("type", "slice")
+            self._ids[number] = said.get("id", self._ids[number])
+            self.answer(number, kind)
+            self.heard.append((number, kind))
+            document = DOCUMENT if NEXT[kind] == "slice" else {}
+            return json.dumps({**document, "type": NEXT[kind], "id": self._ids[number]})
+
+        return answer
+
+    def stopped(self) -> list[int]:
+        return [len([call for call in host.calls if call[0] == "stop"]) for host in self.hosts]
+
+
+def test_all_are_at_one_point_before_any_goes_on(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, 3)
+    load = open_load(lab.world, SPEC)
+    load_slice(lab.world, load, SliceRequest(0.08))
+    kinds = [kind for _, kind in lab.heard]
+    assert kinds == ["slice"] * 3 + ["go"] * 3 + [None] * 3 + ["stop"] * 3
+    assert all({n for n, kind in lab.heard if kind == point} == {0, 1, 2} for point in NEXT)
+
+
+def test_each_host_has_its_part_and_the_result_is_their_sum(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, 2)
+    load = open_load(lab.world, SPEC)
+    connections = []
+    for host in lab.hosts:
+        ((_, started),) = [call for call in host.calls if call[0] == "converse"]
+        connections.append(started.command[started.command.index("-c") + 1])
+    assert connections == ["3", "2"]
+    result = load_slice(lab.world, load, SliceRequest(0.08))
+    assert result.requests_ok == 2 * DOCUMENT["classes"]["ok"]
+    assert [len(processes_on(host, [load, load])) for host in lab.hosts] == [1, 1]
+    close_load(lab.world, load)
+    assert lab.stopped() == [1, 1]
+
+
+def test_skew_is_from_the_first_word_to_the_last_answer(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, 2)
+    clock = lab.world.server_host
+
+    def slow(number: int, kind: str | None) -> None:
+        if kind == "go" and number == 1:
+            clock.sleep(0.004)
+
+    lab.answer = slow
+    result = load_slice(lab.world, open_load(lab.world, SPEC), SliceRequest(0.08))
+    assert result.skew_us == pytest.approx(4000)
+
+
+def test_fewer_connections_than_hosts_leave_hosts_out(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, 3)
+    load_once(lab.world, replace(SPEC, connections=2))
+    assert {number for number, _ in lab.heard} == {0, 1}
+    assert lab.stopped() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("point", NEXT)
+def test_no_host_loads_on_if_one_fails(tmp_path: Path, point: str | None) -> None:
+    lab = Lab(tmp_path, 2)
+
+    def fail(number: int, kind: str | None) -> None:
+        if number == 1 and kind == point:
+            raise HostError("the connection was lost")
+
+    lab.answer = fail
+    load = open_load(lab.world, SPEC)
+    with pytest.raises(HostError, match="the connection was lost"):
+        load_slice(lab.world, load, SliceRequest(0.08))
+    assert lab.stopped() == [1, 1]
+
+
+def test_a_host_whose_engine_cannot_start_leaves_none_behind(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, 2)
+    lab.hosts[1].on_ask(lambda _: True, lambda *_: json.dumps({"type": "ready"}))
+    with pytest.raises(DeadheatError, match="schema"):
+        open_load(lab.world, SPEC)
+    assert lab.stopped() == [1, 1]
