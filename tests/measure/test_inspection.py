@@ -54,7 +54,23 @@ def test_failed_short_load_is_retried_for_longer(
 
     monkeypatch.setattr(inspection, "load_server", late_at_first)
     assert inspect(world, candidate("hello"), [5]).cautions == ()
-    assert loads_s == [0.2, 0.4]
+    assert loads_s == [0.2, 0.4, 0.4, 0.4]
+
+
+def test_loads_that_differ_give_a_range(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: rows changed their class between two runs, because each had one load."""
+    monkeypatch.setattr(inspection, "RETRY_S", 0.2)
+    load, counts = inspection.load_server, [5, 4, 5, 3]
+
+    def fewer(world: World, instance: Instance, connections: int, duration_s: float) -> LoadResult:
+        result = load(world, instance, connections, duration_s)
+        late = {"timeout_first_byte": 1} if len(counts) == 4 else {}
+        return replace(result, connections_served=counts.pop(0), errors=late)
+
+    monkeypatch.setattr(inspection, "load_server", fewer)
+    inspected = inspect(world, candidate("hello"), [5])
+    assert (inspected.served, inspected.served_most) == ({"5": 3}, {"5": 5})
+    assert inspected.cautions == ("3 to 5 of 5 connections served in 0.2 s",)
 
 
 def test_no_levels_means_no_load(world: World) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,9 @@ def catalog() -> Catalog:
 def test_a_line_starts_with_the_state() -> None:
     assert [line(inspection).split()[0] for inspection in ALL] == ["ok", "note", "FAIL", "lack"]
     assert "served 10, 1,000" in line(GOOD)
+    assert "served 10, 900–1,000" in line(
+        replace(GOOD, served={"10": 10, "1000": 900}, served_most={"1000": 1000})
+    )
     assert line(LACKING).endswith("no cargo (get cargo)")
 
 

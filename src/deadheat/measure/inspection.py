@@ -1,5 +1,6 @@
 """Inspection of a contender: start, verify, load, count the connections served, stop."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -19,6 +20,7 @@ from deadheat.workload import Workload
 
 SERVE_S = 1.0
 RETRY_S = 10.0  # a slow server or machine needs longer to serve all connections
+RETRIES = 3  # one load more or less can change the count by hundreds
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,9 @@ class Inspection:
     `fault` is what prevents it from working: a missing tool, a failed build, a wrong answer.
     `words` are the last lines of its log; they are printed but not in JSON, because they contain
     paths of this machine. `cautions` are problems while it ran. `served` maps a number of
-    connections to how many of them got an answer. `frozen_s` is how long it was frozen at least;
-    None: not at all.
+    connections to how many of them got an answer, the least of several loads; `served_most` has the
+    most where that is another number. `frozen_s` is how long it was frozen at least; None: not at
+    all.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Inspection:
     idle_memory_bytes: int | None = None
     behavior: Mapping[str, Any] | None = None
     served: Mapping[str, int] = field(default_factory=dict)
+    served_most: Mapping[str, int] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
     frozen_s: float | None = None
     stop: str | None = None
@@ -110,6 +114,7 @@ def inspect(
     except StartFailed as error:
         return Inspection(**identity, fault=error.reason, words=error.log_tail)
     served: dict[str, int] = {}
+    served_most: dict[str, int] = {}
     try:
         memory_bytes = world.server_host.usage(instance.process).memory_bytes
         if instance.listens_itself is None:
@@ -133,7 +138,10 @@ def inspect(
                 contender.ready_s,
             )
         for connections in levels if wrong is None else ():
-            served[str(connections)], caution = _serve(world, instance, connections)
+            counts, caution = _serve(world, instance, connections)
+            served[str(connections)] = min(counts)
+            if max(counts) != min(counts):
+                served_most[str(connections)] = max(counts)
             cautions += [caution] if caution else []
     finally:
         stopped_s = world.server_host.now_s()
@@ -150,6 +158,7 @@ def inspect(
         idle_memory_bytes=memory_bytes,
         behavior=behavior.to_json(),
         served=served,
+        served_most=served_most,
         cautions=tuple(cautions),
         stop=f"{ended.how} {took_s:.2f} s after {contender.stop_signal}",
         workloads=tuple(each.name for each in workloads) if wrong is None else (),
@@ -172,26 +181,31 @@ def _unknown_path_fault(behavior: Behavior) -> str | None:
     return "expected an error for an unknown path, such as 404, got 200"
 
 
-def _serve(world: World, instance: Instance, connections: int) -> tuple[int, str | None]:
-    """The number of connections that get an answer, and a caution if something is wrong."""
+def _serve(world: World, instance: Instance, connections: int) -> tuple[list[int], str | None]:
+    """How many connections got an answer in each load, and a caution if something is wrong.
+
+    If a short load does not serve all, three longer ones count instead.
+    """
     try:
-        result = load_server(world, instance, connections, SERVE_S)
-        if (result.connections_served or 0) < connections or result.errors_total:
-            result = load_server(world, instance, connections, RETRY_S)
+        results = [load_server(world, instance, connections, SERVE_S)]
+        if (results[0].connections_served or 0) < connections or results[0].errors_total:
+            results = [load_server(world, instance, connections, RETRY_S) for _ in range(RETRIES)]
     except DeadheatError as error:
-        return 0, f"at {connections} connections: {error}"
+        return [0], f"at {connections} connections: {error}"
     if lifecycle.ended(world, instance) is not None:
-        return 0, f"it died at {connections} connections"
-    served = result.connections_served or 0
-    if served < connections:
-        return (
-            served,
-            f"{served:,} of {connections:,} connections served in {RETRY_S:g} s",
-        )
-    if result.errors_total:
-        by_class = ", ".join(f"{n:,} {name}" for name, n in result.errors.items() if n)
-        return served, f"errors at {connections:,} connections: {by_class}"
-    return served, None
+        return [0], f"it died at {connections} connections"
+    counts = [result.connections_served or 0 for result in results]
+    least, most = min(counts), max(counts)
+    if least < connections:
+        range_ = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        return counts, f"{range_} of {connections:,} connections served in {RETRY_S:g} s"
+    errors = Counter[str]()
+    for result in results:
+        errors.update(result.errors)
+    if errors.total():
+        by_class = ", ".join(f"{n:,} {name}" for name, n in errors.items() if n)
+        return counts, f"errors at {connections:,} connections: {by_class}"
+    return counts, None
 
 
 def load_server(

@@ -44,5 +44,9 @@ def summary(inspections: Sequence[Inspection]) -> str:
 
 
 def served(inspection: Inspection) -> str:
-    """How many of the connections got an answer at each level."""
-    return ", ".join(f"{count:,}" for count in inspection.served.values()) or format.NONE
+    """How many of the connections got an answer at each level; a range if loads differ."""
+    counts = []
+    for level, least in inspection.served.items():
+        most = inspection.served_most.get(level, least)
+        counts.append(f"{least:,}" if most == least else f"{least:,}–{most:,}")
+    return ", ".join(counts) or format.NONE

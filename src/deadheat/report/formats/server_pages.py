@@ -28,10 +28,12 @@ Every server in `servers/` in each of its settings (`server:setting`). `make ver
 one, started it, checked its answers, loaded it at 10, 100 and 1,000 connections, and stopped it. It
 also wrote this page and those that it links to. [servers-missing.md](servers-missing.md) lists
 servers without a folder, with the reasons."""
-TABLE = """*Served* is the number of those connections, all open together, that got an answer within
-ten seconds, in the default setting. *Shortfalls* names the settings that did not serve all of them;
-the settings called `published` have the published backlogs and limits. Every server with workers
-also has the setting `multicore`, four of them; `bench/multicore.py` shows how many worked."""
+TABLE = """*Served* is the number of those connections, all open together, that got an answer, in
+the default setting. If a load of one second does not serve all of them, three loads of ten seconds
+count instead, and *served* is their range. Rows stored before this rule have one load of ten
+seconds. *Shortfalls* names the settings that did not serve all of them; the settings called
+`published` have the published backlogs and limits. Every server with workers also has the setting
+`multicore`, four of them; `bench/multicore.py` shows how many worked."""
 BEHAVIOR = """## Behavior
 
 Each server that answered, in its default setting. *Ready* is the time from the start to the first
