@@ -167,5 +167,5 @@ def test_only_nodes_that_are_alive_and_offer_a_role_count() -> None:
         {**row, "Alive": False, "Resources": {"server": 1.0}},
         {**row, "Alive": True, "Resources": {"load": 1.0}},
     ]
-    (found,) = nodes_of(rows)
-    assert found.roles == ("load",)
+    (node,) = nodes_of(rows)
+    assert node.roles == ("load",)
