@@ -77,14 +77,14 @@ def test_a_job_prefers_a_pair_that_did_not_fail() -> None:
 
 
 def test_nodes_of_one_role_make_pairs_and_a_node_of_both_is_one() -> None:
-    found, left_over = pair_up(
+    couples, left_over = pair_up(
         [node(5, "load"), node(2, "server"), node(9, *BOTH), node(3, "server"), node(7, "server")]
     )
-    assert [(p.number, p.server.name, p.load.name) for p in found] == [
+    assert [(p.number, p.server.name, p.load.name) for p in couples] == [
         (1, "host9", "host9"),
         (2, "host2", "host5"),
     ]
-    assert [pair.is_one_host for pair in found] == [True, False]
+    assert [pair.is_one_host for pair in couples] == [True, False]
     assert [each.name for each in left_over] == ["host3", "host7"]
 
 

@@ -57,12 +57,19 @@ def nodes() -> Iterator[tuple[Any, list[Any]]]:
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": MEMORY_BYTES}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster = None
     try:
-        yield cluster, [add_pair(cluster), add_pair(cluster)]
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        workers = [add_pair(cluster), add_pair(cluster)]
+    except Exception as error:  # Ray has no narrower one, and waits for 30 s at most
+        if cluster is not None:
+            cluster.shutdown()
+        if "timed out during startup" not in str(error):
+            raise
+        pytest.skip(f"this machine is too busy to start Ray: {error}")
+    yield cluster, workers
+    ray.shutdown()
+    cluster.shutdown()
 
 
 def add_pair(cluster: Any) -> Any:
@@ -167,5 +174,5 @@ def test_only_nodes_that_are_alive_and_offer_a_role_count() -> None:
         {**row, "Alive": False, "Resources": {"server": 1.0}},
         {**row, "Alive": True, "Resources": {"load": 1.0}},
     ]
-    (found,) = nodes_of(rows)
-    assert found.roles == ("load",)
+    (node,) = nodes_of(rows)
+    assert node.roles == ("load",)

@@ -70,7 +70,7 @@ def test_intervals_miss_the_truth_as_often_as_they_may(
 
 
 def test_pairs_that_treat_all_contenders_alike_cost_few_misses() -> None:
-    """Without an interaction, its estimate is often 0, and its doubt still widens intervals."""
+    """Without an interaction, its estimate is often 0, and its error still widens intervals."""
     generator, races, missed = np.random.default_rng(8), 100, 0
     for _ in range(races):
         truth, _, runs = simulated(generator, 3, 0.0)
@@ -91,8 +91,8 @@ def test_finds_the_speed_of_each_pair_of_hosts() -> None:
         ratios = np.exp(speed - speed[0])
         speeds = host_pair_speeds(fit)
         missed += any(
-            not found.low <= ratio <= found.high
-            for found, ratio in list(zip(speeds, ratios, strict=True))[1:]
+            not speed_ratio.low <= ratio <= speed_ratio.high
+            for speed_ratio, ratio in list(zip(speeds, ratios, strict=True))[1:]
         )
     assert binomial_bounds(missed, races, 0.999)[0] <= 0.05
 

@@ -114,14 +114,14 @@ def fit_host_pairs(
     degrees = 0 if single else _interaction_degrees(rows)
     variance = _interaction_variance(rows) if degrees else 0.0
     solution = _Solution.of(rows, variance)
-    doubt = _doubt(solution, degrees, single)
+    variance_error = _variance_error(solution, degrees, single)
     to_contenders = np.eye(contenders, rows.design.shape[1])
     to_pairs = np.zeros((host_pairs, rows.design.shape[1]))
     for place, run in enumerate(runs):
         to_pairs[run.host_pair, contenders + place] = 1.0
     to_pairs /= np.maximum(to_pairs.sum(axis=1, keepdims=True), 1.0)
-    of_contenders = _contrasts(runs, solution, to_contenders, variance, doubt)
-    of_pairs = _contrasts(runs, solution, to_pairs, variance, doubt)
+    of_contenders = _contrasts(runs, solution, to_contenders, variance, variance_error)
+    of_pairs = _contrasts(runs, solution, to_pairs, variance, variance_error)
     levels = [
         float((choice @ solution.effects)[np.isfinite(contrasts.effect)].mean())
         for choice, contrasts in ((to_contenders, of_contenders), (to_pairs, of_pairs))
@@ -219,7 +219,7 @@ def _interaction_variance(rows: _Rows) -> float:
     return (low + high) / 2
 
 
-def _doubt(solution: _Solution, degrees: int, single: bool) -> float:
+def _variance_error(solution: _Solution, degrees: int, single: bool) -> float:
     """Half the variance of the estimated interaction variance; infinite if nothing is known.
 
     It stays above 0 where the estimate is 0.
@@ -230,7 +230,11 @@ def _doubt(solution: _Solution, degrees: int, single: bool) -> float:
 
 
 def _contrasts(
-    runs: Sequence[HostPairRun], solution: _Solution, choice: Floats, variance: float, doubt: float
+    runs: Sequence[HostPairRun],
+    solution: _Solution,
+    choice: Floats,
+    variance: float,
+    variance_error: float,
 ) -> Contrasts:
     """The differences of the effects that each row of `choice` [row, effect of the model] sums."""
     rows, loads = solution.rows, choice @ solution.loads
@@ -239,7 +243,7 @@ def _contrasts(
     own = np.diag(inner)
     shared = np.maximum(own[:, None] + own - 2 * inner, 0.0)
     total = variance * shared
-    uncertainty = shared**2 * (doubt if np.isfinite(doubt) else 0.0)
+    uncertainty = shared**2 * (variance_error if np.isfinite(variance_error) else 0.0)
     for place, run in enumerate(runs):
         mine = np.flatnonzero(rows.run == place)
         part = weights[:, :, mine]
@@ -250,7 +254,7 @@ def _contrasts(
     linked = _linked(rows, choice)
     with np.errstate(divide="ignore", invalid="ignore"):
         degrees = total**2 / uncertainty
-    known = linked & np.isfinite(degrees) & np.isfinite(doubt)
+    known = linked & np.isfinite(degrees) & np.isfinite(variance_error)
     seen = linked.any(axis=1)
     effects = choice @ solution.effects
     return Contrasts(
