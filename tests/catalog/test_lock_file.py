@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.catalog import Server, load_server
+from deadheat.catalog import Server, load_catalog, load_server
 from deadheat.catalog.lock_file import LockFault, check_locks
 from tests.servers.contenders import CATALOG
 
@@ -83,3 +83,51 @@ def test_a_hash_in_the_steps_is_a_lock(tmp_path: Path) -> None:
     """Else a server whose recipe installs a runtime by its hash would need a lock file."""
     steps = f'[build]\nsteps = [["pip", "install", "a==1 --hash=sha256:{HASH}"]]\n'
     assert "hold the hash" in check_locks(server_with(tmp_path, {}, steps))
+
+
+MIX_LOCK = """%{
+  "plug": {:hex, :plug, "1", "HASH", [:mix], [{:mime, "~> 1.0", [hex: :mime, optional: false]},\
+ {:telemetry, "~> 1.0", [hex: :telemetry, optional: true]}], "hexpm", "HASH"},
+}
+""".replace("\\\n", "").replace("HASH", HASH)
+
+
+def test_a_dependency_that_mix_lock_does_not_have_is_named(tmp_path: Path) -> None:
+    """`mix deps.get --check-locked` of Elixir before 1.15 fetches it, without a hash."""
+    declared = 'defp deps do\n  [{:plug, "== 1"}, {:bandit, "== 2"}]\nend\n'
+    server = server_with(tmp_path, {"mix.exs": declared, "mix.lock": MIX_LOCK})
+    with pytest.raises(LockFault, match=r"mix\.lock: no hash for bandit, mime$"):
+        check_locks(server)
+
+
+def test_a_nim_package_needs_a_commit(tmp_path: Path) -> None:
+    pinned = f'requires "nim >= 1.6"\nrequires "https://example.org/jester#{HASH[:40]}"  # 1.0\n'
+    server = server_with(tmp_path, {"hello.nimble": pinned})
+    assert check_locks(server) == "hello.nimble: 1 packages, each with a hash"
+    named = 'requires "nim >= 1.6", "jester == 0.6.0", "asynctools#0e6bdc3"\n'
+    (server.folder / "hello.nimble").write_text(named)
+    with pytest.raises(LockFault, match=r"no hash for jester == 0\.6\.0, asynctools#0e6bdc3$"):
+        check_locks(server)
+
+
+def test_the_systems_of_quicklisp_are_named(tmp_path: Path) -> None:
+    system = '(defsystem "hello"\n  :depends-on ("woo" :clack\n  "fast-io"))\n'
+    build = '\n[build]\nsteps = [["sbcl", "--load", "quicklisp.lisp"]]\n'
+    server = server_with(tmp_path, {"hello.asd": system}, build)
+    with pytest.raises(LockFault, match=r"Quicklisp: no hash for woo, clack, fast-io$"):
+        check_locks(server)
+
+
+def test_the_shipped_servers_without_hashes_are_those_that_the_documents_name() -> None:
+    unlocked = {}
+    for server in load_catalog(ROOT).servers.values():
+        try:
+            check_locks(server)
+        except LockFault as fault:
+            unlocked[server.name] = str(fault)
+    assert unlocked == {
+        "lisp-woo": "Quicklisp: no hash for woo",
+        "lisp-wookie": "Quicklisp: no hash for wookie",
+    }
+    page = (ROOT / "SECURITY.md").read_text()
+    assert [name for name in unlocked if f"`{name}`" not in page] == []

@@ -7,6 +7,7 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -157,11 +158,15 @@ def test_a_container_of_a_killed_deadheat_ends_and_is_removed_later(
     assert contender.image is not None
     dead = replace(tool, owner=tool.owner.rpartition("-")[0] + "-1")  # our PID, at another time
     of_dead = replace(contender, image=replace(contender.image, tool=dead))
-    with LocalHost(host.containment) as killed:
+    killed = LocalHost(host.containment)
+    try:
         instance = lifecycle.start(replace(world, server_host=killed, load_host=killed), of_dead)
         pids = [pid for pid, _ in killed.members(instance.process)]
+    finally:
         killed._agent.kill()
-        eventually(lambda: not any(start_ticks(pid) for pid in pids))
+        with suppress(HostError):  # the agent was killed
+            killed.close()
+    eventually(lambda: not any(start_ticks(pid) for pid in pids))
     assert dead.owner in left(tool)
     ImageBuilder(host, tmp_path, tool, BASE, None).remove_leftovers()
     assert dead.owner not in left(tool)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.host import HostError, ProcessSpec
+from deadheat.host import HostError, Limits, ProcessSpec
 from deadheat.host.agent.cgroup import cgroup_name, owner_lives
 from deadheat.host.agent.processes import start_ticks
 from deadheat.host.local import LocalHost
@@ -60,6 +60,22 @@ def test_the_tree_is_that_of_the_container(host: LocalHost, tmp_path: Path) -> N
     host.adopt(process, pid)
     assert host.members(process) == {(pid, start_ticks(pid))}
     assert host.usage(process).processes == 1
+
+
+def test_limits_hold_for_the_container_and_not_for_its_client(tmp_path: Path) -> None:
+    """The client of podman takes 30 MB, more than a small server."""
+    (containment,) = [name for name in ("cgroup-v2", "subreaper") if refusal(name) is None][:1]
+    with LocalHost(containment, Limits(memory_bytes=1 << 20)) as host:
+        command = [sys.executable, "-I", "-S", "-c", CLIENT, "apart"]
+        process = host.start(ProcessSpec(command, limited=True, client=True), log(tmp_path))
+        eventually(lambda: host.read_tail(log(tmp_path), 100).endswith("\n"))
+        host.sleep(1.5)  # the agent checks limits each second, or more often
+        assert host.alive(process) is None
+        host.adopt(process, int(host.read_tail(log(tmp_path), 100)))
+        eventually(lambda: host.alive(process) is not None)
+        exited = host.stop(process, "SIGKILL", 0)
+    assert exited.limit is not None
+    assert exited.limit.startswith("memory_limit")
 
 
 def test_its_cpu_time_is_that_of_the_container(host: LocalHost, tmp_path: Path) -> None:

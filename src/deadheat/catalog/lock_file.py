@@ -14,6 +14,8 @@ DOWNLOADERS = re.compile(
     r"\b(pip|npm|npx|yarn|pnpm|curl|wget|git|gem|bundle|cargo|go|mvn|mix|nimble|quicklisp|composer)\b"
 )
 HASH = re.compile(r"[0-9a-f]{64}")
+COMMIT = re.compile(r"#[0-9a-f]{40}$")
+PACKAGES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class LockFault(ValueError):
 def check_locks(server: Server) -> str:
     """What the lock files hold, in words. Raises `LockFault` if a package is not locked."""
     readings = []
-    for declaration, lock, read in LOCKS:
+    nimble = [(path.name, path.name, _nimble) for path in sorted(server.folder.glob("*.nimble"))]
+    for declaration, lock, read in (*LOCKS, *nimble):
         if not any((server.folder / name).exists() for name in (declaration, lock)):
             continue
         readings.append(_reading(server.folder, lock, read))
@@ -40,6 +43,8 @@ def check_locks(server: Server) -> str:
     words = " ".join(word for step in server.steps for word in step)
     if re.search(r"--hash=sha256:[0-9a-f]{64}", words):
         return "none needed: the build's steps hold the hash of what they download"
+    if "quicklisp" in words:
+        raise LockFault(_without_hash("Quicklisp", _systems(server.folder)))
     if (downloader := DOWNLOADERS.search(words)) is not None:
         raise LockFault(f"no lock file, and the build runs `{downloader.group()}`")
     return "none needed: the build downloads nothing"
@@ -55,12 +60,23 @@ def _reading(folder: Path, lock: str, read: Callable[[Path, str], Locked]) -> st
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LockFault(f"{lock}: not readable: {error!r}") from error
     if locked.unhashed:
-        first, *more = locked.unhashed
-        others = f" and {len(more)} more" if more else ""
-        raise LockFault(f"{lock}: no hash for {first}{others}")
+        raise LockFault(_without_hash(lock, locked.unhashed))
     if locked.packages == 1:
         return f"{lock}: 1 package, with a hash"
     return f"{lock}: {locked.packages} packages, each with a hash"
+
+
+def _without_hash(lock: str, packages: Sequence[str]) -> str:
+    shown = ", ".join(packages[:PACKAGES_SHOWN])
+    more = len(packages) - PACKAGES_SHOWN
+    return f"{lock}: no hash for {shown}" + (f" and {more} more" if more > 0 else "")
+
+
+def _systems(folder: Path) -> list[str]:
+    """The libraries that the .asd files of a folder name; what these need is not known."""
+    texts = (path.read_text("utf-8") for path in sorted(folder.glob("*.asd")))
+    lists = (names for text in texts for names in re.findall(r":depends-on\s*\(([^)]*)\)", text))
+    return [name for names in lists for name in re.findall(r"[\w.+/-]+", names)]
 
 
 def _requirements(_: Path, text: str) -> Locked:
@@ -104,9 +120,26 @@ def _jars(_: Path, text: str) -> Locked:
     return Locked(len(lines), tuple(line for line in lines if not HASH.match(line)))
 
 
-def _mix(_: Path, text: str) -> Locked:
-    packages: Sequence[tuple[str, str]] = re.findall(r'^\s*"(\w+)": (\{.*\})', text, re.MULTILINE)
-    return Locked(len(packages), tuple(name for name, row in packages if not HASH.search(row)))
+def _mix(folder: Path, text: str) -> Locked:
+    """A dependency without a row counts too: Elixir before 1.15 adds it without a word."""
+    rows = dict(re.findall(r'^\s*"(\w+)": (\{.*\})', text, re.MULTILINE))
+    declared = re.findall(r"\{:(\w+), *\"", (folder / "mix.exs").read_text("utf-8"))
+    needed = [
+        name
+        for row in rows.values()
+        for name, options in re.findall(r'\{:(\w+), "[^"]*", \[([^\]]*)\]\}', row)
+        if "optional: true" not in options
+    ]
+    names = dict.fromkeys((*rows, *declared, *needed))
+    return Locked(len(names), tuple(n for n in names if not HASH.search(rows.get(n, ""))))
+
+
+def _nimble(_: Path, text: str) -> Locked:
+    """A git commit is the hash of what it names; Nim itself comes from the machine."""
+    lines = re.findall(r"^requires (.*)$", text, re.MULTILINE)
+    packages = [name for line in lines for name in re.findall(r'"([^"]+)"', line)]
+    packages = [name for name in packages if not re.match(r"nim\b(?!\.)", name)]
+    return Locked(len(packages), tuple(name for name in packages if not COMMIT.search(name)))
 
 
 # what is declared where, what locks it, and how that is read

@@ -34,6 +34,7 @@ class ProcessSpec:
     cpus: Sequence[int] | None = None  # None: any
     open_files: int | None = None  # soft RLIMIT_NOFILE; at most the hard limit
     limited: bool = False  # by the limits of the host: a server, or the step of a build
+    client: bool = False  # of a container runtime: limits hold for the container that is adopted
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,7 @@ def _start(world: World, contender: Contender) -> Instance:
         env=contender.env_at(port, address),
         cpus=world.server_cpus,
         limited=True,
+        client=contender.image is not None,
     )
     if is_taken(host, port, address):
         raise PortTaken(f"{contender.name}: port {port} is taken by another process", "")

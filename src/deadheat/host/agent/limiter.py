@@ -54,6 +54,8 @@ class Limiter(threading.Thread):
     def check(self, tree: Tree, family: Family | None) -> None:
         if tree.log:
             tree.log.check()
+        if tree.is_client and tree.container is None:
+            return
         pids = tree.members(family)
         if len(pids) > tree.limits["processes"]:
             self.end(
