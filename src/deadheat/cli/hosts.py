@@ -32,8 +32,13 @@ class Hosts:
         """The other machines, as ssh reaches them."""
         return [target for target in (self.server, self.load) if target is not None]
 
-    def require_sense(self) -> None:
+    def require_sense(self, isolate: bool = False) -> None:
         """Raises `DeadheatError` for options that exclude each other."""
+        if isolate and self:
+            raise DeadheatError(
+                "--isolate: an isolated network does not reach another machine",
+                "omit it, or omit --server-host and --load-host",
+            )
         if self.server is not None and self.server == self.load:
             raise DeadheatError(
                 f"--server-host and --load-host are both {self.server}: expected two machines",
@@ -98,7 +103,7 @@ def machine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_hosts(*args: Any, **options: Any) -> Any:
         names = ("server_host", "load_host", "server_address")
         hosts = Hosts(*(options.pop(name, None) for name in names))
-        hosts.require_sense()
+        hosts.require_sense(isolate=options.get("isolate", False))
         return command(*args, hosts=hosts, **options)
 
     flags = (

@@ -37,14 +37,13 @@ from deadheat.cli.replay import decay_of, on_hosts, replay_lineup
 from deadheat.cli.resume import extended_plan, rest_of_run, resumed_plan
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import require_another, run_argument
-from deadheat.cli.two_hosts import two_hosts
+from deadheat.cli.two_hosts import world_on
 from deadheat.cli.workbench import (
     answering,
     builder_on,
     chosen_servers,
     command_line,
     host_for_builds,
-    local_world,
     make_room,
     open_catalog,
     warn_of_running_runs,
@@ -160,11 +159,6 @@ def command(
         own = replace(own, elsewhere=hosts.server is not None)
         plan = _new_plan(roles, servers_catalog, choice, own, seed, latency_s)
     _require_sense(plan)
-    if isolate and hosts:
-        raise DeadheatError(
-            "--isolate: an isolated network does not reach another machine",
-            "omit it, or omit --server-host and --load-host",
-        )
     if isolate and any(contender.url for contender in plan.extra):
         raise DeadheatError(
             "--isolate: a server that runs already is outside the network namespace of the load",
@@ -295,14 +289,9 @@ def _carry_out(
 ) -> str:
     """Run the plan; returns the id of the run."""
     protocol, crowded = plan.protocol, plan.protocol.origin is not None
-    opened = (
-        two_hosts(hosts, protocol.generator, protocol.threads, crowded, limits)
-        if hosts
-        else local_world(protocol.generator, protocol.threads, crowded, limits, isolate)
-    )
     with (
         Store(store_path) as store,
-        opened as world,
+        world_on(hosts, protocol.generator, protocol.threads, crowded, limits, isolate) as world,
         host_for_builds(world, limits, isolate) as host,
     ):
         warn_of_running_runs(store)

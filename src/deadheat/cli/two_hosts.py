@@ -1,12 +1,13 @@
 """The world of two hosts: each has all of its CPUs and a load engine of this version."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from deadheat.build.leftovers import in_use
 from deadheat.cli.hosts import Hosts, host_of
+from deadheat.cli.workbench import DISK_FREE_BYTES_MIN, local_world
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
@@ -17,6 +18,20 @@ from deadheat.measure.link_interface import LinkInterface
 from deadheat.measure.link_probe import measure_link
 from deadheat.measure.world import World, cpus_of_load
 from deadheat.store import home
+
+
+def world_on(
+    hosts: Hosts,
+    generator_name: str,
+    load_threads: int,
+    crowded: bool = False,
+    limits: Limits | None = None,
+    isolate: bool = False,
+) -> AbstractContextManager[World]:
+    """The world of the command line's hosts: see `two_hosts` and `local_world`."""
+    if hosts:
+        return two_hosts(hosts, generator_name, load_threads, crowded, limits)
+    return local_world(generator_name, load_threads, crowded, limits, isolate)
 
 
 @contextmanager
@@ -35,6 +50,9 @@ def two_hosts(
     with ExitStack() as context:
         server = context.enter_context(host_of(hosts.server, limits))
         load = context.enter_context(host_of(hosts.load, limits))
+        for host in (server, load):
+            if isinstance(host, SshHost):
+                host.require_room(DISK_FREE_BYTES_MIN)
         address = hosts.server_address(load)
         server_engine, load_engine = (_engine_on(host) for host in (server, load))
         chosen = load_engine if generator_name == "engine" else generator(generator_name)

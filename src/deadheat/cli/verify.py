@@ -13,16 +13,17 @@ from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Catalog, Selection, Server, selection
 from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
+from deadheat.cli.two_hosts import world_on
 from deadheat.cli.verify_strict import verify_strictly
 from deadheat.cli.workbench import (
     builder_on,
     chosen_servers,
     host_for_builds,
-    local_world,
     make_room,
     open_catalog,
 )
@@ -87,6 +88,7 @@ UNREACHABLE = re.compile(
 )
 @limit_options
 @isolate_option
+@host_options
 @catalog_option
 @json_option
 def command(
@@ -101,6 +103,7 @@ def command(
     page: Path | None,
     limits: Limits,
     isolate: bool,
+    hosts: Hosts,
     catalog: str | None,
     as_json: bool,
 ) -> None:
@@ -118,6 +121,7 @@ def command(
       deadheat verify --all -o verified.json         every server and setting
       deadheat verify ruby-puma --freeze             a minute and a half longer
       deadheat verify go-gin --strict                a report for a pull request
+      deadheat verify go-gin --server-host lab@192.168.10.10
     """
     if not (servers or languages or every_setting):
         raise DeadheatError(
@@ -131,6 +135,11 @@ def command(
                 "--strict has a load and a report already: omit --all, --load, -o and --page",
                 "deadheat verify go-gin --strict > comment.md",
             )
+        if hosts:
+            raise DeadheatError(
+                "--strict reviews a server without a network, on this machine",
+                "omit --server-host and --load-host, or omit --strict",
+            )
         reviewed = chosen_servers(servers_catalog, servers, languages)
         sys.exit(verify_strictly(reviewed, setting, limits, as_json))
     chosen = list(
@@ -141,7 +150,7 @@ def command(
     make_room(*(path.absolute().parent for path in (output, page) if path))
     inspections: list[Inspection] = []
     with (
-        local_world("engine", 1, limits=limits, isolate=isolate) as world,
+        world_on(hosts, "engine", 1, limits=limits, isolate=isolate) as world,
         host_for_builds(world, limits, isolate) as host,
         progress_view() as listen,
     ):
