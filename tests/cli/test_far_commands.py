@@ -10,10 +10,12 @@ import pytest
 from deadheat.campaign.calibrate import Calibration
 from deadheat.campaign.campaign import Plan
 from deadheat.cli import calibrate, capacity, regress
+from deadheat.cli.verify import _without_database
 from deadheat.errors import Unmeasurable
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.measure.world import World
+from deadheat.workload import load_workload
 from tests.cli.conftest import Deadheat
 from tests.cli.test_regress import BUILD, START, repository
 from tests.cli.test_run import HERE
@@ -152,6 +154,25 @@ def test_isolate_excludes_another_machine(words: tuple[str, ...], deadheat: Dead
     ended = deadheat(*words, *THERE, "--isolate")
     assert ended.code == 1
     assert "--isolate: an isolated network does not reach another machine" in ended.err
+
+
+@pytest.mark.parametrize("command", ["run", "capacity"])
+def test_a_workload_with_a_database_is_refused(
+    command: str, deadheat: Deadheat, far_home: Path
+) -> None:
+    ended = deadheat(command, "go-gin", "--workload", "db", "--catalog", str(HERE), *THERE)
+    assert ended.code == 1
+    assert "--workload db: its database runs on one machine only" in ended.err
+    assert [*far_home.iterdir()] == []
+
+
+def test_bug_verify_tried_a_workload_without_its_database(
+    catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Over a link, python-uvicorn failed: `db` got status 500."""
+    workloads = {name: load_workload(HERE, name) for name in ("db", "route")}
+    assert [*_without_database(workloads)] == ["route"]
+    assert "one machine only: the workload db" in capsys.readouterr().err
 
 
 def test_a_strict_review_is_of_this_machine(deadheat: Deadheat) -> None:

@@ -21,7 +21,7 @@ from deadheat.cli.options import (
 )
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
-from deadheat.cli.two_hosts import world_on
+from deadheat.cli.two_hosts import require_no_database, world_on
 from deadheat.cli.workbench import answering, builder_on, command_line, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
@@ -79,6 +79,7 @@ def command(
             f"--workload {workload}: a search for capacity takes one workload",
             "search once for each",
         )
+    require_no_database(hosts, protocol)
     selections = [selection(server, setting) for server in choose(servers_catalog, servers)]
     chosen = answering(selections, protocol)
     with (

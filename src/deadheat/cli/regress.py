@@ -34,7 +34,7 @@ from deadheat.cli.options import (
 from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.stored import require_another
-from deadheat.cli.two_hosts import world_on
+from deadheat.cli.two_hosts import require_no_database, world_on
 from deadheat.cli.workbench import (
     builder_on,
     command_line,
@@ -126,6 +126,7 @@ def command(
     """
     _require_command(own.command)
     own.require_sense()
+    require_no_database(hosts, protocol)
     sample = own.sample(protocol)
     outputs = [path for path in (comment_path, junit_path) if path is not None]
     for path in outputs:

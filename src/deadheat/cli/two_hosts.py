@@ -8,6 +8,7 @@ from pathlib import Path
 from deadheat.build.leftovers import in_use
 from deadheat.cli.hosts import Hosts, host_of
 from deadheat.cli.workbench import DISK_FREE_BYTES_MIN, local_world
+from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
@@ -17,6 +18,7 @@ from deadheat.measure.link import Link
 from deadheat.measure.link_interface import LinkInterface
 from deadheat.measure.link_probe import measure_link
 from deadheat.measure.world import World, cpus_of_load
+from deadheat.protocol import Protocol
 from deadheat.store import home
 
 
@@ -32,6 +34,17 @@ def world_on(
     if hosts:
         return two_hosts(hosts, generator_name, load_threads, crowded, limits)
     return local_world(generator_name, load_threads, crowded, limits, isolate)
+
+
+def require_no_database(hosts: Hosts, protocol: Protocol) -> None:
+    """Raises `DeadheatError` for a workload with a database, which runs on one machine only."""
+    for name in protocol.workload_names if hosts else ():
+        workload = protocol.workload_named(name)
+        if workload is not None and workload.database is not None:
+            raise DeadheatError(
+                f"--workload {name}: its database runs on one machine only",
+                "omit it, or omit --server-host and --load-host",
+            )
 
 
 @contextmanager

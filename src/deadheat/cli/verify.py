@@ -156,6 +156,8 @@ def command(
     ):
         builder = builder_on(host, limits)
         all_workloads = _workloads(servers_catalog.root, chosen)
+        if hosts:
+            all_workloads = _without_database(all_workloads)
         for inspection in _inspect_all(
             world, builder, chosen, kept, load_levels, freeze, all_workloads, listen
         ):
@@ -193,6 +195,15 @@ def _workloads(root: Path, selections: Iterable[Selection]) -> dict[str, Workloa
     return {name: load_workload(root, name) for name in names if name != HELLO}
 
 
+def _without_database(workloads: Mapping[str, Workload]) -> dict[str, Workload]:
+    """Those that two machines can try; says which are left out."""
+    kept = {name: each for name, each in workloads.items() if each.database is None}
+    if left_out := sorted(workloads.keys() - kept.keys()):
+        text = "left out, because a database runs on one machine only: the workload "
+        echo(text + ", ".join(left_out), fg="yellow", err=True)
+    return kept
+
+
 def _inspect_all(
     world: World,
     builder: Builder,
@@ -216,9 +227,8 @@ def _inspect_all(
             key = candidate.built.key if candidate.built else None
             inspection = kept.of(chosen, key, levels)
             if inspection is None:
-                own = [
-                    workloads[name] for name in chosen.server.manifest.workloads if name != HELLO
-                ]
+                names = chosen.server.manifest.workloads
+                own = [workloads[name] for name in names if name in workloads]
                 inspected = inspect(world, candidate, levels, own)
                 inspection = _excuse_registry(inspected, chosen.server)
             if freeze and inspection.fault is None and inspection.frozen_s is None:
