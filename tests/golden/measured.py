@@ -56,7 +56,7 @@ def _in(fake: FakeWorld, arguments: list[str], line: CommandLine) -> str:
     stores = name != "verify"
     store = ("--store", "runs.sqlite") if stores else ()
     with (
-        mock.patch(f"deadheat.cli.{name}.local_world", return_value=nullcontext(fake.world)),
+        mock.patch(f"deadheat.cli.{name}.world_on", return_value=nullcontext(fake.world)),
         mock.patch.object(fake.host, "fingerprint", return_value=FINGERPRINT),
     ):
         return session([*arguments, "--catalog", "catalog", *store], line, observed=stores)

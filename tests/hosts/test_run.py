@@ -45,6 +45,16 @@ def test_a_server_is_built_and_runs_on_the_other_host(bed: Bed, catalog: Path) -
     assert "server host's interface: veth, MTU 1,500 bytes, offloads" in " ".join(details.split())
 
 
+def test_verify_counts_connections_over_the_link(bed: Bed, catalog: Path) -> None:
+    where = ("--catalog", str(catalog), "--server-host", bed.target)
+    process = bed.deadheat("verify", "greeting", *where, "--load", "3", "--json")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    (row,) = json.loads(out)
+    assert (row["fault"], row["served"]["3"]) == (None, 3)
+    eventually(lambda: bed.left() == [], within_s=5)
+
+
 def test_a_tool_that_the_other_host_lacks_is_named_with_the_host(bed: Bed, catalog: Path) -> None:
     manifest = catalog / "servers" / "greeting" / "server.toml"
     manifest.write_text(

@@ -182,7 +182,7 @@ def _contenders(world: World, work: Work, copies: int) -> list[Contender]:
 
 
 def _null_server(world: World, name: str, units: int) -> Contender:
-    command = tuple(world.engine.null_server("{port}", units, "{host}"))
+    command = tuple(world.engine_of_controls.null_server("{port}", units, "{host}"))
     return Contender(name=name, role="contender", command=command, ready_s=5, stop_s=3)
 
 

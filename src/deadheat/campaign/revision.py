@@ -66,8 +66,7 @@ def build_revision(
 
     Raises `DeadheatError` with the last lines of a failed build.
     """
-    key = hashlib.sha256(f"{revision.commit}\0{build}".encode()).hexdigest()[:SHORT]
-    folder = into / f"{revision.commit[:SHORT]}-{key}"
+    folder = into / folder_name(revision, build)
     done = folder.with_suffix(".done")
     if done.is_file() and folder.is_dir():
         return folder
@@ -92,11 +91,29 @@ def _make(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     tar = folder.with_suffix(".tar")
-    archived = _git(host, repository, "archive", f"--output={tar}", revision.commit)
-    _require(archived, f"{revision.name}: git archive")
+    archive_revision(host, repository, revision, tar)
     unpacked = host.run(ProcessSpec(("tar", "-xf", str(tar), "-C", str(folder))), GIT_TIMEOUT_S)
     _require(unpacked, f"{revision.name}: tar")
     tar.unlink()
+    run_build(host, revision, build, folder, build_s)
+
+
+def folder_name(revision: Revision, build: str | None) -> str:
+    """The name of the folder of a revision that `build` builds."""
+    key = hashlib.sha256(f"{revision.commit}\0{build}".encode()).hexdigest()[:SHORT]
+    return f"{revision.commit[:SHORT]}-{key}"
+
+
+def archive_revision(host: Host, repository: Path, revision: Revision, tar: Path) -> None:
+    """Write the files of a revision to a tar. Raises `DeadheatError`."""
+    archived = _git(host, repository, "archive", f"--output={tar}", revision.commit)
+    _require(archived, f"{revision.name}: git archive")
+
+
+def run_build(
+    host: Host, revision: Revision, build: str | None, folder: Path, build_s: float
+) -> None:
+    """Run the shell command in the folder. Raises `DeadheatError` with its last lines."""
     if build is not None:
         spec = ProcessSpec(("sh", "-c", build), cwd=str(folder), limited=True)
         _require(host.run(spec, build_s), f"{revision.name}: build `{build}`")

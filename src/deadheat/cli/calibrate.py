@@ -11,10 +11,11 @@ from deadheat import report
 from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
 from deadheat.catalog import find_root
 from deadheat.cli.exit_codes import ExitCode, explain
+from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.limits import server_limit_options
 from deadheat.cli.options import catalog_option, json_option, seed_option, store_option
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.workbench import local_world
+from deadheat.cli.two_hosts import world_on
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.host.machine import host_key
@@ -41,6 +42,7 @@ from deadheat.store import Store
 @seed_option
 @click.option("--from", "runs", multiple=True, metavar="RUN", help="Analyze stored races instead.")
 @server_limit_options
+@host_options
 @catalog_option
 @store_option
 @json_option
@@ -50,6 +52,7 @@ def command(
     seed: int,
     runs: tuple[str, ...],
     limits: Limits,
+    hosts: Hosts,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -58,7 +61,7 @@ def command(
 
     A difference found between equal copies is false. The slowdowns that are found show how small
     a difference this machine can detect. The result is stored, and later reports from this
-    machine quote it.
+    machine quote it; one over a link is quoted in reports of runs over a link.
 
     \b
     Example:  deadheat calibrate --json
@@ -68,7 +71,7 @@ def command(
             result, fingerprint = _analyze_stored(store, runs)
         else:
             protocol = load_protocol(find_root(catalog), "calibrate")
-            with local_world("engine", 1, limits=limits) as world, progress_view() as listen:
+            with world_on(hosts, "engine", 1, limits=limits) as world, progress_view() as listen:
                 result = calibrate(world, store, protocol, copies, races, seed, listen)
                 fingerprint = world.server_host.fingerprint()
         store.add_calibration(host_key(fingerprint), fingerprint, result.to_json())

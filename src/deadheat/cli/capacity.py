@@ -8,6 +8,7 @@ from deadheat.campaign.capacity import Capacity, Objective, find_capacities
 from deadheat.campaign.entry import enter_contenders, require_contenders
 from deadheat.campaign.run import open_run
 from deadheat.catalog import choose, selection
+from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.limits import limit_options
 from deadheat.cli.options import (
     Duration,
@@ -20,7 +21,8 @@ from deadheat.cli.options import (
 )
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
-from deadheat.cli.workbench import answering, builder_on, command_line, local_world, open_catalog
+from deadheat.cli.two_hosts import require_no_database, world_on
+from deadheat.cli.workbench import answering, builder_on, command_line, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.output import echo, echo_json
@@ -38,6 +40,7 @@ from deadheat.store import Store
 @click.option("--setting", default="default", help="Setting of the servers, e.g. multicore.")
 @one_workload_option
 @limit_options
+@host_options
 @catalog_option
 @store_option
 @json_option
@@ -49,6 +52,7 @@ def command(
     setting: str,
     workload: str | None,
     limits: Limits,
+    hosts: Hosts,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -75,11 +79,12 @@ def command(
             f"--workload {workload}: a search for capacity takes one workload",
             "search once for each",
         )
+    require_no_database(hosts, protocol)
     selections = [selection(server, setting) for server in choose(servers_catalog, servers)]
     chosen = answering(selections, protocol)
     with (
         Store(store_path) as store,
-        local_world("engine", protocol.threads, limits=limits) as world,
+        world_on(hosts, "engine", protocol.threads, limits=limits) as world,
         progress_view() as listen,
         open_run(store, world, protocol, command_line(), 0) as run,
     ):

@@ -40,8 +40,13 @@ class Hosts:
         """The other machines, as ssh reaches them."""
         return [target for target in (self.server, self.load) if target is not None]
 
-    def require_sense(self) -> None:
+    def require_sense(self, isolate: bool = False) -> None:
         """Raises `DeadheatError` for options that exclude each other."""
+        if isolate and self:
+            raise DeadheatError(
+                "--isolate: an isolated network does not reach another machine",
+                "omit it, or omit --server-host and --load-host",
+            )
         if self.server is not None and self.server in self.loads:
             raise DeadheatError(
                 f"--server-host and --load-host are both {self.server}: expected two machines",
@@ -119,7 +124,7 @@ def machine_options(command: Callable[..., Any]) -> Callable[..., Any]:
         named = options.pop("load_host", None) or (HERE,)
         load, *more = (None if name == HERE else name for name in named)
         hosts = Hosts(server, load, address, tuple(more))
-        hosts.require_sense()
+        hosts.require_sense(isolate=options.get("isolate", False))
         return command(*args, hosts=hosts, **options)
 
     flags = (

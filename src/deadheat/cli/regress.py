@@ -1,7 +1,8 @@
 """`deadheat regress`: checks whether a change makes a server slower."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import click
 from deadheat import report
 from deadheat.build.builder import Builder
 from deadheat.campaign.campaign import Plan, conduct
+from deadheat.campaign.far_revision import build_far_revision
 from deadheat.campaign.revision import (
     BUILD_TIMEOUT_S,
     Revision,
@@ -19,6 +21,7 @@ from deadheat.campaign.revision import (
     resolve,
 )
 from deadheat.cli.exit_codes import ExitCode, explain
+from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import (
     FILE,
@@ -31,17 +34,19 @@ from deadheat.cli.options import (
 from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.stored import require_another
+from deadheat.cli.two_hosts import require_no_database, world_on
 from deadheat.cli.workbench import (
     builder_on,
     command_line,
     host_for_builds,
-    local_world,
     make_room,
     warn_of_running_runs,
 )
 from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.events import Listener
-from deadheat.host import Limits
+from deadheat.host import Host, Limits
+from deadheat.host.local import LocalHost
+from deadheat.host.ssh import SshHost
 from deadheat.measure.contender import Contender
 from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
@@ -74,6 +79,7 @@ EXIT_CODES = {
 @protocol_options
 @limit_options
 @isolate_option
+@host_options
 @seed_option
 @click.option(
     "--comment",
@@ -101,6 +107,7 @@ def command(
     junit_path: Path | None,
     limits: Limits,
     isolate: bool,
+    hosts: Hosts,
     catalog: str | None,
     store_path: Path,
     as_json: bool,
@@ -108,7 +115,8 @@ def command(
     """Race two git revisions of a server: PASS, FAIL or INCONCLUSIVE.
 
     Each revision is checked out into its own folder, built once by --build, and started there by
-    the command behind `--`. PASS (exit code 0): it is not slower by more than --margin. FAIL (3):
+    the command behind `--`. With --server-host, git runs here, and the build and the server there.
+    PASS (exit code 0): it is not slower by more than --margin. FAIL (3):
     it is slower. INCONCLUSIVE (4): neither is shown; the output names cause and fix. Exit code 5:
     INCONCLUSIVE, because no trial was valid.
 
@@ -118,6 +126,7 @@ def command(
     """
     _require_command(own.command)
     own.require_sense()
+    require_no_database(hosts, protocol)
     sample = own.sample(protocol)
     outputs = [path for path in (comment_path, junit_path) if path is not None]
     for path in outputs:
@@ -125,28 +134,31 @@ def command(
     make_room(*(path.absolute().parent for path in (store_path, *outputs)))
     with (
         Store(store_path) as store,
-        local_world(protocol.generator, protocol.threads, limits=limits, isolate=isolate) as world,
+        world_on(
+            hosts, protocol.generator, protocol.threads, limits=limits, isolate=isolate
+        ) as world,
         host_for_builds(world, limits, isolate) as host,
+        _host_for_git(host, limits) as here,
     ):
         warn_of_running_runs(store)
-        repository = repository_of(host, Path.cwd())
+        repository = repository_of(here, Path.cwd())
         revisions = [
-            resolve(host, repository, role, name) for role, name in (("base", base), ("head", head))
+            resolve(here, repository, role, name) for role, name in (("base", base), ("head", head))
         ]
         _require_change(*revisions)
         with progress_view() as listen:
             contenders: list[Contender] = []
             for revision in revisions:
-                into = home() / "revisions"
-                folder = build_revision(
-                    host,
-                    repository,
-                    revision,
-                    build,
-                    into,
-                    listen,
-                    limits.build_step_s or BUILD_TIMEOUT_S,
-                )
+                build_s = limits.build_step_s or BUILD_TIMEOUT_S
+                if isinstance(host, SshHost):
+                    folder = build_far_revision(
+                        here, host, repository, revision, build, listen, build_s
+                    )
+                else:
+                    into = home() / "revisions"
+                    folder = build_revision(
+                        host, repository, revision, build, into, listen, build_s
+                    )
                 contender = contender_of(revision, folder, own.command)
                 contenders.append(
                     replace(
@@ -192,6 +204,16 @@ def command(
         fixes = [outcome.fix for outcome in outcomes if outcome.fix]
         explain("inconclusive: the data do not decide it", fixes[0] if fixes else "race again")
     sys.exit(EXIT_CODES[worst(outcomes)])
+
+
+@contextmanager
+def _host_for_git(host: Host, limits: Limits) -> Iterator[Host]:
+    """This machine, which has the repository."""
+    if not isinstance(host, SshHost):
+        yield host
+        return
+    with LocalHost(limits=limits) as here:
+        yield here
 
 
 def _conduct(

@@ -38,13 +38,12 @@ from deadheat.cli.replay import decay_of, on_hosts, replay_lineup
 from deadheat.cli.resume import extended_plan, rest_of_run, resumed_plan
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import require_another, run_argument
-from deadheat.cli.two_hosts import two_hosts
+from deadheat.cli.two_hosts import require_no_database, world_on
 from deadheat.cli.workbench import (
     answering,
     chosen_servers,
     command_line,
     host_for_builds,
-    local_world,
     make_room,
     open_catalog,
     warn_of_running_runs,
@@ -165,11 +164,7 @@ def command(
         own = replace(own, elsewhere=hosts.server is not None)
         plan = _new_plan(roles, servers_catalog, choice, own, seed, latency_s)
     _require_sense(plan)
-    if isolate and hosts:
-        raise DeadheatError(
-            "--isolate: an isolated network does not reach another machine",
-            "omit it, or omit --server-host and --load-host",
-        )
+    require_no_database(hosts, plan.protocol)
     if isolate and any(contender.url for contender in plan.extra):
         raise DeadheatError(
             "--isolate: a server that runs already is outside the network namespace of the load",
@@ -303,16 +298,18 @@ def _carry_out(
     """Run the plan; returns the id of the run."""
     protocol, crowded = plan.protocol, plan.protocol.origin is not None
     port = protocol.origin.port if protocol.origin else None
-    opened = (
-        two_hosts(hosts, protocol.generator, protocol.threads, crowded, limits, port)
-        if hosts
-        else local_world(
-            protocol.generator, protocol.threads, crowded, limits, isolate, bool(runtime)
-        )
-    )
     with (
         Store(store_path) as store,
-        opened as world,
+        world_on(
+            hosts,
+            protocol.generator,
+            protocol.threads,
+            crowded,
+            limits,
+            isolate,
+            port=port,
+            containers=bool(runtime),
+        ) as world,
         host_for_builds(world, limits, isolate) as host,
         builder_of(runtime, host, world, limits) as builder,
     ):

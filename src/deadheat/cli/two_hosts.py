@@ -1,12 +1,13 @@
 """The world of two hosts: each has all of its CPUs and a load engine of this version."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from deadheat.build.leftovers import in_use
 from deadheat.cli.hosts import Hosts, host_of
+from deadheat.cli.workbench import DISK_FREE_BYTES_MIN, local_world
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits, ProcessSpec
 from deadheat.host.local import LocalHost
@@ -18,9 +19,37 @@ from deadheat.measure.link import Link
 from deadheat.measure.link_interface import LinkInterface
 from deadheat.measure.link_probe import measure_link
 from deadheat.measure.world import LoadSide, World, cpus_of_load
+from deadheat.protocol import Protocol
 from deadheat.store import home
 
 BOOT_ID_S = 10.0
+
+
+def world_on(
+    hosts: Hosts,
+    generator_name: str,
+    load_threads: int,
+    crowded: bool = False,
+    limits: Limits | None = None,
+    isolate: bool = False,
+    port: int | None = None,
+    containers: bool = False,
+) -> AbstractContextManager[World]:
+    """The world of the command line's hosts: see `two_hosts` and `local_world`."""
+    if hosts:
+        return two_hosts(hosts, generator_name, load_threads, crowded, limits, port)
+    return local_world(generator_name, load_threads, crowded, limits, isolate, containers)
+
+
+def require_no_database(hosts: Hosts, protocol: Protocol) -> None:
+    """Raises `DeadheatError` for a workload with a database, which runs on one machine only."""
+    for name in protocol.workload_names if hosts else ():
+        workload = protocol.workload_named(name)
+        if workload is not None and workload.database is not None:
+            raise DeadheatError(
+                f"--workload {name}: its database runs on one machine only",
+                "omit it, or omit --server-host and --load-host",
+            )
 
 
 @contextmanager
@@ -47,6 +76,9 @@ def two_hosts(
                 f"{len(hosts.loads)} times",
                 "name one load host, or use --generator engine",
             )
+        for host in (server, load, *more):
+            if isinstance(host, SshHost):
+                host.require_room(DISK_FREE_BYTES_MIN)
         address = hosts.server_address(load)
         if port is not None and is_taken(server, port, address):
             raise DeadheatError(

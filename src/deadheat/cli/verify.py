@@ -14,15 +14,16 @@ from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Catalog, Selection, Server, selection
 from deadheat.cli.containers import Runtime, builder_of, runtime_options
 from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.limits import isolate_option, limit_options
 from deadheat.cli.options import FILE, Levels, catalog_option, json_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
+from deadheat.cli.two_hosts import world_on
 from deadheat.cli.verify_strict import verify_strictly
 from deadheat.cli.workbench import (
     chosen_servers,
     host_for_builds,
-    local_world,
     make_room,
     open_catalog,
 )
@@ -88,6 +89,7 @@ UNREACHABLE = re.compile(
 @limit_options
 @isolate_option
 @runtime_options
+@host_options
 @catalog_option
 @json_option
 def command(
@@ -103,6 +105,7 @@ def command(
     limits: Limits,
     isolate: bool,
     runtime: Runtime,
+    hosts: Hosts,
     catalog: str | None,
     as_json: bool,
 ) -> None:
@@ -121,19 +124,25 @@ def command(
       deadheat verify ruby-puma --freeze             a minute and a half longer
       deadheat verify go-gin --strict                a report for a pull request
       deadheat verify go-gin --runtime podman        in a container
+      deadheat verify go-gin --server-host lab@192.168.10.10
     """
     if not (servers or languages or every_setting):
         raise DeadheatError(
             "missing argument SERVERS: expected names, --language or --all",
             "deadheat verify go-gin; --all builds and starts every server in every setting",
         )
-    runtime.require_sense(isolate=isolate, strict=strict)
+    runtime.require_sense(isolate=isolate, strict=strict, server_host=hosts.server)
     servers_catalog = open_catalog(catalog)
     if strict:
         if every_setting or levels or output or page:
             raise DeadheatError(
                 "--strict has a load and a report already: omit --all, --load, -o and --page",
                 "deadheat verify go-gin --strict > comment.md",
+            )
+        if hosts:
+            raise DeadheatError(
+                "--strict reviews a server without a network, on this machine",
+                "omit --server-host and --load-host, or omit --strict",
             )
         reviewed = chosen_servers(servers_catalog, servers, languages)
         sys.exit(verify_strictly(reviewed, setting, limits, as_json))
@@ -145,12 +154,16 @@ def command(
     make_room(*(path.absolute().parent for path in (output, page) if path))
     inspections: list[Inspection] = []
     with (
-        local_world("engine", 1, limits=limits, isolate=isolate, containers=bool(runtime)) as world,
+        world_on(
+            hosts, "engine", 1, limits=limits, isolate=isolate, containers=bool(runtime)
+        ) as world,
         host_for_builds(world, limits, isolate) as host,
         builder_of(runtime, host, world, limits) as builder,
         progress_view() as listen,
     ):
         all_workloads = _workloads(servers_catalog.root, chosen)
+        if hosts:
+            all_workloads = _without_database(all_workloads)
         for inspection in _inspect_all(
             world, builder, chosen, kept, load_levels, freeze, all_workloads, listen
         ):
@@ -188,6 +201,15 @@ def _workloads(root: Path, selections: Iterable[Selection]) -> dict[str, Workloa
     return {name: load_workload(root, name) for name in names if name != HELLO}
 
 
+def _without_database(workloads: Mapping[str, Workload]) -> dict[str, Workload]:
+    """Those that two machines can try; says which are left out."""
+    kept = {name: each for name, each in workloads.items() if each.database is None}
+    if left_out := sorted(workloads.keys() - kept.keys()):
+        text = "left out, because a database runs on one machine only: the workload "
+        echo(text + ", ".join(left_out), fg="yellow", err=True)
+    return kept
+
+
 def _inspect_all(
     world: World,
     builder: Builder,
@@ -211,9 +233,8 @@ def _inspect_all(
             key = candidate.built.key if candidate.built else None
             inspection = kept.of(chosen, key, levels)
             if inspection is None:
-                own = [
-                    workloads[name] for name in chosen.server.manifest.workloads if name != HELLO
-                ]
+                names = chosen.server.manifest.workloads
+                own = [workloads[name] for name in names if name in workloads]
                 inspected = inspect(world, candidate, levels, own)
                 inspection = _excuse_registry(inspected, chosen.server)
             if freeze and inspection.fault is None and inspection.frozen_s is None:

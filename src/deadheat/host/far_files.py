@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from deadheat.host.base import HostError
+
 CHUNK_BYTES = 1 << 16  # small, so that heartbeats pass between them on a slow link
 LOCK_S = 3600.0  # another deadheat builds the same server meanwhile
 UNPACK_S = 300.0
@@ -16,6 +18,8 @@ UNPACK_S = 300.0
 
 class FarFiles(ABC):
     """The part of a far host that has to do with files. Every method raises `HostError`."""
+
+    target: str
 
     @abstractmethod
     def _ask(self, request: str, allowed_s: float = 0.0, /, **arguments: Any) -> Any:
@@ -28,6 +32,16 @@ class FarFiles(ABC):
     def scratch_folder(self) -> PurePosixPath:
         """A folder that ends with the agent."""
         return PurePosixPath(self._ask("scratch_folder"))
+
+    def require_room(self, size_bytes: int) -> None:
+        """Raises `HostError` if builds, or logs, have less free space than this."""
+        for folder in (self.cache_folder(), self.scratch_folder()):
+            if self._ask("free_bytes", path=str(folder)) < size_bytes:
+                raise HostError(
+                    f"{self.target}: {folder} has less than {size_bytes >> 20} MiB of free space",
+                    "free space there, or choose another place with XDG_CACHE_HOME and TMPDIR "
+                    "in ~/.bashrc there",
+                )
 
     def read_file(self, path: PurePosixPath) -> str | None:
         """The text of a file; None without one."""
@@ -55,8 +69,12 @@ class FarFiles(ABC):
                 arcname=".",
                 filter=lambda entry: None if PurePosixPath(entry.name).name in ignored else entry,
             )
+        self.send_archive(packed.getvalue(), target)
+
+    def send_archive(self, archive: bytes, target: PurePosixPath) -> None:
+        """Send a tar, compressed or not, and unpack it there; it replaces what is there."""
         archive_path = target.with_name(f"{target.name}.tar")
-        self.send_file(archive_path, packed.getvalue())
+        self.send_file(archive_path, archive)
         self._ask("unpack", UNPACK_S, archive=str(archive_path), folder=str(target))
 
     @contextmanager

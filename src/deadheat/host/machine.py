@@ -62,6 +62,7 @@ class Machine:
 
 
 def host_key(fingerprint: Mapping[str, Any]) -> str:
-    """The kind of machine that a calibration applies to: processor, CPUs, kernel."""
+    """What a calibration applies to: processor, CPUs, kernel, and load from here or over a link."""
     cpu = fingerprint["cpu"]
-    return f"{cpu['model']}, {cpu['logical']} CPUs, {fingerprint['kernel']}"
+    link = ", over a link" if "interface" in fingerprint else ""
+    return f"{cpu['model']}, {cpu['logical']} CPUs, {fingerprint['kernel']}{link}"

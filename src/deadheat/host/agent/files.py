@@ -20,6 +20,14 @@ def cache_folder() -> str:
     return str((Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "deadheat")  # noqa: PTH117
 
 
+def free_bytes(path: str) -> int:
+    """Free space for this user where a folder is, or will be."""
+    place = Path(path)
+    while not place.exists():
+        place = place.parent
+    return shutil.disk_usage(place).free
+
+
 class Files:
     """Each method is a request; an error of the file system is a `Fault`."""
 

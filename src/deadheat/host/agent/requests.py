@@ -18,7 +18,7 @@ from .containment import Containment
 from .conversation import Conversation
 from .exchange import exchange
 from .fault import Fault, Json
-from .files import Files, cache_folder
+from .files import Files, cache_folder, free_bytes
 from .fingerprint import fingerprint
 from .interface import interface
 from .kernel_files import KERNEL_DEADLINE_S
@@ -70,6 +70,7 @@ class Agent:
             "local_address": local_address,
             "interface": interface,
             "cache_folder": cache_folder,
+            "free_bytes": free_bytes,
             "scratch_folder": self.files.scratch_folder,
             "read_file": self.files.read_file,
             "append_file": self.files.append_file,

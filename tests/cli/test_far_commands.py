@@ -1,0 +1,196 @@
+"""Commands with --server-host, over a fake ssh whose other side is this machine."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from deadheat.campaign.calibrate import Calibration
+from deadheat.campaign.campaign import Plan
+from deadheat.cli import calibrate, capacity, regress
+from deadheat.cli.verify import _without_database
+from deadheat.errors import Unmeasurable
+from deadheat.host.local import LocalHost
+from deadheat.host.ssh import SshHost
+from deadheat.measure.world import World
+from deadheat.workload import load_workload
+from tests.cli.conftest import Deadheat
+from tests.cli.test_regress import BUILD, START, repository
+from tests.cli.test_run import HERE
+from tests.host.fake_ssh import refusing_ssh, running_ssh
+from tests.servers.contenders import CATALOG
+
+__all__ = ["repository"]  # a fixture
+THERE = ("--server-host", "lab@far")
+COMMANDS = (
+    ("run", "hello", "--protocol", "brief"),
+    ("verify", "hello"),
+    ("regress", "--base", "HEAD", "--protocol", "brief", "--", "server", "{port}"),
+    ("capacity", "hello"),
+    ("calibrate",),
+)
+
+
+@pytest.fixture
+def far_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of the user there."""
+    programs = running_ssh(tmp_path)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return tmp_path / "far-home"
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """That of the tests, with the protocols of capacity and calibrate."""
+    folder = tmp_path / "catalog"
+    shutil.copytree(CATALOG, folder)
+    for name in ("capacity", "calibrate"):
+        shutil.copy(HERE / "protocols" / f"{name}.toml", folder / "protocols")
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(folder))
+    return folder
+
+
+def require_two_hosts(world: World) -> None:
+    assert isinstance(world.server_host, SshHost)
+    assert isinstance(world.load_host, LocalHost)
+    assert world.link is not None
+
+
+def test_verify_builds_and_starts_there(deadheat: Deadheat, home: Path, far_home: Path) -> None:
+    ended = deadheat("verify", "hello", *THERE, "--json")
+    assert ended.code == 0, ended.err
+    (row,) = json.loads(ended.out)
+    assert row["fault"] is None
+    assert [*(far_home / ".cache/deadheat/builds/hello").glob("*/hello.py")]
+    assert not (home / "builds").exists()
+
+
+def test_regress_sends_the_revisions_and_builds_them_there(
+    deadheat: Deadheat,
+    home: Path,
+    repository: Path,
+    far_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plans: list[Plan] = []
+
+    def stop(plan: Plan, world: World, *_: object) -> str:
+        require_two_hosts(world)
+        plans.append(plan)
+        raise Unmeasurable("seen")
+
+    monkeypatch.setattr(regress, "conduct", stop)
+    words = ("regress", "--base", "good", "--build", BUILD, "--protocol", "brief", *THERE, *START)
+    first, again = deadheat(*words), deadheat(*words)
+    assert "seen" in first.err
+    folders = [Path(contender.cwd or "") for contender in plans[0].extra]
+    assert len(folders) == 2
+    for folder in folders:
+        assert folder.parent == far_home / ".cache/deadheat/revisions"
+        assert (folder / "made.py").read_text() == (folder / "server.py").read_text()
+    assert (first.err.count("building"), again.err.count("building")) == (2, 0)
+    assert not (home / "revisions").exists()
+
+
+def test_a_failed_build_there_is_shown(
+    deadheat: Deadheat, repository: Path, far_home: Path
+) -> None:
+    words = ("--base", "good", "--build", "echo broken; exit 7", "--protocol", "brief")
+    ended = deadheat("regress", *words, *THERE, *START)
+    assert ended.code == 1
+    assert "  | broken" in ended.err
+    assert not [*(far_home / ".cache/deadheat/revisions").glob("*.done")]
+
+
+def test_capacity_and_calibrate_load_over_the_link(
+    deadheat: Deadheat, catalog: Path, far_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worlds: list[World] = []
+
+    def find_capacities(world: World, *_: object) -> list[object]:
+        worlds.append(world)
+        return []
+
+    def measured(world: World, *_: object) -> Calibration:
+        worlds.append(world)
+        world.server_host.fingerprint()
+        raise Unmeasurable("seen")
+
+    monkeypatch.setattr(capacity, "find_capacities", find_capacities)
+    monkeypatch.setattr(calibrate, "calibrate", measured)
+    ended = deadheat("capacity", "hello", *THERE, "--json")
+    assert ended.code == 0, ended.err
+    assert "seen" in deadheat("calibrate", *THERE).err
+    assert len(worlds) == 2
+    for world in worlds:
+        require_two_hosts(world)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_a_host_that_refuses_ends_each_command_before_it_begins(
+    words: tuple[str, ...],
+    deadheat: Deadheat,
+    catalog: Path,
+    home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    programs = refusing_ssh(tmp_path, "lab@far: Permission denied (publickey).")
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    name, *rest = words
+    ended = deadheat(name, *THERE, *rest)
+    assert ended.code == 1
+    assert "lab@far: cannot connect: it refused every key that ssh offered" in ended.err
+    assert "ssh-copy-id lab@far" in ended.hint
+    assert not (home / "builds").exists()
+    listed = deadheat("report", "--list")
+    assert "no run" in listed.out + listed.err or "does not exist" in listed.err
+
+
+@pytest.mark.parametrize("words", [("verify", "hello"), ("run", "hello", "--protocol", "brief")])
+def test_isolate_excludes_another_machine(words: tuple[str, ...], deadheat: Deadheat) -> None:
+    ended = deadheat(*words, *THERE, "--isolate")
+    assert ended.code == 1
+    assert "--isolate: an isolated network does not reach another machine" in ended.err
+
+
+@pytest.mark.parametrize("command", ["run", "capacity"])
+def test_a_workload_with_a_database_is_refused(
+    command: str, deadheat: Deadheat, far_home: Path
+) -> None:
+    ended = deadheat(command, "go-gin", "--workload", "db", "--catalog", str(HERE), *THERE)
+    assert ended.code == 1
+    assert "--workload db: its database runs on one machine only" in ended.err
+    assert [*far_home.iterdir()] == []
+
+
+def test_bug_verify_tried_a_workload_without_its_database(
+    catalog: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Over a link, python-uvicorn failed: `db` got status 500."""
+    workloads = {name: load_workload(HERE, name) for name in ("db", "route")}
+    assert [*_without_database(workloads)] == ["route"]
+    assert "one machine only: the workload db" in capsys.readouterr().err
+
+
+def test_a_strict_review_is_of_this_machine(deadheat: Deadheat) -> None:
+    ended = deadheat("verify", "hello", "--strict", *THERE)
+    assert ended.code == 1
+    assert "--strict reviews a server without a network, on this machine" in ended.err
+
+
+def test_only_the_toolchains_there_count(deadheat: Deadheat, catalog: Path, far_home: Path) -> None:
+    """A tool that this machine lacks is no fault, if the server host has it."""
+    manifest = catalog / "servers/hello/server.toml"
+    needs = '[[needs]]\ntool = "only-there"\nprobe = ["only-there"]\ninstall = "apt-get x"\n'
+    manifest.write_text(f"{manifest.read_text()}\n{needs}")
+    here = deadheat("verify", "hello")
+    assert "only-there is not installed" in here.out
+    missing = deadheat("verify", "hello", *THERE)
+    assert "only-there is not installed on lab@far" in missing.out
+    tool = far_home.parent / "far-bin" / "only-there"
+    tool.write_text("#!/bin/sh\necho only-there 1.0\n")
+    tool.chmod(0o755)
+    assert "only-there" not in deadheat("verify", "hello", *THERE).out
