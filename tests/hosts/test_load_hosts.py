@@ -72,7 +72,10 @@ port = 4000
 server = "a machine"
 sources = ["a page"]
 """
-FIGURES = "label,connections,rate_per_s\nThe null server,4,1000\n"
+FIGURES = """\
+row,connections,rate_per_s,precision,source,requests,errors_connect,errors_read,errors_write,errors_timeout,bytes_read
+The null server,4,1000,1,a page,,,,,,
+"""
 
 
 @pytest.fixture
@@ -126,8 +129,8 @@ def test_a_replay_has_its_client_on_the_load_host_and_the_published_port(
     where = ("--catalog", str(catalog), "--store", str(path))
     hosts = ("--server-host", bed.target, "--server-address", SERVER)
     process = bed.deadheat("run", "--protocol", "page", *where, *hosts, "--", *server)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode in (0, 3), err  # 3: a gate failed, as the hosts share CPUs
+    _, err = process.communicate(timeout=120)
+    assert process.returncode in (0, 4), err  # 4: no valid trial, as the hosts share CPUs
     with Store(path, read_only=True) as opened:
         (summary,) = run_summaries(opened)
         run = read_run(opened, summary.run_id)
