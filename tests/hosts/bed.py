@@ -131,13 +131,13 @@ class Bed:
 
 
 @contextmanager
-def two_hosts(folder: Path) -> Iterator[Bed]:
-    """The bed, until the context ends."""
+def two_hosts(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[Bed]:
+    """The bed, until the context ends; `environment` is added to that of the server host."""
     bed = Bed(folder, f"dh{uuid.uuid4().hex[:8]}")
     _make_keys(bed)
     try:
         _lay_cable(bed)
-        with sshd(bed, {}):
+        with sshd(bed, environment or {}):
             yield bed
     finally:
         for side in "sl":
