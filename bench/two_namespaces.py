@@ -4,7 +4,7 @@ The pair shows what the roles and the link change, not what two machines would m
 namespaces share these CPUs. The servers are built before the pair, through an sshd outside of the
 namespaces, because these have no network. Needs root, `ip`, sshd, and the generator (wrk or ab).
 
-    python bench/two_namespaces.py kzmake-2018 go-net-http go-gin --scale 0.034 -o docs/results
+    python -m bench.two_namespaces kzmake-2018 go-net-http go-gin --scale 0.034 -o docs/results
 
 writes `PROTOCOL-one-host.deadheat` and `PROTOCOL-two-namespaces.deadheat` with the runs, and
 `PROTOCOL-two-namespaces.md` with the audit of the pair. With `--prepare`, it only builds, into the
