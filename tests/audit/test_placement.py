@@ -52,8 +52,8 @@ def test_change_is_two_hosts_over_one_host_whichever_is_audited(two_hosts_first:
     placement = placement_of(*(pair if two_hosts_first else pair[::-1]))
     assert placement is not None
     (level,) = placement.levels
-    found = [(c.row, c.ratio, c.rank_one_host, c.rank_two_hosts) for c in level.changes]
-    assert found == [("B", 6.0, 2, 1), ("A", 1.5, 1, 2)]
+    changes = [(c.row, c.ratio, c.rank_one_host, c.rank_two_hosts) for c in level.changes]
+    assert changes == [("B", 6.0, 2, 1), ("A", 1.5, 1, 2)]
     assert level.median_ratio == 3.75
     assert "Run two had its client on another host, run one on the server's host" in text_of(*pair)
 

@@ -60,7 +60,10 @@ class Bed:
     def on_load_host(self, *command: str) -> list[str]:
         return [*self.within("l"), *command]
 
-    def within(self, side: str) -> list[str]:
+    def within(self, side: str | None) -> list[str]:
+        """What puts a command into a namespace; None: that of the machine itself."""
+        if side is None:
+            return []
         return ["nsenter", f"--net=/run/netns/{self.name}-{side}"]
 
     def deadheat(self, *words: str) -> subprocess.Popen[str]:
@@ -129,13 +132,13 @@ class Bed:
 
 
 @contextmanager
-def two_hosts(folder: Path) -> Iterator[Bed]:
-    """The bed, until the context ends."""
+def two_hosts(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[Bed]:
+    """The bed, until the context ends; `environment` is added to that of the server host."""
     bed = Bed(folder, f"dh{uuid.uuid4().hex[:8]}")
     _make_keys(bed)
     try:
         _lay_cable(bed)
-        with sshd(bed, {}):
+        with sshd(bed, environment or {}):
             yield bed
     finally:
         for side in "sl":
@@ -173,7 +176,7 @@ def sshd(
     bed: Bed,
     environment: Mapping[str, str],
     port: int = PORT,
-    side: str = "s",
+    side: str | None = "s",
     address: str = SERVER,
 ) -> Iterator[None]:
     """An sshd on the server host or another; `environment` is added to that of its sessions."""
@@ -208,7 +211,7 @@ def _make_keys(bed: Bed) -> None:
     host_key = " ".join((folder / "host_key.pub").read_text().split()[:2])
     (folder / "known_hosts").write_text(
         "".join(f"[{SERVER}]:{port} {host_key}\n" for port in (PORT, PORT + 1))
-        + f"[{SECOND_LOAD}]:{PORT} {host_key}\n"
+        + "".join(f"[{host}]:{PORT} {host_key}\n" for host in (SECOND_LOAD, "127.0.0.1"))
     )
     (folder / "bin").mkdir()
     wrapper = folder / "bin" / "ssh"

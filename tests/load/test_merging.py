@@ -31,14 +31,14 @@ class Request:
 
 
 def requests(kinds: Sequence[str]) -> st.SearchStrategy[list[Request]]:
-    one = st.builds(
+    request = st.builds(
         Request,
         connection=st.integers(0, SPEC.connections - 1),
         kind=st.sampled_from(kinds),
         service_us=st.integers(LOWEST_US, 10_000_000),
         row=st.integers(1, 8),
     )
-    return st.lists(one, max_size=60)
+    return st.lists(request, max_size=60)
 
 
 def measured(requests: Sequence[Request], spec: LoadSpec) -> LoadResult:

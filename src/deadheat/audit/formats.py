@@ -78,6 +78,8 @@ def _text_table(section: Section) -> Iterator[str]:
 
 def _text_records(section: Section) -> Iterator[str]:
     """The first cell of each row, and below it the others with their headers."""
+    if not section.table:
+        return
     _, *headers = (column.header.replace("\n", " ") for column in section.table)
     width = max(map(cell_len, headers), default=0)
     for first, *cells in zip(*(column.cells for column in section.table), strict=True):

@@ -84,12 +84,14 @@ def _levels(one_host: Replay, two_hosts: Replay) -> Iterator[ChangedLevel]:
         both = sorted(rates[0].keys() & rates[1].keys(), key=lambda row: -rates[1][row])
         if not both:
             continue
-        one, two = ({row: by_row[row] for row in both} for by_row in rates)
-        places = ranks(one), ranks(two)
+        before, after = ({row: by_row[row] for row in both} for by_row in rates)
+        places = ranks(before), ranks(after)
         yield ChangedLevel(
             connections,
-            tuple(Change(row, one[row], two[row], places[0][row], places[1][row]) for row in both),
-            agree(list(one.values()), list(two.values())),
+            tuple(
+                Change(row, before[row], after[row], places[0][row], places[1][row]) for row in both
+            ),
+            agree(list(before.values()), list(after.values())),
         )
 
 

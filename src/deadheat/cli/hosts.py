@@ -38,7 +38,7 @@ class Hosts:
     @property
     def far(self) -> list[str]:
         """The other machines, as ssh reaches them."""
-        return [target for target in (self.server, self.load) if target is not None]
+        return [target for target in (self.server, *self.loads) if target is not None]
 
     def require_sense(self, isolate: bool = False) -> None:
         """Raises `DeadheatError` for options that exclude each other."""

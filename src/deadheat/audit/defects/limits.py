@@ -90,11 +90,12 @@ def same_machine(case: Case) -> Iterator[Defect]:
     protocol = case.replay.protocol
     if protocol.origin is None or protocol.origin.client_host != "same":
         return
+    now = "had the client on another host" if case.replay.links else "keeps them on separate CPUs"
     yield Defect(
         code="same_machine",
         title="client and server on one machine",
         rows=(),
         connections=case.figures.levels,
-        found="the page says so; the replay keeps them on separate CPUs",
+        found=f"the page says so; the replay {now}",
         changes="client and server compete for the CPUs: the client's cost lowers server rates",
     )

@@ -1,7 +1,7 @@
 """What to know before believing the figures of a run: short lines with advice."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from deadheat.report import format
@@ -27,6 +27,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
     contenders = (*view.contenders, *view.controls)
     return (
         *_state(view),
+        *_same_machine(view),
         *(_absent(contender) for contender in contenders if contender.fault),
         *(caution for contender in contenders for caution in _repeated_starts(contender)),
         *(caution for contender in contenders for caution in _failed_trials(contender)),
@@ -59,6 +60,14 @@ def _state(view: RunView) -> Iterator[Caution]:
         why = str(view.conclusion.get("why") or view.state)
         text = ended if why == view.state else f"{ended}: {why}"
         yield Caution(view.state, (), f"the run {text}; the results up to then are shown")
+
+
+def _same_machine(view: RunView) -> Iterator[Caution]:
+    """Two hosts that are two namespaces or containers."""
+    links = (host.fingerprint.get("link") for host in view.hosts)
+    if any(isinstance(link, Mapping) and link.get("same_machine") for link in links):
+        text = "the hosts are namespaces or containers of one machine, and share its CPUs"
+        yield Caution("same_machine", (), text, "for rates of two machines, use two machines")
 
 
 def _absent(contender: ContenderView) -> Caution:
