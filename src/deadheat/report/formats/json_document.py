@@ -20,6 +20,7 @@ from deadheat.report.findings.points import open_points
 from deadheat.report.findings.remaining import Remaining, reasonable_s, remaining
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats import document as to
+from deadheat.report.formats.document_open import Open
 from deadheat.report.formats.indented import indented
 from deadheat.report.formats.json_profile import profile_part
 from deadheat.report.formats.json_scaling import scaling
@@ -244,7 +245,7 @@ def _level(view: RunView, analysis: Analysis, level: Level, source: Source) -> t
         standings=tuple(_standing(standing) for standing in level.standings),
         pairs=_pairs(view, analysis, ranking) if ranking else (),
         open=tuple(
-            to.Open(text=point.text, figures=point.figures, command=point.command)
+            Open(text=point.text, figures=point.figures, command=point.command)
             for point in (open_points(view, analysis, level, source) if view.races else ())
         ),
         scaling=tuple(scaling(view, curve) for curve in curves(view, level)),
