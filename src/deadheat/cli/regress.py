@@ -105,7 +105,9 @@ def command(
     store_path: Path,
     as_json: bool,
 ) -> None:
-    """Race two git revisions of a server: PASS, FAIL or INCONCLUSIVE.
+    """Race two revisions of a server: is the new one slower?
+
+    The verdict is PASS, FAIL or INCONCLUSIVE.
 
     Each revision is checked out into its own folder, built once by --build, and started there by
     the command behind `--`. PASS (exit code 0): it is not slower by more than --margin. FAIL (3):

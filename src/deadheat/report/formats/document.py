@@ -259,8 +259,7 @@ class Pair(Part):
     decided_after_s: Finite | None
     """About the time in which a race of these two alone decides an undecided pair."""
     least_difference: Finite | None
-    """The smallest difference that such a race separates in the run's `reasonable_s`: 0.004 is
-    0.4 %. Null if decided, unknown, or above 100 %."""
+    """The smallest that such a race separates in the run's `reasonable_s`; 0.004 is 0.4 %."""
 
 
 class ScalingPoint(Part):
