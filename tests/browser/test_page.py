@@ -28,6 +28,7 @@ TIMEOUT_S = 600  # ends a check that hangs
 CHECKS = (
     "answers_first",
     "marks_dead_heats_and_what_is_not_ranked",
+    "says_what_is_open_and_what_to_type_next",
     "fades_out_an_unknown_interval",
     "follows_the_slider",
     "keeps_choices_in_the_link",

@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -32,6 +34,21 @@ def test_the_shell_accepts_its_script(deadheat: Deadheat, shell: str) -> None:
     script = deadheat("completions", shell).out
     done = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_bash_completes_with_its_script(deadheat: Deadheat) -> None:
+    """As the shell does: it calls the function with the words typed so far."""
+    script = deadheat("completions", "bash").out
+    bin_folder = Path(sys.executable).parent
+    typed = "COMP_WORDS=(deadheat comp); COMP_CWORD=1; _deadheat_completion deadheat"
+    done = subprocess.run(
+        ["bash"],
+        input=f'PATH={bin_folder}:$PATH\n{script}\n{typed}; echo "${{COMPREPLY[*]}}"\n',
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["compare", "completions"]
 
 
 def test_completes_commands_options_and_servers(deadheat: Deadheat) -> None:

@@ -52,6 +52,14 @@ def test_an_unknown_command_is_reported_with_the_nearest_name(deadheat: Deadheat
     assert "No such command 'rum'. Did you mean run?" in ended.err
 
 
+def test_no_summary_is_cut_at_80_columns(deadheat: Deadheat) -> None:
+    """Eleven of the lines ended in `...`."""
+    _, _, commands = deadheat("--help").out.partition("Commands:")
+    lines = commands.splitlines()[1:]
+    assert [line.split()[0] for line in lines] == list(COMMANDS)
+    assert [line for line in lines if not line.endswith((".", "?")) or "..." in line] == []
+
+
 def test_the_listed_summaries_are_those_of_the_commands() -> None:
     ctx = click.Context(cli)
     commands = {name: cli.get_command(ctx, name) for name in COMMANDS}

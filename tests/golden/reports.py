@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.golden.command_line import CommandLine, Output
 from tests.golden.stored import DECAY, REPLAY
 
-KINDS = ("settle", "levels", "invalid", "interrupted", "empty", "capacity", "workloads")
+KINDS = ("settle", "levels", "invalid", "interrupted", "empty", "capacity", "workloads", "close")
 
 
 def _report(kind: str, columns: int, line: CommandLine) -> str:

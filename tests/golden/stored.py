@@ -1,5 +1,6 @@
 """The stored runs that golden files are made from: bundles of docs/results, and made runs."""
 
+import itertools
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -37,6 +38,7 @@ def make_runs(path: Path) -> dict[str, str]:
     runs["empty"] = MadeRun(first.store, protocol=SETTLE).end("failed", "nothing started")
     runs["capacity"] = _capacity(MadeRun(first.store, cpus=2))
     runs["workloads"] = _workloads(MadeRun(first.store, protocol=WORKLOADS))
+    runs["close"] = _close(MadeRun(first.store, protocol=SETTLE))
     first.store.close()
     return dict(zip(runs, _dated(path, list(runs.values())), strict=True))
 
@@ -48,6 +50,20 @@ def copies_run(path: Path) -> str:
     run = made_run(path, protocol=SETTLE)
     run.race({**dict.fromkeys(names, 9000.0), **slower}, noise=0.005)
     return run.end()
+
+
+def _close(run: MadeRun) -> str:
+    """Two servers too close to settle in an hour, and two that a few minutes settle."""
+    for name in ("alpha", "beta", "gamma", "delta"):
+        run.contender(name)
+    for at, (invocation, block) in enumerate(itertools.product(range(1, 4), range(1, 5))):
+        place = {"invocation": invocation, "block": block, "at_s": 60.0 * at}
+        sign = 1 if block % 2 else -1
+        run.trial("alpha", 9000.0 * 1.015, **place)
+        run.trial("beta", 9000.0 * 1.3**sign, **place)
+        run.trial("gamma", 3000.0 * 1.03, **place)
+        run.trial("delta", 3000.0 * 1.05**sign, **place)
+    return run.end(why="budget spent")
 
 
 def _workloads(run: MadeRun) -> str:

@@ -69,6 +69,7 @@ def test_suggests_a_longer_budget_to_a_short_settle_run(tmp_path: Path) -> None:
 def test_concludes_nothing_without_a_valid_trial(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("a")
+    run.contender("b")
     run.trial("a", None, state="failed", reason="died")
     assert conclusions_of(run) == {
         "no order": "no trial was valid, so nothing is ranked: see the cautions"

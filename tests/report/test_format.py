@@ -57,3 +57,19 @@ def test_listings() -> None:
 )
 def test_cpus_are_ranges(cpus: list[int], shown: str) -> None:
     assert format.ranges(cpus) == shown
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (1.0, 1.33, (">0", "33.0")),
+        (1.0004, 1.33, (">0", "33.0")),
+        (1.002, 21.5, ("0.2", "2,050.0")),
+        (0.9999, 1.33, ("0.0", "33.0")),
+    ],
+)
+def test_an_interval_that_begins_at_equality_excludes_it(
+    low: float, high: float, shown: tuple[str, str]
+) -> None:
+    """A pair that is separated step by step has an interval that ends at 1: `[0, 33]` denied it."""
+    assert format.ends(low, high) == shown

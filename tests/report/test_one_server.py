@@ -68,6 +68,16 @@ def test_a_rate_that_is_not_known_well_is_open(tmp_path: Path) -> None:
     assert open_point.command.startswith("deadheat run --more ")
 
 
+def test_without_a_valid_trial_it_speaks_of_the_rate_and_of_no_rank(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.contender("mine")
+    run.trial("mine", 1000.0, gates=failed())
+    view = load_view(run.store, run.end(why="budget spent"), whole=True)
+    text = report.write(view, "terminal", verbose=True)
+    assert text.startswith("No rate: no trial is valid.")
+    assert "rank" not in text
+
+
 @pytest.mark.parametrize("verbose", [False, True])
 def test_no_format_shows_a_rank_or_a_share(tmp_path: Path, verbose: bool) -> None:
     view = one_server(tmp_path)

@@ -1,12 +1,13 @@
 """Verdicts on intervals, and the effort that an undecided pair needs."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from deadheat.stats.alpha_spending import Level
-from deadheat.stats.decision import Verdict, effort, judge
+from deadheat.stats.decision import MOST_BLOCKS, Verdict, effort, judge, outlook_of
 from deadheat.stats.distributions import t_critical
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ratio import Ratios
@@ -54,7 +55,8 @@ def half_width_after(before: Ratios, blocks: float, invocations: float) -> float
     fits = before.fits
     per_invocation = blocks / invocations
     variance = fits.start_variance[0, 1] + fits.slice_variance[0, 1] / per_invocation
-    return float(t_critical(0.025, 20)) * math.sqrt(variance / invocations)
+    degrees = 20 * invocations / 3
+    return float(t_critical(0.025, degrees)) * math.sqrt(variance / invocations)
 
 
 def test_noisy_slices_need_more_blocks_in_place() -> None:
@@ -72,8 +74,27 @@ def test_scattered_starts_need_new_invocations() -> None:
     assert needed is not None
     assert needed.extra_invocations == math.ceil(needed.extra_blocks / 8) > 0
     blocks = 24 + needed.extra_blocks
-    assert half_width_after(before, blocks, blocks / 8) <= math.log(1.03)
-    assert half_width_after(before, blocks - 1, blocks / 8) > math.log(1.03) * 0.99
+    assert half_width_after(before, blocks, blocks / 8) <= math.log(1.03) * 1.0001
+    assert half_width_after(before, blocks - 1, (blocks - 1) / 8) > math.log(1.03) * 0.9999
+
+
+def test_few_starts_need_no_more_than_the_scatter_that_more_of_them_would_show() -> None:
+    """Three starts give a t of 13; ten times as many give one of 2, not only a smaller error."""
+    before = ratios(0.0, slice_variance=0.0, start_variance=0.001)
+    few = replace(before, fits=replace(before.fits, degrees_of_freedom=np.full((2, 2), 1.0)))
+    needed, needed_now = effort(few, 0, 1, margin=0.03), outlook_of(few, 0, 1)
+    assert needed is not None
+    assert needed_now is not None
+    at_this_t = 24 * (needed_now.half_width_now / math.log(1.03)) ** 2
+    assert needed.extra_blocks < at_this_t / 10
+
+
+def test_an_interval_without_degrees_has_no_more_than_the_most_blocks() -> None:
+    before = ratios(0.0, slice_variance=0.0, start_variance=9.0)
+    few = replace(before, fits=replace(before.fits, degrees_of_freedom=np.full((2, 2), 0.3)))
+    needed = effort(few, 0, 1, margin=0.001)
+    assert needed is not None
+    assert 0 < needed.extra_blocks <= MOST_BLOCKS
 
 
 def verdict_of(ratios: Ratios) -> Verdict:

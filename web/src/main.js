@@ -4,6 +4,7 @@ import { about, defects } from "./about.js";
 import { h } from "./dom.js";
 import { keep, place } from "./keep.js";
 import { loads } from "./loads.js";
+import { openPoints } from "./open.js";
 import { overview } from "./overview.js";
 import { panels } from "./panel.js";
 import { controlsOf, firstChoice, linkedChoice, ranking } from "./ranking.js";
@@ -67,7 +68,7 @@ export function show(whole) {
   place(page, [
     keep(
       "head",
-      [choice.workload, level?.answer, level?.trust, contenders.map(({ name }) => name)],
+      [choice.workload, level?.answer, level?.trust, level?.open, contenders.map((c) => c.name)],
       () => head(report, at),
     ),
     ...keep("workloads", [whole.run.workloads, choice.workload, whole.profile], () =>
@@ -118,6 +119,7 @@ function head(report, connections) {
       level ? linked(`${of}${level.answer}.`, report.contenders) : "Nothing was measured.",
     ),
     level?.trust ? h("p", { class: "trust", dir: "auto" }, `${whole(level.trust)}.`) : null,
+    level ? openPoints(level) : null,
   );
 }
 

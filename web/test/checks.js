@@ -82,6 +82,7 @@ export const checks = {
       all.map((element) => element.getBoundingClientRect().top),
     );
     assert.match(await text(page, "h1"), /fastest/);
+    assert.match(await text(page, ".open"), /^Open: nothing/);
     assert.ok(heading < board && board < table, "headline, chart, table");
     assert.ok(board < 400, `the chart begins at ${board} px`);
     assert.equal((await texts(page, ".ranking thead th")).length, 6);
@@ -96,6 +97,16 @@ export const checks = {
     assert.ok(reasons.every((reason) => reason.startsWith("not ranked: ")));
     assert.equal((await page.$$(".unranked .lane .bar.hatched")).length, 4);
     assert.equal((await page.$$(".row:not(.unranked) .lane .bar.hatched")).length, 0);
+  },
+
+  async says_what_is_open_and_what_to_type_next(visit, { wide }) {
+    const { page } = await visit(wide);
+    assert.match(await text(page, ".open p"), /^Open: go-net-http ~ go-gin, 3\.2.%/);
+    assert.match(await text(page, ".open p code"), /^deadheat run go-net-http go-gin --budget /);
+    await page.click(".open summary");
+    const others = await texts(page, ".open li");
+    assert.equal(others.length, 3);
+    assert.match(others[2], /more pairs.*deadheat run /);
   },
 
   async fades_out_an_unknown_interval(visit, { unknown }) {

@@ -61,6 +61,10 @@ const checks = {
       await page.screenshot({ path: join(shots, `gallery-${i}-phone.png`) });
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= 390, `${address} is ${wide} px wide`);
+      const cut = await page.$$eval(".wide", (all) =>
+        all.filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.ariaLabel),
+      );
+      assert.deepEqual(cut, [], `cut off in ${address}`);
       await page.emulateMedia({ media: "print" });
       assert.equal(await page.isVisible("main"), true);
     }

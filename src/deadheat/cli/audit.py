@@ -57,7 +57,9 @@ def command(
     catalog: str | None,
     store_path: Path,
 ) -> None:
-    """Compare a stored replay with the published figures: ranks then and now, and the defects.
+    """Compare a stored replay with the published figures.
+
+    It shows ranks then and now, and the defects of the comparison.
 
     NAME is a replay protocol. RUN is the id or a unique prefix of a run of it; the default is the
     last one. With --import, NAME is the run to compare with that table; the rows of the table are

@@ -57,7 +57,9 @@ def command(
     store_path: Path,
     as_json: bool,
 ) -> None:
-    """Race copies of one server against each other and against slowed copies.
+    """Race copies of a server to test this machine's answers.
+
+    Some copies are slowed by a known share.
 
     A difference found between equal copies is false. The slowdowns that are found show how small
     a difference this machine can detect. The result is stored, and later reports from this

@@ -57,7 +57,10 @@ def command(
     store_path: Path,
     as_json: bool,
 ) -> None:
-    """Search for the highest offered rate (open loop, Poisson) that holds a latency objective.
+    """Search for the highest rate that holds an objective.
+
+    Requests are due on a random schedule (open loop, Poisson); the objective limits their
+    latency.
 
     The objective limits a quantile of the response time, counted from the moment a request was
     due. A rate holds it if also no request failed and the server kept up with the offered rate.

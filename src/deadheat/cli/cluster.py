@@ -31,7 +31,7 @@ SHARED = 2  # servers that run on every pair, if none is named
 
 @click.group("cluster")
 def command() -> None:
-    """Race servers on many pairs of hosts, and rank them across all pairs.
+    """Race servers on many pairs of hosts, and rank them.
 
     \b
     Examples:

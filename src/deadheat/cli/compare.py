@@ -19,7 +19,9 @@ from deadheat.report.model.runs import find_run
 @store_option
 @json_option
 def command(first: str, second: str, run: str | None, store_path: Path, as_json: bool) -> None:
-    """Compare two stored runs, or with --in two contenders of one run.
+    """Compare two stored runs, or two contenders of one run.
+
+    The contenders are those of --in RUN.
 
     FIRST and SECOND are run ids or unique prefixes, or with --in the names of contenders. For
     runs it prints the rank agreement, inversions, the change of each contender with its interval,

@@ -14,7 +14,9 @@ VARIABLE = "_DEADHEAT_COMPLETE"
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print a script that completes commands, options and servers in a shell.
+    """Print the script that completes commands in a shell.
+
+    It completes options and servers too.
 
     \b
     Examples:

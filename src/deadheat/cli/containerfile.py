@@ -18,7 +18,7 @@ from deadheat.output import echo
 @base_image_option
 @catalog_option
 def command(server: str, setting: str, base_image: str | None, catalog: str | None) -> None:
-    """Print a Containerfile that builds and starts a server, for podman or docker.
+    """Print a Containerfile that builds and starts a server.
 
     It has the install lines, the build steps and the command of the manifest and its recipe. The
     context is the server's folder, which has the lock file. The server listens on port 8080.

@@ -33,7 +33,9 @@ STYLES: dict[Level, str] = {"bad": "bold red", "warn": "yellow", "note": "cyan",
 @machine_options
 @json_option
 def command(strict: bool, hosts: Hosts, as_json: bool) -> None:
-    """Check this machine for what disturbs measurements, and print commands that fix it.
+    """Check this machine for what disturbs measurements.
+
+    Each finding comes with the command that fixes it.
 
     This takes a second and changes nothing. Each finding has a level. bad: trials will fail their
     gates or not run. warn: results will spread more. note: good to know. ok: nothing to do.

@@ -21,7 +21,9 @@ from deadheat.store.bundle import export_run
 )
 @store_option
 def command(run: str | None, output: Path | None, store_path: Path) -> None:
-    """Write a run to a bundle: one file from which anyone can regenerate every figure.
+    """Write a run to a bundle: one file with all its data.
+
+    Anyone can regenerate every figure from it.
 
     RUN is an id or a unique prefix; the default is the last run. The bundle contains all data of
     the run, including commands with their paths, logs and the description of the machine.

@@ -43,7 +43,9 @@ STATE_WIDTH_LEAST = 24  # columns; where less is left, the state has its own lin
 def command(
     servers: tuple[str, ...], languages: tuple[str, ...], catalog: str | None, as_json: bool
 ) -> None:
-    """List the servers: built, ready to build, or what is missing and how to install it.
+    """List the servers: built, ready, or what is missing.
+
+    A server that cannot be built here comes with the lines that install what it needs.
 
     \b
     Example:  deadheat list 'python-*'

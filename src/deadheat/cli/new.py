@@ -18,7 +18,9 @@ from deadheat.output import echo
 @click.option("--like", required=True, metavar="SERVER", help="Server to copy.")
 @catalog_option
 def command(name: str, like: str, catalog: str | None) -> None:
-    """Create the folder of a new server as a copy of an existing one, for you to change.
+    """Create the folder of a new server from an existing one.
+
+    The copy is for you to change.
 
     It is created in servers/ of the catalog that --catalog names or that you are in; otherwise in
     servers/ of the current folder, which becomes a catalog.

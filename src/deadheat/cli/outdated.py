@@ -40,7 +40,9 @@ def command(
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """List the pins of servers that are behind, with the newest version.
+    """List the pins of servers that are behind.
+
+    Each has the newest version beside it.
 
     uv, npm, cargo, go, mvn and mix ask their registries about the direct dependencies of each
     server, and of its recipe. A client that is missing or gets no answer is named at the end, so no

@@ -29,7 +29,9 @@ def command(
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """Print what a run would do and how long it takes, without starting anything.
+    """Print what a run would do, and how long it takes.
+
+    It starts nothing.
 
     \b
     Examples:

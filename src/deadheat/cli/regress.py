@@ -112,7 +112,9 @@ def command(
     store_path: Path,
     as_json: bool,
 ) -> None:
-    """Race two git revisions of a server: PASS, FAIL or INCONCLUSIVE.
+    """Race two revisions of a server: is the new one slower?
+
+    The verdict is PASS, FAIL or INCONCLUSIVE.
 
     Each revision is checked out into its own folder, built once by --build, and started there by
     the command behind `--`. With --server-host, git runs here, and the build and the server there.

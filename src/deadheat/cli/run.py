@@ -353,7 +353,7 @@ def _exit_code(view: RunView) -> ExitCode:
     if any(trial.valid for contender in contenders for trial in contender.trials):
         return ExitCode.OK
     explain(
-        "no trial was valid, so nothing is ranked",
+        "no trial was valid, so there is no result",
         "see the cautions above; `deadheat doctor` checks this machine",
     )
     return ExitCode.NO_ANSWER

@@ -31,7 +31,9 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 )
 @store_option
 def command(runs: tuple[str, ...], output: Path, url: str | None, store_path: Path) -> None:
-    """Write a gallery of runs: an index, a page per run, per server and per pair of servers.
+    """Write a gallery of runs as pages that need no server.
+
+    It has an index, and a page per run, per server and per pair of servers.
 
     RUNS are bundles, or ids or unique prefixes of stored runs; the default is every stored run. The
     pages need no server and no network. A second gallery in the same folder replaces the first.

@@ -109,7 +109,9 @@ def command(
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """Build and start servers, check their responses, and stop them.
+    """Start servers, check their responses, and stop them.
+
+    A server that is not built is built first.
 
     A server works if its status, media type and body are right, for GET / and for each workload
     that its manifest names; the rest describes how it behaves. --load opens that many connections

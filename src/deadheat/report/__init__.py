@@ -28,16 +28,17 @@ _PARTS = {"load_view": "deadheat.report.model.load", "RunView": "deadheat.report
 def write(view: "RunView", format: str, source: str | None = None, *, verbose: bool = False) -> str:
     """The report of a run in one of `FORMATS`, ending with a newline.
 
-    `source` names the run in the commands that a terminal shows, such as `--from FILE`; without it
-    that is the run's id. `verbose` adds the details there; the other formats always have them.
+    `source` names the run in the commands that a report shows, such as `--from FILE`; without it
+    that is the run's id. `verbose` adds the details on a terminal; the other formats always have
+    them.
     """
     analyze = importlib.import_module("deadheat.report.findings.analysis").analyze
     writer = importlib.import_module(f"deadheat.report.formats.{_WRITERS[format]}")
     written: Callable[..., str] = writer.write
-    if format != "terminal":
-        return written(view, analyze(view))
     named = importlib.import_module("deadheat.report.findings.next_step").Source
-    return written(view, analyze(view), named(source) if source else None, verbose)
+    known = named(source) if source else None
+    options = {"csv": {}, "terminal": {"source": known, "verbose": verbose}}
+    return written(view, analyze(view), **options.get(format, {"source": known}))
 
 
 def __getattr__(name: str) -> Any:

@@ -60,8 +60,8 @@ def percent(share: float, digits: int = 1) -> str:
 
 def signless(value: float, digits: int = 1) -> str:
     """A number without a minus in front of zero."""
-    text = f"{value:.{digits}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    text = f"{value:,.{digits}f}"
+    return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
 
 
 def is_known(low: float, high: float) -> bool:
@@ -74,12 +74,15 @@ def excess(ratio: float, low: float, high: float) -> tuple[str, tuple[str, str] 
 
     From 10 % on without decimals.
     """
-    percents = [100 * (end - 1) for end in (ratio, low, high)]
-    digits = 0 if abs(percents[0]) >= 10 else 1
-    if not is_known(low, high):
-        return signless(percents[0], digits), None
-    middle, first, last = (signless(percent, digits) for percent in percents)
-    return middle, (first, last)
+    digits = 0 if abs(100 * (ratio - 1)) >= 10 else 1
+    middle = signless(100 * (ratio - 1), digits)
+    return middle, (ends(low, high, digits) if is_known(low, high) else None)
+
+
+def ends(low: float, high: float, digits: int = 1) -> tuple[str, str]:
+    """The interval of a ratio, as percent above 1. One that begins at 1 excludes it: `>0`."""
+    first, last = (signless(100 * (end - 1), digits) for end in (low, high))
+    return (">0" if low >= 1 and float(first.replace(",", "")) == 0 else first), last
 
 
 def reading(value: float, unit: Unit | None, more: int = 0) -> str:

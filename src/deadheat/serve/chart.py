@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from deadheat.report import format
 from deadheat.serve.markup import Html, text, wide
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 900, 260, 80, 44, 24, 24
-DATES_MAX = 7
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 560, 220, 80, 44, 24, 24
+DATES_MAX = 4
 LABEL_WIDTH = 110
 RADIUS = 4.0
 

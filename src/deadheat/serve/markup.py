@@ -59,8 +59,14 @@ class Number:
 
 def table(caption: str, header: Sequence[object], rows: Iterable[Sequence[object]]) -> Html:
     head = "".join(_cell("th", cell, ' scope="col"') for cell in header)
+    labels = [f' data-label="{text(_words(cell))}"' for cell in header]
     body = "".join(
-        "<tr>" + "".join(_cell("td", cell, ' dir="auto"') for cell in row) + "</tr>\n"
+        "<tr>"
+        + "".join(
+            _cell("td", cell, f' dir="auto"{label}')
+            for cell, label in zip(row, labels, strict=True)
+        )
+        + "</tr>\n"
         for row in rows
     )
     whole = Html(
@@ -78,9 +84,12 @@ def wide(label: str, content: Html) -> Html:
 
 def _cell(tag: str, cell: object, attributes: str) -> str:
     if isinstance(cell, Number):
-        scope = ' scope="col"' if tag == "th" else ""
-        return f'<{tag}{scope} class="number">{text(cell.words)}</{tag}>'
-    return f"<{tag}{attributes}>{text(cell)}</{tag}>"
+        attributes += ' class="number"'
+    return f"<{tag}{attributes}>{text(_words(cell))}</{tag}>"
+
+
+def _words(cell: object) -> object:
+    return cell.words if isinstance(cell, Number) else cell
 
 
 def page(title: str, *parts: Html) -> str:

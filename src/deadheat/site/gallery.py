@@ -8,6 +8,7 @@ from pathlib import Path
 from deadheat.audit.view import with_defects
 from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import Analysis, analyze
+from deadheat.report.findings.next_step import Source
 from deadheat.report.formats import page as report_page
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
@@ -145,7 +146,7 @@ def _pair(names: Pair) -> Pair:
 
 def _run_page(view: RunView, analysis: Analysis, entry: Entry, image: str | None) -> str:
     """The report as one page, with a link to the index."""
-    html = report_page.write(view, analysis)
+    html = report_page.write(view, analysis, Source.elsewhere())
     tags = preview_tags(entry.run.answer, f"{entry.run.protocol}, {text(entry.run.machine)}", image)
     return html.replace("<body>", RUN_NAVIGATION, 1).replace(
         '<link rel="icon"', f'{tags}\n<link rel="icon"', 1

@@ -22,11 +22,6 @@ td:nth-child(2) { white-space: normal; }
 .lead { font-size: 1.05rem; max-width: 48rem; }
 .names { columns: 14rem; padding: 0; list-style: none; margin: .3rem 0; overflow-wrap: anywhere; }
 h3 { margin: .8rem 0 0; overflow-wrap: anywhere; }
-@media (max-width: 48rem) {
-  th, td { padding-right: .6rem; }
-  td, td:nth-child(1) { white-space: normal; overflow-wrap: break-word; min-width: 4.5rem; }
-  td:nth-child(2) { min-width: 9rem; }
-}
 @media print { nav { display: none; } .wide { overflow: visible; } }
 """
 FRAME = """<!doctype html>

@@ -1,10 +1,18 @@
 """The verdict of an interval about two contenders, and the effort to decide an undecided pair."""
 
+import bisect
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
+from deadheat.stats.distributions import Floats, t_critical
 from deadheat.stats.ratio import Ratios
+
+MOST_BLOCKS = 10_000_000  # of an effort: years
 
 
 class Verdict(StrEnum):
@@ -46,24 +54,81 @@ def effort(ratios: Ratios, a: int, b: int, margin: float) -> Effort | None:
     """Blocks that an undecided pair still needs; None if there is no interval yet.
 
     The half width must fall below the difference (to separate) or below the rest of the
-    margin (to be equivalent), whichever is wider. Its variance is
-    (start_variance + slice_variance / n) / invocations with n blocks in each. More blocks
-    in place shrink only the second part; new invocations shrink both.
+    margin (to be equivalent), whichever is wider.
     """
+    outlook = outlook_of(ratios, a, b)
+    if outlook is None:
+        return None
+    difference = abs(outlook.log_ratio)
+    wanted = max(difference, math.log1p(margin) - difference)
+    fresh = _fewest(lambda extra: outlook.half_width(extra) <= wanted, MOST_BLOCKS)
+    in_place = _fewest(lambda extra: outlook.half_width_in_place(extra) <= wanted, 2 * fresh)
+    if outlook.half_width_in_place(in_place) <= wanted:
+        return Effort(in_place, 0)
+    return Effort(fresh, math.ceil(fresh / outlook.blocks * outlook.invocations))
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """How the interval of one log-ratio narrows with more data.
+
+    Its variance is (start_variance + slice_variance / n) / invocations with n blocks in each. More
+    blocks in place shrink only the second part; new invocations shrink both, and add degrees of
+    freedom: after few starts, an interval is wide because their scatter is hardly known.
+    """
+
+    log_ratio: float
+    half_width_now: float
+    blocks: int
+    invocations: int
+    slice_variance: float
+    start_variance: float
+    degrees: float
+    alpha: float
+
+    def half_width(self, extra_blocks: float) -> float:
+        """After so many more blocks in new invocations."""
+        growth = 1 + extra_blocks / self.blocks
+        now, then = (_critical(self.alpha, self.degrees * times) for times in (1, growth))
+        return self.half_width_now * then / now / math.sqrt(growth)
+
+    def half_width_in_place(self, extra_blocks: float) -> float:
+        """After so many more blocks in the present invocations."""
+        slices = self.slice_variance * self.invocations / self.blocks
+        now = self.start_variance + slices
+        then = self.start_variance + slices / (1 + extra_blocks / self.blocks)
+        return self.half_width_now * math.sqrt(then / now) if now > 0 else self.half_width_now
+
+
+def outlook_of(ratios: Ratios, a: int, b: int) -> Outlook | None:
+    """None if there is no interval yet."""
     fits, half_width = ratios.fits, float(ratios.half_width[a, b])
     if math.isnan(half_width):
         return None
-    difference = abs(float(fits.log_ratio[a, b]))
-    wanted = max(difference, math.log1p(margin) - difference)
-    shrink = (wanted / half_width) ** 2
-    blocks, invocations = int(fits.blocks[a, b]), int(fits.invocations[a, b])
-    per_invocation = blocks / invocations
-    slices, starts = float(fits.slice_variance[a, b]), float(fits.start_variance[a, b])
+    return Outlook(
+        log_ratio=float(fits.log_ratio[a, b]),
+        half_width_now=half_width,
+        blocks=int(fits.blocks[a, b]),
+        invocations=int(fits.invocations[a, b]),
+        slice_variance=float(fits.slice_variance[a, b]),
+        start_variance=float(fits.start_variance[a, b]),
+        degrees=float(fits.degrees_of_freedom[a, b]),
+        alpha=ratios.alpha_left,
+    )
 
-    fresh = max(math.floor(blocks / shrink) + 1 - blocks, 0)
-    left_for_slices = (starts + slices / per_invocation) * shrink - starts
-    if left_for_slices > 0:
-        in_place = math.floor(slices / left_for_slices * invocations) + 1 - blocks
-        if in_place <= 2 * fresh:
-            return Effort(max(in_place, 0), 0)
-    return Effort(fresh, math.ceil(fresh / per_invocation))
+
+def _fewest(enough: Callable[[int], bool], most: int) -> int:
+    """The fewest blocks that are enough, or `most`; more never become too few."""
+    return bisect.bisect_left(range(most), True, key=enough)
+
+
+def _critical(alpha: float, degrees: float) -> float:
+    """Student's two-sided t, interpolated, because an effort asks for it at many degrees."""
+    return math.exp(float(np.interp(math.log(degrees), *_criticals(alpha))))
+
+
+@functools.lru_cache(maxsize=64)
+def _criticals(alpha: float) -> tuple[Floats, Floats]:
+    """The logs of 400 degrees of freedom, and of Student's t at each."""
+    degrees = np.geomspace(0.3, 1e5, 400)
+    return np.log(degrees), np.log(t_critical(alpha / 2, degrees))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.alpha_spending import Level
-from deadheat.stats.decision import Effort, Verdict, effort, judge
+from deadheat.stats.decision import Effort, Outlook, Verdict, effort, judge, outlook_of
 from deadheat.stats.distributions import Floats
 from deadheat.stats.effect import minimum_detectable_effect
 from deadheat.stats.indirect import fill_indirect
@@ -54,7 +54,8 @@ class Pair:
     """Two contenders; `faster` is the one with the higher estimate.
 
     `probability_faster` is P(faster > slower) as `PairFits.probability_faster` defines it.
-    `effort` is what an undecided pair needs; None for a decided pair or without an interval.
+    `effort` is what an undecided pair needs, `outlook` how its interval narrows; both are None for
+    a decided pair or without an interval.
     """
 
     faster: str
@@ -63,6 +64,7 @@ class Pair:
     ratio: RatioInterval
     probability_faster: float
     effort: Effort | None
+    outlook: Outlook | None = None
 
 
 @dataclass(frozen=True)
@@ -261,6 +263,7 @@ def _pairs(
                 ratio=ratios.interval(a, b),
                 probability_faster=float(probability[a, b]),
                 effort=effort(ratios, a, b, margin) if undecided else None,
+                outlook=outlook_of(ratios, a, b) if undecided else None,
             )
         )
     return tuple(pairs)

@@ -98,8 +98,14 @@ def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, 
             pair = _pair_of(level, a, b)
             texts = _pair_lines(level, pair, contenders[a], contenders[b])
             lines += [INDENT + line for line in texts]
-            pairs[Level(part.workload, level.connections).short] = asdict(pair) if pair else None
+            pairs[Level(part.workload, level.connections).short] = _to_json(pair)
     return lines, finite({"levels": pairs})
+
+
+def _to_json(pair: Pair | None) -> dict[str, Any] | None:
+    if pair is None:
+        return None
+    return {name: value for name, value in asdict(pair).items() if name != "outlook"}
 
 
 def changes(first: RunView, second: RunView, connections: int) -> dict[str, Change]:

@@ -1,21 +1,21 @@
 """The conclusions of a run, in sentences that all formats share."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.bounds import AtLeast, at_least
 from deadheat.report.findings.capacity import capacity_statements
-from deadheat.report.findings.lone import lone_rate, lone_statements
+from deadheat.report.findings.lone import lone_rate, lone_statements, runs_alone
 from deadheat.report.findings.precision import precision
+from deadheat.report.findings.remaining import reasonable_s, remaining, time_text, too_close
 from deadheat.report.model.statement import Statement
 from deadheat.report.model.view import RunView
-from deadheat.stats.decision import Effort, Verdict
+from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Pair, Ranking
 from deadheat.stats.ratio import RatioInterval
 
 NAMED = 4
-HOPELESS_S = 86_400.0
 
 
 def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
@@ -34,7 +34,7 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
         yield from lone_statements(view, level)
         return
     if ranking is None:
-        yield Statement("no order", _why_no_order(view, analysis, level))
+        yield Statement("no order", why_no_order(view, analysis, level))
         yield from _lower_bounds(view, level)
         return
     neighbors = ranking.neighbors
@@ -54,11 +54,11 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
     undecided = [pair for pair in neighbors if pair.verdict is Verdict.UNDECIDED]
     for pair in undecided[:NAMED]:
         yield Statement(
-            "undecided", f"{_apart_text(view, pair)}; {_needs(pair.effort, analysis, 'it')}"
+            "undecided", f"{_apart_text(view, pair)}; {_needs(view, analysis, [pair], 'it')}"
         )
     if len(undecided) > NAMED:
         others = format.count(len(undecided) - NAMED, "more pair")
-        needs = _needs(ranking.effort, analysis, "all pairs")
+        needs = _needs(view, analysis, undecided, "all pairs")
         yield Statement("undecided", f"{others}; {needs}")
     for standing in level.standings:
         if not standing.ranked:
@@ -97,16 +97,17 @@ def _bound_text(view: RunView, bound: AtLeast) -> str:
     return f"{name} is {how_much} {first}{below}: the client limited its rate"
 
 
-def _why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
+def why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
     """Why nothing is ranked, and what would change it."""
     if level.lone is not None:
         return (
             f"only {level.lone.name} has a rate that counts, so nothing is ranked: see the cautions"
         )
-    if not any(standing.cell.trials for standing in analysis.main.standings):
+    if not any(standing.cell.trials for standing in level.standings):
         return "nothing was measured"
-    if not any(standing.cell.valid for standing in analysis.main.standings):
-        return "no trial was valid, so nothing is ranked: see the cautions"
+    if not any(standing.cell.valid for standing in level.standings):
+        so = "" if runs_alone(view) else ", so nothing is ranked"
+        return f"no trial was valid{so}: see the cautions"
     if view.state in format.UNENDED:
         return "too few blocks so far"
     reason = (
@@ -135,26 +136,30 @@ def _apart_text(view: RunView, pair: Pair) -> str:
 
 def difference(ratio: RatioInterval) -> str:
     """`1.2 % [-0.3, 2.7]`: how much faster the first is; `1.2 % [unknown]` without an interval."""
-    percent = f"{100 * (ratio.ratio - 1):.1f} %"
+    percent = f"{100 * (ratio.ratio - 1):,.1f} %"
     if not format.is_known(ratio.low, ratio.high):
         return f"{percent} {format.UNKNOWN}"
-    low, high = (format.signless(100 * (end - 1)) for end in (ratio.low, ratio.high))
-    return f"{percent} [{low}, {high}]"
+    return f"{percent} [{', '.join(format.ends(ratio.low, ratio.high))}]"
 
 
-def _needs(effort: Effort | None, analysis: Analysis, what: str) -> str:
+def _needs(view: RunView, analysis: Analysis, pairs: Sequence[Pair], what: str) -> str:
     """What would decide `what`: more blocks and fresh starts, and the time they take."""
-    if effort is None:
+    if close := too_close(view, analysis, pairs):
+        if len(pairs) == 1:
+            return remaining(view, analysis, pairs[0]).text
+        time = time_text(reasonable_s(view))
+        return f"{len(close)} of the undecided pairs are too close to settle in {time}"
+    efforts = [pair.effort for pair in pairs if pair.effort is not None]
+    if len(efforts) < len(pairs):
         return f"too few common blocks to estimate what would decide {what}"
-    if effort.extra_blocks == 0:
+    blocks = max(effort.extra_blocks for effort in efforts)
+    if blocks == 0:
         return f"the next look may decide {what}"
-    if (analysis.block_s or 0.0) * effort.extra_blocks > HOPELESS_S:
-        return f"a day of such blocks would not decide {what}"
-    text = f"to decide {what}: about {format.count(effort.extra_blocks, 'more block')}"
-    if effort.extra_invocations:
-        text += f" in {format.count(effort.extra_invocations, 'fresh start')}"
+    text = f"to decide {what}: about {format.count(blocks, 'more block')}"
+    if starts := max(effort.extra_invocations for effort in efforts):
+        text += f" in {format.count(starts, 'fresh start')}"
     if analysis.block_s is not None:
-        text += f", about {format.duration(effort.extra_blocks * analysis.block_s)}"
+        text += f", about {format.duration(blocks * analysis.block_s)}"
     return text
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deadheat.report.findings.analysis import Analysis
-from deadheat.report.findings.conclusion import HOPELESS_S
+from deadheat.report.findings.remaining import block_of, reasonable_s, remaining, too_close
 from deadheat.report.model.runs import short_id
 from deadheat.report.model.view import RunView
 from deadheat.stats.alpha_spending import Looks
@@ -14,7 +14,14 @@ from deadheat.stats.distributions import NORMAL
 from deadheat.stats.ranking import Pair
 
 MINUTE_S = 60.0
+MINUTES_MIN = 2
 BUDGET_S = 300.0  # of a new run, if the data do not say how long it takes
+MARGIN_MAX = 10  # percent: beyond it, "they differ by less" says little
+KEPT = (
+    *("--catalog", "-c", "--connections", "--load-threads"),
+    *("--server-host", "--load-host", "--server-address"),
+)
+FLAGS = ("--close",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,11 @@ class Source:
         """A run of the default store."""
         return cls(short_id(view.run_id))
 
+    @classmethod
+    def elsewhere(cls) -> "Source":
+        """A run that the reader's store does not have."""
+        return cls("--from FILE")
+
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
@@ -37,27 +49,52 @@ class NextStep:
     minutes: int | None = None
 
 
-def is_hopeless(view: RunView, analysis: Analysis, pairs: Sequence[Pair]) -> bool:
-    """Whether a day would not decide all of these pairs."""
-    needed_s = _needed_s(view, analysis, pairs)
-    return needed_s is not None and needed_s > HOPELESS_S
-
-
 def next_step(view: RunView, analysis: Analysis, pairs: Sequence[Pair], source: Source) -> NextStep:
-    """The command that would decide these pairs: more time, a longer race, or a wider margin."""
-    names = [name for pair in pairs for name in (pair.faster, pair.slower)]
-    if is_hopeless(view, analysis, pairs):
-        margin = 100 * float(view.stopping.get("margin", 0.03))
-        return NextStep(run_anew(view, names, ["--margin", f"{2 * margin:g}%"]))
-    needed_s = _needed_s(view, analysis, pairs)
-    if can_extend(view, source):
-        minutes = math.ceil((needed_s or float(view.stopping["budget_s"])) / MINUTE_S)
-        return NextStep(_more(view, minutes, source), minutes)
-    if needed_s is None or not view.settles:
+    """The command that would decide these pairs: more time, a race of these, or a wider margin.
+
+    Pairs that are too close do not count, unless all are.
+    """
+    left_out = too_close(view, analysis, pairs)
+    if len(left_out) == len(pairs):
+        return _closest(view, analysis, pairs)
+    pairs = [pair for pair in pairs if pair not in left_out]
+    names, limit_s = _names(pairs), reasonable_s(view)
+    extension_s = _extension_s(view, analysis, pairs)
+    if can_extend(view, source) and (extension_s is None or extension_s <= limit_s):
+        return _more(view, extension_s or float(view.stopping["budget_s"]), source)
+    anew_s = _anew_s(view, analysis, pairs, len(names))
+    if anew_s is None or not view.settles:
         return NextStep(run_anew(view, names, []))
-    spent_s = float(view.elapsed_s or view.stopping.get("budget_s") or BUDGET_S)
-    minutes = math.ceil((spent_s + needed_s) / MINUTE_S)
-    return NextStep(run_anew(view, names, ["--budget", f"{minutes}m"]), minutes)
+    return _with_budget(view, names, min(anew_s, limit_s), [])
+
+
+def _closest(view: RunView, analysis: Analysis, pairs: Sequence[Pair]) -> NextStep:
+    """For pairs that are too close: a reasonable time, with a margin that it decides, if any.
+
+    The interval has to lie within the margin, so the margin is the difference and the half width.
+    """
+    if not view.settles:
+        return NextStep(run_anew(view, _names(pairs), []))
+    leasts = [remaining(view, analysis, pair).least for pair in pairs]
+    percents = [
+        math.ceil(100 * (pair.ratio.ratio * (1 + least) - 1))
+        for pair, least in zip(pairs, leasts, strict=True)
+        if least is not None
+    ]
+    wider = len(percents) == len(pairs) and max(percents) <= MARGIN_MAX
+    options = ["--margin", f"{max(percents)}%"] if wider else []
+    return _with_budget(view, _names(pairs), reasonable_s(view), options)
+
+
+def _names(pairs: Sequence[Pair]) -> list[str]:
+    return list(dict.fromkeys(name for pair in pairs for name in (pair.faster, pair.slower)))
+
+
+def _with_budget(
+    view: RunView, names: Sequence[str], time_s: float, options: Sequence[str]
+) -> NextStep:
+    minutes = max(math.ceil(time_s / MINUTE_S), MINUTES_MIN)
+    return NextStep(run_anew(view, names, ["--budget", f"{minutes}m", *options]), minutes)
 
 
 def more_for_lone(view: RunView, name: str, source: Source) -> NextStep:
@@ -65,14 +102,16 @@ def more_for_lone(view: RunView, name: str, source: Source) -> NextStep:
     spent_s = float(view.elapsed_s or view.stopping.get("budget_s") or BUDGET_S)
     minutes = math.ceil(max(spent_s, MINUTE_S) / MINUTE_S)
     if can_extend(view, source):
-        return NextStep(_more(view, minutes, source), minutes)
+        return _more(view, minutes * MINUTE_S, source)
     options = ["--budget", f"{2 * minutes}m"] if view.settles else []
     return NextStep(run_anew(view, [name], options))
 
 
-def _more(view: RunView, minutes: int, source: Source) -> str:
-    catalog = shlex.join(_catalog(view))
-    return " ".join(filter(None, (f"deadheat run --more {minutes}m {source.argument}", catalog)))
+def _more(view: RunView, time_s: float, source: Source) -> NextStep:
+    minutes = math.ceil(time_s / MINUTE_S)
+    catalog = shlex.join(_kept(view, ("--catalog",)))
+    command = f"deadheat run --more {minutes}m {source.argument}"
+    return NextStep(" ".join(filter(None, (command, catalog))), minutes)
 
 
 def can_extend(view: RunView, source: Source) -> bool:
@@ -96,32 +135,47 @@ def run_anew(view: RunView, names: Sequence[str], options: Sequence[str]) -> str
         end = words.index("--") if "--" in words else len(words)
         return shlex.join([*words[:end], *options, *words[end:]])
     servers = dict.fromkeys(contender.server for contender in chosen)
-    return shlex.join(["deadheat", "run", *servers, *options, *_catalog(view)])
+    kept = _kept(view, KEPT, FLAGS)
+    workload = ["--workload", view.workload] if "--workload" in " ".join(view.command) else []
+    return shlex.join(["deadheat", "run", *servers, *workload, *kept, *options])
 
 
 def settled_anew(view: RunView, names: Sequence[str]) -> str:
     """A new run of these servers at their default settings, until their order is settled."""
     chosen = [contender for contender in view.contenders if contender.name in names]
     servers = dict.fromkeys(contender.server for contender in chosen)
-    return shlex.join(["deadheat", "run", *servers, *_catalog(view)])
+    return shlex.join(["deadheat", "run", *servers, *_kept(view, ("--catalog",))])
 
 
-def _catalog(view: RunView) -> list[str]:
-    """The option that names the run's catalog, if its command had one."""
+def _kept(view: RunView, options: Sequence[str], flags: Sequence[str] = ()) -> list[str]:
+    """Those of these options that the run's command had, with their values."""
     words = list(view.command[: view.command.index("--") if "--" in view.command else None])
+    kept = []
     for place, word in enumerate(words):
-        if word == "--catalog":
-            return words[place : place + 2]
-        if word.startswith("--catalog="):
-            return [word]
-    return []
+        if word in options:
+            kept += words[place : place + 2]
+        elif word in flags or word.startswith(tuple(f"{option}=" for option in options)):
+            kept.append(word)
+    return kept
 
 
-def _needed_s(view: RunView, analysis: Analysis, pairs: Sequence[Pair]) -> float | None:
-    """The time that would decide all of these; None if the data do not say.
+def _anew_s(
+    view: RunView, analysis: Analysis, pairs: Sequence[Pair], contenders: int
+) -> float | None:
+    """The time in which a race of these contenders alone would decide these pairs."""
+    block_s = block_of(view, analysis, contenders)
+    if block_s is None or any(pair.effort is None for pair in pairs):
+        return None
+    return block_s * max(
+        pair.ratio.blocks + pair.effort.extra_blocks for pair in pairs if pair.effort is not None
+    )
 
-    The look at the end of an extension has a smaller share of the error, so it needs more blocks:
-    as many times more as the square of the quantiles' ratio.
+
+def _extension_s(view: RunView, analysis: Analysis, pairs: Sequence[Pair]) -> float | None:
+    """The extension that would decide all of these; None if the data do not say.
+
+    The look at its end has a smaller share of the error, so it needs more blocks: as many times
+    more as the square of the quantiles' ratio.
     """
     if analysis.block_s is None or any(pair.effort is None for pair in pairs):
         return None

@@ -8,18 +8,18 @@ from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.bounds import at_least
 from deadheat.report.findings.capacity import capacity_statements
 from deadheat.report.findings.cautions import cautions, none_found
-from deadheat.report.findings.conclusion import conclusions
+from deadheat.report.findings.conclusion import conclusions, why_no_order
 from deadheat.report.findings.lone import LoneRate, lone_rate, lone_statements
 from deadheat.report.findings.next_step import (
     NextStep,
     Source,
-    is_hopeless,
     more_for_lone,
     next_step,
     run_anew,
     settled_anew,
 )
 from deadheat.report.findings.precision import noise_range
+from deadheat.report.findings.remaining import reasonable_s, remaining, time_text, too_close
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Pair, Ranking
@@ -61,11 +61,9 @@ def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Poi
         least = f"{100 * (bound.ratio_low - 1):.1f}"
         how_much = f"+{least} % or more; " if float(least) else ""
         yield Point("KNOWN", pair, f"{how_much}the client limited its rate")
+    yield from open_points(view, analysis, level, source)
     if level.ranking is not None:
-        yield from _open(view, analysis, level.ranking, source)
         yield from _unranked(level)
-    else:
-        yield from _no_order(view, analysis)
     for statement in conclusions(view, analysis):
         if statement.topic.startswith("at "):
             yield Point(statement.topic.upper(), statement.text)
@@ -77,6 +75,21 @@ def _lone(view: RunView, level: Level, lone: LoneRate, source: Source) -> Iterat
     """What is known of the only contender, and how to know its rate better."""
     for statement in lone_statements(view, level):
         yield Point(statement.topic.upper(), statement.text)
+    yield from _lone_open(view, lone, source)
+
+
+def open_points(
+    view: RunView, analysis: Analysis, level: Level, source: Source
+) -> tuple[Point, ...]:
+    """What a level leaves open, each point with the command that would decide it."""
+    if (lone := lone_rate(view, level)) is not None:
+        return tuple(_lone_open(view, lone, source))
+    if level.ranking is None:
+        return tuple(_no_order(view, analysis, level))
+    return tuple(_open(view, analysis, level.ranking, source))
+
+
+def _lone_open(view: RunView, lone: LoneRate, source: Source) -> Iterator[Point]:
     if not lone.known:
         precision = format.percent(PRECISION, 0)
         step = more_for_lone(view, lone.standing.contender.name, source)
@@ -100,17 +113,21 @@ def _open(view: RunView, analysis: Analysis, ranking: Ranking, source: Source) -
     """The undecided neighboring pairs from the top, each with the command that would decide it."""
     undecided = [pair for pair in ranking.neighbors if pair.verdict is Verdict.UNDECIDED]
     for pair in undecided[:OPEN_MAX]:
-        figures = _figures(pair)
-        if is_hopeless(view, analysis, [pair]):
-            figures += "; a day would not decide it"
         step = next_step(view, analysis, [pair], source)
-        yield Point("OPEN", _pair(view, pair, "~"), _with_time(figures, step), step.command)
+        if close := remaining(view, analysis, pair).text:
+            figures = f"{_figures(pair)}  {close}"
+        else:
+            figures = _with_time(_figures(pair), step)
+        yield Point("OPEN", _pair(view, pair, "~"), figures, step.command)
     if rest := undecided[OPEN_MAX:]:
         others = format.count(len(rest), "more pair")
-        hopeless = is_hopeless(view, analysis, rest)
-        figures = "a day would not decide all of them" if hopeless else ""
         step = next_step(view, analysis, rest, source)
-        yield Point("OPEN", others, _with_time(figures, step), step.command)
+        few = len(too_close(view, analysis, rest))
+        which = "all" if few == len(rest) else f"{few} of them"
+        figures = f"{which} too close to settle in {time_text(reasonable_s(view))}" if few else ""
+        if few < len(rest):
+            figures = _with_time(figures, step)
+        yield Point("OPEN", others, figures, step.command)
 
 
 def _with_time(figures: str, step: NextStep) -> str:
@@ -119,11 +136,11 @@ def _with_time(figures: str, step: NextStep) -> str:
     return "  ".join(filter(None, (figures, time)))
 
 
-def _no_order(view: RunView, analysis: Analysis) -> Iterator[Point]:
+def _no_order(view: RunView, analysis: Analysis, level: Level) -> Iterator[Point]:
     """Why nothing is ranked, and what gives ranks."""
-    why = next((s.text for s in conclusions(view, analysis) if s.topic == "no order"), "")
+    why = why_no_order(view, analysis, level)
     text = why.partition(", so there are no intervals")[0].partition(": see the cautions")[0]
-    yield Point("OPEN", text, "", _command_for_order(view, analysis.main))
+    yield Point("OPEN", text, "", _command_for_order(view, level))
 
 
 def _command_for_order(view: RunView, level: Level) -> str:

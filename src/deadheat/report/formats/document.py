@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from deadheat.report.findings.limits import Limit
+from deadheat.report.formats.document_open import Open
 from deadheat.report.formats.document_part import Finite, Part
 from deadheat.report.formats.document_profile import Profile
 from deadheat.report.formats.document_replay import Defect, Recovery
@@ -52,6 +53,8 @@ class Run(Part):
     trials: int
     workloads: tuple[str, ...]
     """In the order of the command line; what is said of one of them names it."""
+    reasonable_s: Finite
+    """Reports suggest no longer race to decide a pair: an hour, or as long as this one took."""
     measured_share: Finite | None
     """The share of the race's time, starts included, in which a server was measured."""
     series_trials_max: int | None
@@ -258,6 +261,10 @@ class Pair(Part):
     extra_blocks: int | None
     """Blocks that an undecided pair needs at its present difference and variance."""
     extra_invocations: int | None
+    decided_after_s: Finite | None
+    """About the time in which a race of these two alone decides an undecided pair."""
+    least_difference: Finite | None
+    """The smallest that such a race separates in the run's `reasonable_s`; 0.004 is 0.4 %."""
 
 
 class ScalingPoint(Part):
@@ -333,6 +340,8 @@ class Level(Part):
     standings: tuple[Standing, ...]
     """From the fastest to the slowest, then those not ranked."""
     pairs: tuple[Pair, ...]
+    open: tuple[Open, ...]
+    """The first undecided neighboring pairs, then the others together; empty if all are decided."""
     scaling: tuple[Scaling, ...]
 
 

@@ -15,8 +15,12 @@ from deadheat.report.findings.heading import heading
 from deadheat.report.findings.headline import answer, trust
 from deadheat.report.findings.limits import limit_of
 from deadheat.report.findings.method import method
+from deadheat.report.findings.next_step import Source
+from deadheat.report.findings.points import open_points
+from deadheat.report.findings.remaining import Remaining, reasonable_s, remaining
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats import document as to
+from deadheat.report.formats.document_open import Open
 from deadheat.report.formats.indented import indented
 from deadheat.report.formats.json_profile import profile_part
 from deadheat.report.formats.json_scaling import scaling
@@ -36,14 +40,24 @@ TRIAL_FIELDS = tuple(to.Trial.model_fields)
 TRIAL_VALUES = attrgetter(*TRIAL_FIELDS)
 
 
-def write(view: RunView, analysis: Analysis, indent: Literal[2] | None = 2) -> str:
-    """The document, as `docs/schema-report.json` describes it; ASCII, for any output."""
-    document = build(view, analysis).model_dump(mode="json", by_alias=True)
+def write(
+    view: RunView,
+    analysis: Analysis,
+    indent: Literal[2] | None = 2,
+    source: Source | None = None,
+) -> str:
+    """The document, as `docs/schema-report.json` describes it; ASCII, for any output.
+
+    Its commands name the run by `source`; without it, by its id.
+    """
+    document = build(view, analysis, source or Source.stored(view)).model_dump(
+        mode="json", by_alias=True
+    )
     text = indented(document) if indent else json.dumps(document, allow_nan=False)
     return text + "\n"
 
 
-def build(view: RunView, analysis: Analysis) -> to.Document:
+def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
     calibration = view.calibration
     views = view.by_workload
     analyses = [analysis if len(views) == 1 else analyze(each) for each in views]
@@ -53,7 +67,9 @@ def build(view: RunView, analysis: Analysis) -> to.Document:
             "run": _run(view, analysis),
             "hosts": [dataclasses.asdict(host) for host in view.hosts],
             "contenders": _contenders(views),
-            "levels": [_level(each, own, level) for each, own in pairs for level in own.levels],
+            "levels": [
+                _level(each, own, level, source) for each, own in pairs for level in own.levels
+            ],
             "capacities": [_capacity(view, result) for result in capacities(view)],
             "cautions": _cautions(views),
             "conclusions": [
@@ -113,6 +129,7 @@ def _run(view: RunView, analysis: Analysis) -> to.Run:
             "invocations": analysis.invocations,
             "trials": view.trials,
             "workloads": view.workloads,
+            "reasonable_s": reasonable_s(view),
             "measured_share": analysis.measured_share,
             "series_trials_max": view.series_trials_max,
         }
@@ -215,7 +232,7 @@ def _capacity(view: RunView, result: CapacityResult) -> to.Capacity:
     )
 
 
-def _level(view: RunView, analysis: Analysis, level: Level) -> to.Level:
+def _level(view: RunView, analysis: Analysis, level: Level, source: Source) -> to.Level:
     ranking = level.ranking
     return to.Level(
         workload=view.workload,
@@ -228,7 +245,11 @@ def _level(view: RunView, analysis: Analysis, level: Level) -> to.Level:
         minimum_detectable_effect=_finite(ranking.minimum_detectable_effect) if ranking else None,
         method=ranking.pairs[0].ratio.method if ranking and ranking.pairs else None,
         standings=tuple(_standing(standing) for standing in level.standings),
-        pairs=_pairs(ranking) if ranking else (),
+        pairs=_pairs(view, analysis, ranking) if ranking else (),
+        open=tuple(
+            Open(text=point.text, figures=point.figures, command=point.command)
+            for point in (open_points(view, analysis, level, source) if view.races else ())
+        ),
         scaling=tuple(scaling(view, curve) for curve in curves(view, level)),
     )
 
@@ -245,12 +266,14 @@ def _standing(standing: Standing) -> to.Standing:
     )
 
 
-def _pairs(ranking: Ranking) -> tuple[to.Pair, ...]:
+def _pairs(view: RunView, analysis: Analysis, ranking: Ranking) -> tuple[to.Pair, ...]:
     neighbors = set(ranking.neighbors)
-    return tuple(_pair(pair, pair in neighbors) for pair in ranking.pairs)
+    return tuple(
+        _pair(pair, pair in neighbors, remaining(view, analysis, pair)) for pair in ranking.pairs
+    )
 
 
-def _pair(pair: Pair, neighbors: bool) -> to.Pair:
+def _pair(pair: Pair, neighbors: bool, needs: Remaining) -> to.Pair:
     return to.Pair(
         faster=pair.faster,
         slower=pair.slower,
@@ -260,6 +283,8 @@ def _pair(pair: Pair, neighbors: bool) -> to.Pair:
         probability_faster=_finite(pair.probability_faster),
         extra_blocks=pair.effort.extra_blocks if pair.effort else None,
         extra_invocations=pair.effort.extra_invocations if pair.effort else None,
+        decided_after_s=needs.time_s,
+        least_difference=needs.least,
     )
 
 

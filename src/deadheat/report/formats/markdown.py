@@ -32,14 +32,15 @@ SPECIAL = re.compile(r"([\\`*_\[\]|~#])")
 OF_LEVEL = ("order", "spread", "latency", "trials")  # columns about one level
 
 
-def write(view: RunView, analysis: Analysis) -> str:
+def write(view: RunView, analysis: Analysis, source: Source | None = None) -> str:
     """The whole report. Foreign text is escaped, never markup."""
+    source = source or Source.stored(view)
     overview = profile(view)
     if overview is None:
-        return "\n".join(_lines(view, analysis)) + "\n"
+        return "\n".join(_lines(view, analysis, source)) + "\n"
     parts = ["\n".join(_profile(view, analysis, overview))]
     for each in view.by_workload:
-        title, *lines = _lines(each, analyze(each))
+        title, *lines = _lines(each, analyze(each), source)
         parts.append("\n".join([f"# {_text(each.workload)}: {title.removeprefix('# ')}", *lines]))
     return "\n\n".join(parts) + "\n"
 
@@ -67,8 +68,8 @@ def code(text: str) -> str:
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
-    yield from _answer(view, analysis)
+def _lines(view: RunView, analysis: Analysis, source: Source) -> Iterator[str]:
+    yield from _answer(view, analysis, source)
     yield from _listed("Details", [escape(line) for line in heading(view, analysis)])
     yield f"- {code(command_line(view))}"
     yield from _rankings(view, analysis)
@@ -89,7 +90,7 @@ def _lines(view: RunView, analysis: Analysis) -> Iterator[str]:
         yield from _listed("How it was measured", [escape(line) for line in method(view, analysis)])
 
 
-def _answer(view: RunView, analysis: Analysis) -> Iterator[str]:
+def _answer(view: RunView, analysis: Analysis, source: Source) -> Iterator[str]:
     """The answer, what was measured, one table, and the points."""
     first = answer(view, analysis.main) if analysis.levels else "Nothing was measured"
     yield from (f"# {escape(first)}", "", escape(measured(view, analysis)))
@@ -99,7 +100,7 @@ def _answer(view: RunView, analysis: Analysis) -> Iterator[str]:
         if texts := "; ".join(remarks(view, analysis)):
             yield from ("", escape(f"{texts[:1].upper()}{texts[1:]}."))
     yield ""
-    yield from (_point(point) for point in points(view, analysis, Source.stored(view)))
+    yield from (_point(point) for point in points(view, analysis, source))
 
 
 def _point(point: Point) -> str:

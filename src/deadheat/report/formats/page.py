@@ -15,6 +15,7 @@ from deadheat.console import console as make_console
 from deadheat.errors import DeadheatError
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
+from deadheat.report.findings.next_step import Source
 from deadheat.report.formats import json_document, terminal
 from deadheat.report.model.view import RunView
 
@@ -23,13 +24,13 @@ PLAIN_WIDTH = 100
 GZIP_LEVEL = 6  # 9 takes three times as long for 3 % fewer bytes
 
 
-def write(view: RunView, analysis: Analysis) -> str:
+def write(view: RunView, analysis: Analysis, source: Source | None = None) -> str:
     """The page with this run. The same run gives the same bytes."""
-    text = json_document.write(view, analysis, indent=None)
+    text = json_document.write(view, analysis, indent=None, source=source)
     packed = gzip.compress(text.encode(), GZIP_LEVEL, mtime=0)
     return fill(
         title=format.plain(f"{view.protocol.get('name', '?')} {view.run_id} – deadheat"),
-        plain=_plain(view, analysis),
+        plain=_plain(view, analysis, source),
         document=base64.b64encode(packed).decode(),
     )
 
@@ -48,8 +49,8 @@ def fill(title: str, plain: str = "", document: str = "") -> str:
     return re.sub("|".join(texts), lambda match: html.escape(texts[match[0]]), page, count=3)
 
 
-def _plain(view: RunView, analysis: Analysis) -> str:
+def _plain(view: RunView, analysis: Analysis, source: Source | None) -> str:
     console = make_console(width=PLAIN_WIDTH, styled=False)
     with console.capture() as capture:
-        terminal.show(console, view, analysis)
+        terminal.show(console, view, analysis, source)
     return "\n".join(line.rstrip() for line in capture.get().split("\n"))

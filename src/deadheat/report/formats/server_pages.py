@@ -28,12 +28,11 @@ Every server in `servers/` in each of its settings (`server:setting`). `make ver
 one, started it, checked its answers, loaded it at 10, 100 and 1,000 connections, and stopped it. It
 also wrote this page and those that it links to. [servers-missing.md](servers-missing.md) lists
 servers without a folder, with the reasons."""
-TABLE = """*Served* is the number of those connections, all open together, that got an answer, in
-the default setting. If a load of one second does not serve all of them, three loads of ten seconds
-count instead, and *served* is their range. Rows stored before this rule have one load of ten
-seconds. *Shortfalls* names the settings that did not serve all of them; the settings called
-`published` have the published backlogs and limits. Every server with workers also has the setting
-`multicore`, four of them; `bench/multicore.py` shows how many worked."""
+TABLE = """The page of a language has the version, the settings and the results of each server. A
+*shortfall* is a contender that did not work, or did not serve every connection: in
+one load of one second and then in three of ten seconds, or in one of ten seconds in older rows;
+the settings called `published` have the published backlogs and limits. Every server with workers
+also has the setting `multicore`, four of them; `bench/multicore.py` shows how many worked."""
 BEHAVIOR = """## Behavior
 
 Each server that answered, in its default setting. *Ready* is the time from the start to the first
@@ -84,30 +83,26 @@ def _index(
         TABLE,
         f"[{name}/published.md]({name}/published.md) lists the rows of the published comparisons.",
     ]
-    header = ("server", "framework", "version", "state", "served", "shortfalls")
-    for language in sorted(languages, key=str.lower):
-        page = f"{name}/{_slug(language)}.md"
-        rows = _servers(languages[language], catalog, page)
-        parts += [f"## [{escape(language)}]({page})", _table(header, rows, linked=True)]
+    rows = (
+        _family(language, languages[language], catalog, name)
+        for language in sorted(languages, key=str.lower)
+    )
+    parts.append(_table(("language", "servers", "shortfalls"), rows, linked=2))
     return "\n\n".join(parts) + "\n"
 
 
-def _servers(
-    inspections: Sequence[Inspection], catalog: Catalog, page: str
-) -> Iterator[Sequence[str]]:
-    """A row for each server, in its default setting."""
-    for server, settings in groupby(inspections, key=lambda inspection: inspection.server):
-        contenders = list(settings)
-        default = contenders[0]
-        short = [row.setting for row in contenders if _state(row, catalog) not in ("works", RECIPE)]
-        yield (
-            f"[{server}]({page}#{server})",
-            catalog.servers[server].manifest.framework,
-            default.version or format.NONE,
-            _state(default, catalog),
-            served(default),
-            ", ".join(short) or format.NONE,
-        )
+def _family(
+    language: str, inspections: Sequence[Inspection], catalog: Catalog, name: str
+) -> Sequence[str]:
+    """The row of a language: its servers with links, and its contenders with a shortfall."""
+    page = f"{name}/{_slug(language)}.md"
+    servers = dict.fromkeys(inspection.server for inspection in inspections)
+    short = [row.name for row in inspections if _state(row, catalog) not in ("works", RECIPE)]
+    return (
+        f"[{escape(language)}]({page})",
+        ", ".join(f"[{server}]({page}#{server})" for server in servers),
+        ", ".join(short) or format.NONE,
+    )
 
 
 def _language(language: str, inspections: Sequence[Inspection], catalog: Catalog, name: str) -> str:
@@ -239,9 +234,9 @@ def _slug(language: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", named).strip("-")
 
 
-def _table(header: Sequence[str], rows: Iterator[Sequence[str]], *, linked: bool = False) -> str:
-    """A Markdown table; with `linked`, the first cells are links of ours and stay as they are."""
+def _table(header: Sequence[str], rows: Iterator[Sequence[str]], *, linked: int = 0) -> str:
+    """A Markdown table; the first `linked` cells of a row are links of ours, and stay."""
     lines = [header, ["---"] * len(header)]
-    for first, *others in rows:
-        lines.append([first if linked else escape(first), *map(escape, others)])
+    for row in rows:
+        lines.append([*row[:linked], *map(escape, row[linked:])])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
