@@ -51,7 +51,7 @@ class TrialView:
     instance_id: int | None = None
     elapsed_s: float | None = None  # measured
     client_busy_share: float | None = None  # of the busiest client thread
-    slices: tuple[Mapping[str, Any], ...] = ()  # what a trial of slices is the sum of
+    slices: Sequence[Mapping[str, Any]] = ()  # what a trial of slices is the sum of
 
     @property
     def server_cpus_used(self) -> float | None:
