@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
-"""How long each report of one run of 20,000 trials takes, beside the small run it was made from.
+"""What each report of one run of 20,000 trials costs, with and without what an earlier one kept.
 
-    python bench/large_run.py [--trials 20000] [--times 3] [--profile FORMAT] [--json]
+    python bench/large_run.py [--trials 20000] [--times 3] [--than SRC] [--profile FORMAT] [--json]
 
 The large run repeats the blocks of a stored run: once of one with whole trials, once of a race in
-slices. Each figure is the median over `--times` fresh processes. `ratio` is large over small; the
-number of trials grows by the factor that is printed with it. A report of the large run that takes
-longer than 3 s ends this with exit code 1.
+slices. Each figure is the median over `--times` fresh processes, of their CPU time in seconds and
+of their peak memory in MiB. `first` is the first report of the run, which keeps what it works out
+from all trials; `later` is one after that. `--than` also measures the sources in that folder, in
+turns. A later report of more than 3 s of CPU time ends this with exit code 1.
 """
 
 import argparse
 import cProfile
 import json
+import os
 import pstats
+import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
@@ -25,8 +27,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
-
-from served import DEADHEAT
 
 from deadheat import report
 from deadheat.store import Store
@@ -39,26 +39,39 @@ CLONES = 4
 REPORT_S_MAX = 3.0
 
 
+MAIN = "import sys; from deadheat.cli import main; sys.exit(main())"
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One format of one kind of run: medians in seconds."""
+    """One format of one kind of run: medians of CPU time and of peak memory.
+
+    `than_cpu_s` and `than_mib` are those of other sources; None without `--than`.
+    """
 
     kind: str
     format: str
-    small_s: float
-    large_s: float
-    small_trials: int
-    large_trials: int
+    trials: int
+    first_cpu_s: float
+    later_cpu_s: float
+    later_mib: float
+    than_cpu_s: float | None
+    than_mib: float | None
 
     @property
     def passes(self) -> bool:
-        return self.large_s <= REPORT_S_MAX
+        return self.later_cpu_s <= REPORT_S_MAX
 
     def __str__(self) -> str:
-        ratio, growth = self.large_s / self.small_s, self.large_trials / self.small_trials
+        than = (
+            f"{'–':>8}{'–':>8}"
+            if self.than_cpu_s is None or self.than_mib is None
+            else f"{self.than_cpu_s:>8.2f}{self.than_mib:>8.0f}"
+        )
         return (
-            f"{self.kind:<8}{self.format:<10}{self.small_s:>8.2f}{self.large_s:>8.2f}"
-            f"{ratio:>8.1f}{growth:>8.0f}  {'PASS' if self.passes else 'FAIL'}"
+            f"{self.kind:<8}{self.format:<10}{self.trials:>8}{self.first_cpu_s:>8.2f}"
+            f"{self.later_cpu_s:>8.2f}{self.later_mib:>8.0f}{than}"
+            f"  {'PASS' if self.passes else 'FAIL'}"
         )
 
 
@@ -69,16 +82,18 @@ def main() -> int:
             for kind in args.kinds:
                 profile(make(Path(folder), kind, args.trials), args.profile)
             return 0
-        figures = [
-            figure
-            for kind in args.kinds
-            for figure in measure(Path(folder), kind, args.trials, args.times)
-        ]
+        os.environ["DEADHEAT_HOME"] = str(Path(folder) / "home")
+        if not args.json:
+            print(f"{'':<18}{'':>8}{'CPU s':>16}{'MiB':>8}{'than: s':>8}{'MiB':>8}")
+            print(f"{'':<18}{'trials':>8}{'first':>8}{'later':>8}{'later':>8}", flush=True)
+        figures = []
+        for kind in args.kinds:
+            for figure in measure(make(Path(folder), kind, args.trials), kind, args):
+                figures.append(figure)
+                if not args.json:
+                    print(figure, flush=True)
     if args.json:
         print(json.dumps([asdict(each) | {"pass": each.passes} for each in figures], indent=1))
-    else:
-        print(f"{'s':<18}{'small':>8}{'large':>8}{'ratio':>8}{'trials':>8}")
-        print("\n".join(map(str, figures)))
     return 0 if all(figure.passes for figure in figures) else 1
 
 
@@ -87,6 +102,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--trials", type=int, default=20_000, help="at least (default 20,000)")
     parser.add_argument("--times", type=int, default=3, help="of each figure (default 3)")
     parser.add_argument("--kinds", nargs="+", choices=[*MODELS], default=[*MODELS])
+    parser.add_argument("--formats", nargs="+", choices=FORMATS, default=FORMATS)
+    parser.add_argument("--than", type=Path, metavar="SRC", help="other sources, as a second turn")
     parser.add_argument("--profile", choices=FORMATS, help="print where the time goes instead")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -95,24 +112,37 @@ def arguments() -> argparse.Namespace:
     return args
 
 
-def measure(folder: Path, kind: str, trials: int, times: int) -> Iterator[Figure]:
-    small, large = make(folder, kind, 1), make(folder, kind, trials)
-    for name in FORMATS:
+def measure(store: Path, kind: str, args: argparse.Namespace) -> Iterator[Figure]:
+    for name in args.formats:
+        first, later, than = [], [], []
+        for _ in range(args.times):
+            shutil.rmtree(Path(os.environ["DEADHEAT_HOME"]), ignore_errors=True)
+            first.append(cost(store, name))
+            if args.than:
+                than.append(cost(store, name, args.than))
+            later.append(cost(store, name))
         yield Figure(
             kind=kind,
             format=name,
-            small_s=median(report_s(small, name) for _ in range(times)),
-            large_s=median(report_s(large, name) for _ in range(times)),
-            small_trials=trials_of(small),
-            large_trials=trials_of(large),
+            trials=trials_of(store),
+            first_cpu_s=median(cpu_s for cpu_s, _ in first),
+            later_cpu_s=median(cpu_s for cpu_s, _ in later),
+            later_mib=median(mib for _, mib in later),
+            than_cpu_s=median(cpu_s for cpu_s, _ in than) if than else None,
+            than_mib=median(mib for _, mib in than) if than else None,
         )
 
 
-def report_s(store: Path, name: str) -> float:
-    begun_s = time.perf_counter()
-    words = ["report", "--format", name, "--store", str(store)]
-    subprocess.run([*DEADHEAT, *words], stdout=subprocess.DEVNULL, check=True)
-    return time.perf_counter() - begun_s
+def cost(store: Path, name: str, sources: Path | None = None) -> tuple[float, float]:
+    """CPU time in seconds and peak memory in MiB of one report, in a process of its own."""
+    words = [sys.executable, "-c", MAIN, "report", "--format", name, "--store", str(store)]
+    places = {"PYTHONPATH": str(sources.absolute())} if sources else {}
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, env=os.environ | places) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words)
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def profile(store_path: Path, name: str) -> None:

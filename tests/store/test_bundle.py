@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from deadheat import report
 from deadheat.host.machine import host_key
 from deadheat.report.model.load import load_view
 from deadheat.report.model.runs import lines, list_runs
@@ -246,7 +247,7 @@ def test_a_bomb_names_its_run_and_field(
         f"INSERT INTO series SELECT min(id), 'slices', x'{content.hex()}' FROM trial",
     )
     with open_bundle(changed) as foreign, pytest.raises(StoreError) as raised:
-        load_view(foreign, run.run_id)
+        report.write(load_view(foreign, run.run_id), "terminal")
     assert f"run {run.run_id}: series slices of trial 1 cannot be read: it" in str(raised.value)
     assert reason in str(raised.value)
 

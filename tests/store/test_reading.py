@@ -97,10 +97,8 @@ def test_finds_the_parts_of_a_trial_by_its_id(run: StoredRun, store: Store) -> N
     assert run.gates_failed == {second: (LATE, FAILED)}
     assert run.gate_codes == ("late", "little", "steal")
     assert run.errors == {first: {"reset": 3}, third: {"reset": 3}}
-    assert run.histograms("service_us", "none") == {
-        (first, "service_us"): "HISTFAAA",
-        (third, "service_us"): "HISTFAAA",
-    }
+    assert run.histograms("service_us", [third, second, first]) == ["HISTFAAA", "HISTFAAA"]
+    assert run.histograms("service_us", [second]) == run.histograms("none", [first]) == []
     series = {"load": [{"at_s": 0.1, "ok": 100}], "machine": []}
     assert dict(run.series("load", "machine")) == {first: series, third: series}
     assert trial_series(store, first, "load") == series["load"]
@@ -136,7 +134,7 @@ def test_queries_do_not_grow_with_the_run(
     def read_all() -> int:
         queries.clear()
         run = read_run(store, written[0].run_id)
-        run.histograms("service_us")
+        run.histograms("service_us", [trial.id for trial in run.trials])
         run.outputs([stored.id for stored in run.trials])
         assert all((run.gates_failed, run.gate_codes, run.errors, run.builds))
         assert list(run.series("load"))

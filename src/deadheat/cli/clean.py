@@ -12,6 +12,7 @@ from deadheat.cli.workbench import make_room
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
 from deadheat.report.format import MIB, count
+from deadheat.report.model.kept import kept_path
 from deadheat.store import Store, home
 from deadheat.store.pruning import delete_runs, ended_before, size_bytes
 
@@ -66,6 +67,7 @@ def command(logs: bool, builds: bool, days: int | None, yes: bool, store_path: P
                 delete_runs(store, list(old_runs))
             for run_id in old_runs:
                 (home() / "reports" / f"{run_id}.md").unlink(missing_ok=True)
+                kept_path(run_id).unlink(missing_ok=True)
     echo("deleted")
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from deadheat.inflate import inflate, parse
 from deadheat.store.error import StoreError
+from deadheat.store.packed_rows import PackedRows
 from deadheat.store.records import Gate
 from deadheat.store.rows import (
     StoredBuild,
@@ -58,6 +59,11 @@ CALIBRATION = """
     SELECT at, result FROM calibration
     WHERE host_key = ? AND imported_with IS ? ORDER BY id DESC LIMIT 1
 """
+HISTOGRAMS = """
+    SELECT hdr_v2_base64 FROM histogram
+    WHERE name = ? AND trial_id IN (SELECT value FROM json_each(?)) ORDER BY trial_id
+"""
+SERIES = f"SELECT trial_id, rows FROM series WHERE {OF_RUN} AND name = ? ORDER BY trial_id"
 OF_TRIAL = "SELECT rows FROM series WHERE trial_id = ? AND name = ?"
 
 
@@ -112,12 +118,18 @@ class StoredRun:
         """The builds of its contenders by `build_id`."""
         return {row["id"]: _build(row, self.id) for row in self._store.select(BUILDS, self.id)}
 
-    def histograms(self, *names: str) -> dict[tuple[int, str], str]:
-        """HdrHistograms (V2, base64) by trial and name."""
-        marks = ", ".join("?" * len(names))
-        query = f"SELECT * FROM histogram WHERE {OF_RUN} AND name IN ({marks})"
-        rows = self._store.select(query, self.id, *names)
-        return {(row["trial_id"], row["name"]): row["hdr_v2_base64"] for row in rows}
+    def histograms(self, name: str, trial_ids: Collection[int]) -> list[str]:
+        """HdrHistograms (V2, base64) of these trials, in the order of their ids."""
+        rows = self._store.select(HISTOGRAMS, name, json.dumps(list(trial_ids)))
+        return [row["hdr_v2_base64"] for row in rows]
+
+    def packed_series(self, name: str) -> dict[int, PackedRows]:
+        """One series of each trial that has it, not decoded yet."""
+        rows = self._store.select(SERIES, self.id, name)
+        place = f"run {self.id}: series {name} of trial"
+        return {
+            row["trial_id"]: PackedRows(row["rows"], f"{place} {row['trial_id']}") for row in rows
+        }
 
     def series(
         self, *names: str, trial_ids: Collection[int] | None = None

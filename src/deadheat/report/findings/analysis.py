@@ -1,7 +1,7 @@
 """The ranking at each level: who ranks where, and why the others do not rank."""
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from deadheat.campaign.past import decided_on
 from deadheat.report.format import count
+from deadheat.report.model.slice_fit import ended_at_s
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.distributions import Floats
@@ -110,21 +111,25 @@ def analyze(view: RunView) -> Analysis:
         invocations=len({invocation for invocation, *_ in places}),
         heats=len({trial.heat for trial in trials}),
         block_s=view.last_trial_at_s / blocks if blocks and view.last_trial_at_s else None,
-        measured_share=_measured_share(trials),
+        measured_share=_measured_share(view, trials),
     )
 
 
-def _measured_share(trials: Sequence[TrialView]) -> float | None:
+def _measured_share(view: RunView, trials: Sequence[TrialView]) -> float | None:
     """The share of the race's time, from its start to its last trial, that was measured."""
     measured_s = math.fsum(trial.elapsed_s or 0.0 for trial in trials)
-    end_s = max((ended_at_s(trial) for trial in trials), default=0.0)
+    end_s = max(_ends_s(view), default=0.0)
     return measured_s / end_s if measured_s > 0 and end_s > 0 else None
 
 
-def ended_at_s(trial: TrialView) -> float:
-    """When a trial ended, since the run's start: its last slice, if it has slices."""
-    last = max((row["at_s"] + row.get("elapsed_s", 0.0) for row in trial.slices), default=0.0)
-    return max(last, trial.at_s + (0.0 if trial.slices else trial.elapsed_s or 0.0))
+def _ends_s(view: RunView) -> Iterator[float]:
+    """When trials ended. Those of slices that count are known together."""
+    for contender in (*view.contenders, *view.controls):
+        for connections, cell in contender.cells.items():
+            known = connections in view.sliced
+            yield from (ended_at_s(t) for t in cell.trials if not (known and t.valid))
+    for level in view.sliced.values():
+        yield level.slices.ended_at_s
 
 
 def _level(view: RunView, connections: int) -> Level:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from deadheat.report import format
 from deadheat.report.format import count, listing
+from deadheat.report.model.slice_fit import waits
 from deadheat.report.model.view import ContenderView, RunView
 from deadheat.store import Gate
 
@@ -177,10 +178,16 @@ def _disturbed(view: RunView) -> Iterator[Caution]:
     """Slices that do not count, because the client waited for its CPU."""
     shares = []
     for contender in view.contenders:
-        slices = [s for cell in contender.cells.values() for t in cell.valid for s in t.slices]
-        disturbed = sum(bool(part.get("client_waited")) for part in slices)
+        counts = [
+            view.sliced[connections].slices.waits[contender.name]
+            if connections in view.sliced
+            else waits(cell.valid)
+            for connections, cell in contender.cells.items()
+        ]
+        disturbed = sum(waited for waited, _ in counts)
         if disturbed:
-            shares.append((contender.name, f"{disturbed} of {len(slices)} of {contender.name}"))
+            slices = sum(every for _, every in counts)
+            shares.append((contender.name, f"{disturbed} of {slices} of {contender.name}"))
     if shares:
         names, texts = zip(*shares, strict=True)
         text = f"the client waited for its CPU in slices that do not count: {listing(list(texts))}"
@@ -190,12 +197,8 @@ def _disturbed(view: RunView) -> Iterator[Caution]:
 def _excluded(view: RunView) -> Iterator[Caution]:
     """Early slices that do not count, because their instance was still climbing or sinking."""
     for level in view.sliced.values():
-        for name, slices in level.counted.excluded.items():
-            settlings = [
-                settling
-                for instance, settling in level.counted.settlings.items()
-                if level.counted.owners[instance] == name
-            ]
+        for name, slices in level.slices.excluded.items():
+            settlings = [settling for owner, settling in level.slices.settlings if owner == name]
             changes = listing([f"{100 * settling.change:+.0f} %" for settling in settlings])
             unsettled = sum(not settling.settled for settling in settlings)
             text = (

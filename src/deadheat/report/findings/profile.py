@@ -76,6 +76,8 @@ class Profile:
 
 def profile(view: RunView) -> Profile | None:
     """None for a run of one workload, or of none that has a rate."""
+    if not view.later:
+        return None
     analyses = {each.workload: analyze(each) for each in view.by_workload if each.levels}
     if len(analyses) < 2:
         return None

@@ -3,9 +3,12 @@
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, Literal
+
+from pydantic_core import PydanticSerializationError
 
 from deadheat.report.findings.analysis import Analysis, Level, Standing, analyze
 from deadheat.report.findings.capacity import CapacityResult, capacities, objective
@@ -21,7 +24,6 @@ from deadheat.report.findings.remaining import Remaining, reasonable_s, remainin
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats import document as to
 from deadheat.report.formats.document_open import Open
-from deadheat.report.formats.indented import indented
 from deadheat.report.formats.json_profile import profile_part
 from deadheat.report.formats.json_scaling import scaling
 from deadheat.report.model.distribution import QUANTILES, Distribution
@@ -38,6 +40,7 @@ from deadheat.store.rows import StoredInstance
 
 TRIAL_FIELDS = tuple(to.Trial.model_fields)
 TRIAL_VALUES = attrgetter(*TRIAL_FIELDS)
+NOT_ASCII = re.compile(r"[^\x00-\x7f]")  # in JSON, only within texts
 
 
 def write(
@@ -50,10 +53,14 @@ def write(
 
     Its commands name the run by `source`; without it, by its id.
     """
-    document = build(view, analysis, source or Source.stored(view)).model_dump(
-        mode="json", by_alias=True
-    )
-    text = indented(document) if indent else json.dumps(document, allow_nan=False)
+    document = build(view, analysis, source or Source.stored(view))
+    try:
+        text = document.model_dump_json(indent=indent, by_alias=True)
+    except PydanticSerializationError:  # half of a surrogate pair, as no run writes it
+        plain = document.model_dump(mode="json", by_alias=True)
+        text = json.dumps(plain, indent=indent, allow_nan=False)
+    if not text.isascii():
+        text = NOT_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], text)
     return text + "\n"
 
 
@@ -200,7 +207,7 @@ def _offered(view: RunView, cell: OfferedCell) -> to.Offered:
 
 def _trial(trial: TrialView) -> to.Trial:
     values = dict(zip(TRIAL_FIELDS, TRIAL_VALUES(trial), strict=True))
-    values["slices"] = trial.slices if trial.with_series else ()
+    values["slices"] = tuple(trial.slices) if trial.with_series else ()
     values["gates_failed"] = [
         {name: getattr(gate, name) for name in to.FailedGate.model_fields}
         for gate in trial.gates_failed

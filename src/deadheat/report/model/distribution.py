@@ -34,16 +34,19 @@ class Distribution:
         return self.quantiles_us.get(name)
 
 
-def of_histograms(encoded: Iterable[str]) -> Distribution:
-    """One distribution of all trials' HdrHistograms (V2, base64), which count microseconds.
+def merged(encoded: Iterable[str]) -> Latency:
+    """All trials' HdrHistograms (V2, base64), which count microseconds, as one.
 
-    A quantile q is left out below 100 / (1 - q) requests. Raises `StoreError` for text that is not
-    a histogram.
+    Raises `StoreError` for text that is not a histogram.
     """
     try:
-        latency = merge(encoded)
+        return merge(encoded)
     except ValueError as error:
         raise StoreError(f"a stored histogram cannot be read: {error}") from error
+
+
+def of_latency(latency: Latency) -> Distribution:
+    """Its quantiles. A quantile q is left out below 100 / (1 - q) requests."""
     if latency.count == 0:
         return Distribution()
     quantiles = {name: latency.quantile_us(q) for name, q in QUANTILES.items()}

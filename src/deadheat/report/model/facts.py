@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from deadheat.report.model.distribution import Distribution, of_histograms, of_summaries
+from deadheat.report.model.distribution import Distribution, merged, of_latency, of_summaries
+from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.series import Overall, Series, series
 from deadheat.report.model.view import TrialView, cpus_used_of
 from deadheat.store import StoredRun, StoreError
@@ -17,21 +18,23 @@ DATABASE_CPU = "database_cpu_us_per_request"
 
 
 class Facts:
-    """Reads each table once. `whole` adds the time to first byte and the series.
+    """Reads each row once. `whole` adds the time to first byte and the series.
 
-    Only `series_trials_max` trials of a contender at a level have their series and slices.
-    None: all of them.
+    Merged histograms are looked up in `kept`, and added to it. Only `series_trials_max` trials of a
+    contender at a level have their series and slices. None: all of them.
     """
 
-    def __init__(self, run: StoredRun, whole: bool, series_trials_max: int | None) -> None:
+    def __init__(
+        self, run: StoredRun, whole: bool, series_trials_max: int | None, kept: Kept
+    ) -> None:
         self._run = run
-        names = ("service_us", "response_us", *(["first_byte_us"] if whole else []))
-        self._histograms = run.histograms(*names)
-        self._slices = {trial_id: tuple(rows["slices"]) for trial_id, rows in run.series("slices")}
+        self._whole = whole
+        self._kept = kept
+        self._slices = run.packed_series("slices")
         with_series = {trial.id: trial for trial in _spread(run.trials, series_trials_max)}
         self._with_series = frozenset(with_series)
         # A short response has the same histogram of its first and of its last byte.
-        self._merged: tuple[list[str], Distribution] | None = None
+        self._merged: tuple[str, Distribution] | None = None
         self._series: dict[int, Series] = {}
         if whole:
             for trial_id, rows in run.series("load", "machine", trial_ids=with_series):
@@ -69,19 +72,31 @@ class Facts:
 
     def distribution(self, trials: Sequence[StoredTrial], name: str) -> Distribution:
         """The merged histogram of that name; if there is none, what the generator printed."""
-        keys = [(trial.id, name) for trial in trials]
-        texts = [self._histograms[key] for key in keys if key in self._histograms]
-        if texts or name != "service_us":
-            if self._merged is None or self._merged[0] != texts:
-                try:
-                    self._merged = texts, of_histograms(texts)
-                except StoreError as error:
-                    ids = f"trials {trials[0].id} to {trials[-1].id}"
-                    raise StoreError(f"run {self._run.id}: {name} of {ids}: {error}") from error
-            return self._merged[1]
+        if name == "first_byte_us" and not self._whole:
+            return Distribution()
+        texts = self._run.histograms(name, [trial.id for trial in trials])
+        if texts:
+            try:
+                return self._of(texts)
+            except StoreError as error:
+                ids = f"trials {trials[0].id} to {trials[-1].id}"
+                raise StoreError(f"run {self._run.id}: {name} of {ids}: {error}") from error
+        if name != "service_us":
+            return Distribution()
         printed = [trial.result.get("service_us") for trial in trials]
         requests = sum(trial.requests_ok or 0 for trial in trials)
         return of_summaries([summary for summary in printed if summary], requests)
+
+    def _of(self, texts: Sequence[str]) -> Distribution:
+        """The merged histogram, which is kept."""
+        key = digest(["histogram", *texts])
+        if self._merged is None or self._merged[0] != key:
+            stored = self._kept.get(key)
+            latency = merged([stored] if stored is not None else texts)
+            if stored is None and self._kept.keeps:
+                self._kept.put(key, latency.encoded)
+            self._merged = key, of_latency(latency)
+        return self._merged[1]
 
 
 def _database_cpu_us(trial: StoredTrial) -> float | None:

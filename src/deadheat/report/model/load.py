@@ -9,6 +9,7 @@ from deadheat.host.machine import host_key
 from deadheat.protocol import workload_names_of, workloads_of
 from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
 from deadheat.report.model.facts import Facts, grouped, place_in_load
+from deadheat.report.model.kept import Kept
 from deadheat.report.model.link_losses import LinkLosses
 from deadheat.report.model.published import published_rows
 from deadheat.report.model.recovery import recoveries
@@ -38,13 +39,17 @@ def load_view(
     `series_trials_max` trials of a contender at a level, evenly over the race, and of fewer in a
     run of more than `SERIES_TRIALS_IN_ALL` trials; None: of all trials.
     """
-    return with_model(view_of(read_run(store, run_id), whole, series_trials_max))
+    run = read_run(store, run_id)
+    kept = Kept.of(run)
+    view = with_model(view_of(run, whole, series_trials_max, kept), kept)
+    kept.save()
+    return view
 
 
-def view_of(run: StoredRun, whole: bool, series_trials_max: int | None) -> RunView:
+def view_of(run: StoredRun, whole: bool, series_trials_max: int | None, kept: Kept) -> RunView:
     """The view of a stored run, without the model; see `load_view`."""
     series_trials_max = _series_trials_max(run, series_trials_max)
-    facts = Facts(run, whole, series_trials_max)
+    facts = Facts(run, whole, series_trials_max, kept)
     workloads = _workloads(run)
     first, *later = [_on(run, name, facts, whole, series_trials_max) for name in workloads]
     return replace(

@@ -1,32 +1,38 @@
 """Fits the model of a race in slices, and finds who outran the client."""
 
+import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import Any
 
 from deadheat.campaign.slice_standings import slice_rows
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.pooled import ClientUse, client_gates
-from deadheat.report.model.sliced import SlicedLevel
+from deadheat.report.model.kept import Kept, digest
+from deadheat.report.model.sliced import AllSlices, SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.slice_model import fit_slices
 from deadheat.store import Gate
+from deadheat.store.packed_rows import PackedRows
 
 SPIN_FACTOR = 1.5  # CPU time per request at half the load over that at full load
 
 
-def with_model(view: RunView) -> RunView:
+def with_model(view: RunView, kept: Kept) -> RunView:
     """The view with the model of each level, and the model's rates in its cells.
 
-    A run without slices stays as it is.
+    A run without slices stays as it is. Models are looked up in `kept`, and added to it.
     """
     if not view.protocol.get("slices"):
         return view
-    later = tuple(map(with_model, view.later))
+    later = tuple(with_model(each, kept) for each in view.later)
     sliced = {
         connections: level
         for connections in view.levels
-        if (level := sliced_level(view, connections)) is not None
+        if (level := sliced_level(view, connections, kept)) is not None
     }
 
     def with_rates(contender: ContenderView) -> ContenderView:
@@ -49,31 +55,86 @@ def with_model(view: RunView) -> RunView:
     )
 
 
-def sliced_level(view: RunView, connections: int) -> SlicedLevel | None:
+def sliced_level(view: RunView, connections: int, kept: Kept) -> SlicedLevel | None:
     """The model of one level; None where no slice counts."""
     everyone = (*view.contenders, *view.controls)
     cells = {c.name: c.cells[connections] for c in everyone if connections in c.cells}
-    rows = [
-        row
-        for name, cell in cells.items()
-        for trial in cell.valid
-        for row in slice_rows(name, trial.instance_id or 0, trial.block, trial.slices)
-    ]
-    counted = count_slices(rows)
-    present = {row.contender for row in counted.rows}
-    names = tuple(c.name for c in everyone if c.name in present)
-    if not names:
+    slices = _all_slices({name: cell.valid for name, cell in cells.items()}, kept)
+    if slices is None:
         return None
-    fit = fit_slices(slices_of(counted.rows, names))
-    level = SlicedLevel(names, fit, counted, {})
-    ceiling_per_s = level.rate_per_s(NULL_SERVER)
+    ceiling_per_s = SlicedLevel(slices, {}).rate_per_s(NULL_SERVER)
     limited = {
         contender.name: gates
         for contender in view.contenders
         if contender.name in cells
         if (gates := _client_gates(view, contender, cells[contender.name], ceiling_per_s))
     }
-    return SlicedLevel(names, fit, counted, limited)
+    return SlicedLevel(slices, limited)
+
+
+def _all_slices(trials: Mapping[str, Sequence[TrialView]], kept: Kept) -> AllSlices | None:
+    """What the slices of these trials of each contender show; None where no slice counts."""
+    key = _key(trials) if kept.keeps else ""
+    text = kept.get(key)
+    if text is not None:
+        return AllSlices.of_text(text)
+    slices = _worked_out(trials)
+    if slices is not None and kept.keeps:
+        kept.put(key, slices.to_text())
+    return slices
+
+
+def _worked_out(trials: Mapping[str, Sequence[TrialView]]) -> AllSlices | None:
+    rows = [
+        row
+        for name, own in trials.items()
+        for trial in own
+        for row in slice_rows(name, trial.instance_id or 0, trial.block, trial.slices)
+    ]
+    counted = count_slices(rows)
+    present = {row.contender for row in counted.rows}
+    names = tuple(name for name in trials if name in present)
+    if not names:
+        return None
+    every = [trial for own in trials.values() for trial in own]
+    return AllSlices(
+        names=names,
+        fit=fit_slices(slices_of(counted.rows, names)),
+        settlings=tuple(
+            (counted.owners[instance], finding) for instance, finding in counted.settlings.items()
+        ),
+        waits={name: waits(own) for name, own in trials.items()},
+        ended_at_s=max(map(ended_at_s, every)),
+    )
+
+
+def _key(trials: Mapping[str, Sequence[TrialView]]) -> str:
+    """The digest of all that `_worked_out` reads. Ids of instances count by their order only."""
+    every = [(name, trial) for name, own in trials.items() for trial in own]
+    ids = sorted({trial.instance_id or 0 for _, trial in every})
+    order = {instance_id: place for place, instance_id in enumerate(ids)}
+    read = [
+        [name, order[trial.instance_id or 0], trial.block, trial.at_s, trial.elapsed_s]
+        for name, trial in every
+    ]
+    packed = (_packed(trial.slices) for _, trial in every)
+    return digest(chain(["slices", json.dumps([[*trials], read])], packed))
+
+
+def _packed(slices: Sequence[Mapping[str, Any]]) -> bytes:
+    return slices.packed if isinstance(slices, PackedRows) else json.dumps([*slices]).encode()
+
+
+def waits(trials: Sequence[TrialView]) -> tuple[int, int]:
+    """The slices in which the client waited for its CPU, and all slices."""
+    slices = [each for trial in trials for each in trial.slices]
+    return sum(bool(each.get("client_waited")) for each in slices), len(slices)
+
+
+def ended_at_s(trial: TrialView) -> float:
+    """When a trial ended, since the run's start: its last slice, if it has slices."""
+    last = max((row["at_s"] + row.get("elapsed_s", 0.0) for row in trial.slices), default=0.0)
+    return max(last, trial.at_s + (0.0 if trial.slices else trial.elapsed_s or 0.0))
 
 
 def _client_gates(

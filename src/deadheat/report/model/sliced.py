@@ -1,10 +1,17 @@
 """`SlicedLevel`: a race in slices at one level, as one model of all slices."""
 
+import dataclasses
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
-from deadheat.stats.counted_slices import Counted
+import numpy as np
+
+from deadheat.inflate import parse
+from deadheat.stats.contender_effects import Estimate
+from deadheat.stats.settling import Settling
 from deadheat.stats.slice_model import ModelFit
 from deadheat.store import Gate
 
@@ -12,18 +19,75 @@ SHOWN_GAP = 0.005  # of a rate: a smaller difference between two estimates is no
 
 
 @dataclass(frozen=True, slots=True)
-class SlicedLevel:
-    """One level of a race in slices.
+class AllSlices:
+    """What is worked out from every slice of the valid trials of one level.
 
     `names` are the contenders and controls with a slice that counts, in the order of the model.
-    `client_gates` holds the failed `client_cpu` and `ceiling` of each contender that outran the
-    client; these are not ranked by their rates.
+    `settlings` has the contender and the finding of each instance whose slices do not all count.
+    `waits` maps a contender to its slices in which the client waited for its CPU, and to all of
+    its slices. `ended_at_s` is the end of the last one, since the run's start.
     """
 
     names: tuple[str, ...]
     fit: ModelFit
-    counted: Counted
+    settlings: tuple[tuple[str, Settling], ...]
+    waits: Mapping[str, tuple[int, int]]
+    ended_at_s: float
+
+    @property
+    def excluded(self) -> dict[str, int]:
+        """Contender -> how many of its slices do not count."""
+        counts: dict[str, int] = {}
+        for name, finding in self.settlings:
+            counts[name] = counts.get(name, 0) + finding.excluded
+        return counts
+
+    def to_text(self) -> str:
+        """As JSON, with every digit."""
+        return json.dumps(dataclasses.asdict(self), default=lambda array: array.tolist())
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        """What `to_text` wrote."""
+        values = parse(text)
+        fit = _arrays(values["fit"])
+        for weighting in ("robust", "plain"):
+            fit[weighting] = Estimate(**_arrays(fit[weighting]))
+        return cls(
+            names=tuple(values["names"]),
+            fit=ModelFit(**fit),
+            settlings=tuple((name, Settling(**finding)) for name, finding in values["settlings"]),
+            waits={name: (waited, slices) for name, (waited, slices) in values["waits"].items()},
+            ended_at_s=values["ended_at_s"],
+        )
+
+
+def _arrays(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Lists as arrays."""
+    return {
+        name: np.array(value) if isinstance(value, list) else value
+        for name, value in values.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class SlicedLevel:
+    """One level of a race in slices.
+
+    `client_gates` holds the failed `client_cpu` and `ceiling` of each contender that outran the
+    client; these are not ranked by their rates.
+    """
+
+    slices: AllSlices
     client_gates: Mapping[str, tuple[Gate, ...]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.slices.names
+
+    @property
+    def fit(self) -> ModelFit:
+        return self.slices.fit
 
     def rate_per_s(self, name: str) -> float | None:
         """The model's rate: all ratios between contenders follow from these."""
