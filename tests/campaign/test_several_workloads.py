@@ -16,6 +16,7 @@ from deadheat.events import Board, Progress
 from deadheat.host import Sample
 from deadheat.host.fake import FakeServer
 from deadheat.load import LoadSpec
+from deadheat.measure.database import Database
 from deadheat.measure.load_process import LoadProcess, open_load
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
@@ -161,6 +162,60 @@ def test_a_load_that_the_engine_refuses_leaves_a_server_out_of_that_workload_onl
     (fault,) = fake.rows("SELECT behavior FROM instance WHERE behavior LIKE '%workload_faults%'")
     assert json.loads(fault["behavior"])["workload_faults"] == {"deep": "the answers differ"}
     assert fake.left_running() == []
+
+
+def with_database(fake: FakeWorld, folder: Path) -> Database:
+    """A database in the world; its programs do nothing and succeed."""
+    fake.servers["made/postgres"] = FakeServer(answer=lambda _: b"")
+    database = Database(fake.host, folder, (0,), folder)
+    fake.world = replace(fake.world, database=database)
+    return database
+
+
+STORED = DEEP | {"database": {"engine": "postgresql", "seed": "SELECT 1"}}
+
+
+def test_a_server_of_several_workloads_gets_the_database_of_one(
+    fake: FakeWorld, tmp_path: Path
+) -> None:
+    """Bug: it got the environment of the first workload, so hello,db had no DATABASE_URL."""
+    database = with_database(fake, tmp_path)
+    fake.conduct(protocol(workloads=[HELLO, STORED], stopping=SHORT))
+    env = {name_of(spec): spec.env for call, spec in fake.host.calls if call == "start"}
+    assert env["deft"]["DATABASE_URL"].endswith("/deep")
+    assert "DATABASE_URL" not in {*env["plain"], *env["null-server"]}
+    timed = {
+        (row["name"], row["workload"])
+        for row in fake.trials()
+        if "database_cpu_us_per_request" in json.loads(row["result"])
+    }
+    assert timed == {("quick", "deep"), ("deft", "deep")}
+    assert database.process is not None
+
+
+def test_a_database_that_dies_ends_the_trials_that_use_it_and_no_others(
+    fake: FakeWorld, tmp_path: Path
+) -> None:
+    database = with_database(fake, tmp_path)
+
+    def kill(name: str, _: dict[str, Any]) -> None:
+        """During slices of both workloads; between them it is started again."""
+        of_deft = [loaded for loaded, _ in fake.slices].count("deft")
+        if name == "deft" and 16 <= of_deft < 28:
+            fake.host.stop(database.process or "", "SIGKILL", 0)
+
+    fake.before_slice = kill
+    fake.noise = 0.2
+    run_id = fake.conduct(protocol(workloads=[HELLO, STORED], controls=False))
+    failed = [row for row in fake.trials() if row["state"] == "failed"]
+    assert failed
+    assert {row["workload"] for row in failed} == {"deep"}
+    assert all("PostgreSQL died" in row["reason"] for row in failed)
+    assert [text for text in fake.troubles() if " is out" in text] == []
+    with Store(fake.path, read_only=True) as store:
+        assert load_view(store, run_id).state == "complete"
+    last = fake.trials()[-1]
+    assert (last["state"], fake.left_running()) == ("ok", ["made/postgres"])
 
 
 def test_only_one_workload_has_a_database() -> None:

@@ -1,3 +1,3 @@
 <?php
 
-return ['paths' => [], 'compiled' => storage_path('views')];
+return ['paths' => [resource_path('views')], 'compiled' => storage_path('views')];
