@@ -8,6 +8,7 @@ import pytest
 
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.limits import Limit, limit_of, limits
+from deadheat.report.findings.next_step import Source
 from deadheat.report.formats.csv_table import write
 from deadheat.report.formats.json_document import build
 from deadheat.report.formats.tables import ranking_columns
@@ -38,7 +39,7 @@ def test_each_format_has_it_beside_the_servers(tmp_path: Path) -> None:
     (row,) = csv.DictReader(io.StringIO(write(view, analyze(view))))
     assert row["server_cpu_us_per_request"] == "600.0"
     assert row["database_cpu_us_per_request"] == "350.0"
-    (level,) = build(view, analyze(view)).contenders[0].levels
+    (level,) = build(view, analyze(view), Source.stored(view)).contenders[0].levels
     assert level.database_cpu_us_per_request == 350.0
     assert level.trials[0].database_cpu_us_per_request == 350.0
     assert "DB CPU\nµs/req" in headers(view)
