@@ -24,6 +24,7 @@ from deadheat.report.findings.remaining import Remaining, reasonable_s, remainin
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats import document as to
 from deadheat.report.formats.document_open import Open
+from deadheat.report.formats.document_trial import FailedGate, Latency, Trial
 from deadheat.report.formats.json_profile import profile_part
 from deadheat.report.formats.json_scaling import scaling
 from deadheat.report.model.distribution import QUANTILES, Distribution
@@ -38,7 +39,7 @@ from deadheat.stats.ranking import Pair, Ranking
 from deadheat.stats.ratio import RatioInterval
 from deadheat.store.rows import StoredInstance
 
-TRIAL_FIELDS = tuple(to.Trial.model_fields)
+TRIAL_FIELDS = tuple(Trial.model_fields)
 TRIAL_VALUES = attrgetter(*TRIAL_FIELDS)
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")  # in JSON, only within texts
 
@@ -205,19 +206,19 @@ def _offered(view: RunView, cell: OfferedCell) -> to.Offered:
     )
 
 
-def _trial(trial: TrialView) -> to.Trial:
+def _trial(trial: TrialView) -> Trial:
     values = dict(zip(TRIAL_FIELDS, TRIAL_VALUES(trial), strict=True))
     values["slices"] = tuple(trial.slices) if trial.with_series else ()
     values["gates_failed"] = [
-        {name: getattr(gate, name) for name in to.FailedGate.model_fields}
+        {name: getattr(gate, name) for name in FailedGate.model_fields}
         for gate in trial.gates_failed
     ]
-    return to.Trial.model_validate(values)
+    return Trial.model_validate(values)
 
 
-def _latency(distribution: Distribution) -> to.Latency:
+def _latency(distribution: Distribution) -> Latency:
     quantiles = {f"{name}_us": distribution[name] for name in QUANTILES}
-    return to.Latency(
+    return Latency(
         requests=distribution.requests,
         merged=distribution.merged,
         mean_us=distribution.mean_us,
