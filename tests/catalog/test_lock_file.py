@@ -103,7 +103,7 @@ def test_a_dependency_that_mix_lock_does_not_have_is_named(tmp_path: Path) -> No
 def test_a_nim_package_needs_a_commit(tmp_path: Path) -> None:
     pinned = f'requires "nim >= 1.6"\nrequires "https://example.org/jester#{HASH[:40]}"  # 1.0\n'
     server = server_with(tmp_path, {"hello.nimble": pinned})
-    assert check_locks(server) == "hello.nimble: 1 packages, each with a hash"
+    assert check_locks(server) == "hello.nimble: 1 package, with a hash"
     named = 'requires "nim >= 1.6", "jester == 0.6.0", "asynctools#0e6bdc3"\n'
     (server.folder / "hello.nimble").write_text(named)
     with pytest.raises(LockFault, match=r"no hash for jester == 0\.6\.0, asynctools#0e6bdc3$"):

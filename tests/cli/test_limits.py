@@ -69,6 +69,7 @@ def test_rejects_what_is_no_size(deadheat: Deadheat, size: str) -> None:
     assert "expected a size such as 64K, 512M or 4G" in ended.err
 
 
+@pytest.mark.alone
 def test_calibrate_ends_a_copy_that_exceeds_a_limit(deadheat: Deadheat) -> None:
     flags = ("--copies", "3", "--races", "1", "--catalog", str(REPOSITORY))
     ended = deadheat("calibrate", *flags, "--memory-limit", "64K")

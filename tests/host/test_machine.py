@@ -39,6 +39,8 @@ def test_a_watch_samples_the_machine_and_the_trees(host: LocalHost, tmp_path: Pa
         "ListenOverflows",
         "RetransSegs",
         "TCPTimeWaitOverflow",
+        "ifInDiscards",
+        "ifOutDiscards",
     }
     assert first.memory_available_bytes > 0
 

@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from uuid import uuid4
 
 from tests.hosts.bed import Bed
 
@@ -85,7 +86,8 @@ def write_catalog(folder: Path) -> None:
     for name in ("recipes", "protocols", "servers/greeting"):
         (folder / name).mkdir(parents=True)
     (folder / "servers" / "greeting" / "server.toml").write_text(MANIFEST)
-    (folder / "servers" / "greeting" / "greeting.py").write_text(PROGRAM)
+    program = f"# {uuid4()}\n{PROGRAM}"  # another build than that of another test
+    (folder / "servers" / "greeting" / "greeting.py").write_text(program)
     (folder / "protocols" / "short.toml").write_text(PROTOCOL)
     (folder / "protocols" / "sliced.toml").write_text(SLICED)
 

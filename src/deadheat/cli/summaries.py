@@ -21,7 +21,7 @@ SUMMARIES = {
     "audit": "Compare a stored replay with the published figures.",
     "plan": "Print what a run would do, and how long it takes.",
     "protocols": "List the protocols, each with what it measures.",
-    "workloads": "List the workloads, or show the requests and answers of some.",
+    "workloads": "List the workloads, or show the requests of some.",
     "clean": "Delete logs, builds and old runs.",
     "doctor": "Check this machine for what disturbs measurements.",
     "calibrate": "Race copies of a server to test this machine's answers.",

@@ -9,6 +9,7 @@ import signal
 import sys
 
 from deadheat.cli import main
+from deadheat.cli.exit_codes import ExitCode
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
@@ -17,7 +18,7 @@ def tie(parent: int) -> None:
     """Ask the kernel for a SIGTERM, which deadheat takes as an interrupt, when `parent` ends."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:  # it ended before the call
-        sys.exit(1)
+        sys.exit(ExitCode.FAILED)
 
 
 if __name__ == "__main__":

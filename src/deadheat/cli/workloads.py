@@ -33,7 +33,7 @@ class _WithImport(click.Command):
 @catalog_option
 @json_option
 def command(names: tuple[str, ...], catalog: str | None, as_json: bool) -> None:
-    """List the workloads, or show the requests and answers of some.
+    """List the workloads, or show the requests of some.
 
     WORKLOAD is a name or a file. `deadheat workloads import --help` says how to make one from
     recorded requests.
