@@ -15,7 +15,7 @@ test:                      ## every check and every test; the steps before pytes
 
 # Many tests wait for servers, so there are half again as many workers as processors, and twice as
 # many threads for the engine's tests.
-WORKERS := $(shell echo $$(($$(nproc) * 3 / 2)))
+WORKERS := $(shell echo $$(($$(nproc) * 2)))
 ENGINE_THREADS := $(shell echo $$(($$(nproc) * 2)))
 # The engine's tests and lints share one build without link-time optimization: see Cargo.toml.
 ENGINE_TESTS := quick-link
