@@ -13,8 +13,8 @@ test:                      ## every check and every test; the steps before pytes
 	$(UV) run pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal -m "not alone"
 	$(UV) run pytest -m alone
 
-# Many tests wait for servers, so there are half again as many workers as processors, and twice as
-# many threads for the engine's tests.
+# Many tests wait for servers or for another host, so there are twice as many workers as processors,
+# and as many threads for the engine's tests.
 WORKERS := $(shell echo $$(($$(nproc) * 2)))
 ENGINE_THREADS := $(shell echo $$(($$(nproc) * 2)))
 # The engine's tests and lints share one build without link-time optimization: see Cargo.toml.

@@ -90,7 +90,7 @@ def first_command(world: World, spec: LoadSpec) -> list[str]:
 
 
 def load_once(world: World, spec: LoadSpec) -> LoadResult:
-    """One load from all load hosts, by processes of its own. Raises `DeadheatError`."""
+    """One load from all load hosts, by new processes. Raises `DeadheatError`."""
     load = open_load(world, spec)
     try:
         return load_slice(world, load, SliceRequest(spec.duration_s, spec.discard_s))

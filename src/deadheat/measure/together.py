@@ -42,7 +42,7 @@ def slice_together(
         return part.host.ask(part.process, said, deadline_s)
 
     def begin(part: LoadPart) -> tuple[float, float]:
-        """When it was told to measure, at the earliest, and when it did, at the latest."""
+        """When it was asked to measure, at the earliest, and when it did, at the latest."""
         sent_s = now_s()
         read_point(ask(part, GO), "going", number)
         return sent_s, now_s()

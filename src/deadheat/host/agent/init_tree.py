@@ -50,7 +50,7 @@ class InitTree(Tree):
         super().adopt(pid)
         fields = stat_fields(pid)
         if fields is None or int(fields[1]) <= 1:
-            raise Fault(f"process {pid} of the container has no monitor of its own")
+            raise Fault(f"process {pid} of the container has no monitor")
         self.init = int(fields[1])
 
     def cpu_s(self) -> float:

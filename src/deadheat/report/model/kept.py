@@ -1,7 +1,7 @@
 """`Kept`: what a report works out from all trials of a large run, kept for its next report.
 
-The store has the trials and nothing that is derived from them. What is kept here is in a file of
-its own, which may be deleted at any time. An entry is found by the SHA-256 of all that it was made
+The store has the trials and nothing that is derived from them. What is kept here is in a separate
+file, which may be deleted at any time. An entry is found by the SHA-256 of all that it was made
 from, so it never stands for other trials, and an entry that was changed does not match its own
 SHA-256. Another version of the code makes everything anew. Bundles bring no such file.
 """
