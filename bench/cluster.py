@@ -193,7 +193,7 @@ def width(
     variances: Floats,
     degrees: Floats,
 ) -> float:
-    """The half width of a log ratio across pairs; each has one run, with one server of its own."""
+    """The half width of a log ratio across pairs with one run each, of different servers."""
     everywhere = shared + CONTROLS
     runs = []
     for pair in range(pairs):

@@ -134,7 +134,7 @@ def measure(store: Path, kind: str, args: argparse.Namespace) -> Iterator[Figure
 
 
 def cost(store: Path, name: str, sources: Path | None = None) -> tuple[float, float]:
-    """CPU time in seconds and peak memory in MiB of one report, in a process of its own."""
+    """CPU time in seconds and peak memory in MiB of one report, made by a new process."""
     words = [sys.executable, "-c", MAIN, "report", "--format", name, "--store", str(store)]
     places = {"PYTHONPATH": str(sources.absolute())} if sources else {}
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, env=os.environ | places) as process:

@@ -10,6 +10,8 @@ mod faults;
 mod runs;
 #[path = "cases/slices.rs"]
 mod slices;
+#[path = "cases/together.rs"]
+mod together;
 #[path = "cases/well_behaved.rs"]
 mod well_behaved;
 #[path = "cases/workloads.rs"]

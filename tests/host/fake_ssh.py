@@ -20,7 +20,7 @@ exit {code}
 
 
 def running_ssh(folder: Path) -> Path:
-    """The folder for PATH. The far side has a home and programs of its own in `folder`."""
+    """The folder for PATH. The home and the programs of the far side are in `folder`."""
     home, programs = folder / "far-home", folder / "far-bin"
     for each in (home, programs):
         each.mkdir(parents=True)

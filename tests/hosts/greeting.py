@@ -1,4 +1,4 @@
-"""A small server in a catalog of its own, for runs between two hosts."""
+"""A catalog with one small server, for runs between two hosts."""
 
 import subprocess
 from pathlib import Path

@@ -1,68 +1,26 @@
 //! The resident mode against real servers: scripted ones, and the null server in a process.
 
 use std::fs;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
+use crate::common::null_server::NullServer;
 use crate::common::resident::{Resident, assert_all_ok, assert_classes_add_up, number, sent};
 use crate::common::schema::assert_follows_schema;
 use crate::common::{GOOD, Reply, Server, Then, engine, load};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const CONNECTIONS: u64 = 3;
-const GO: &str = r#"{"type": "go"}"#;
-const STOP: &str = r#"{"type": "stop"}"#;
 
 fn good_server() -> Server {
     Server::start(|_| Reply::new(GOOD, Then::Keep, "answered"))
-}
-
-/// A null server in a process, which can be frozen.
-struct NullServer {
-    process: Child,
-    url: String,
-}
-
-impl NullServer {
-    fn start() -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
-            .args(["--null-server", "0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        let url = format!("http://{}/", line.split_whitespace().last().unwrap());
-        Self { process, url }
-    }
-
-    fn signal(&self, signal: i32) {
-        // SAFETY: the process has not been waited for, so its id is its own.
-        unsafe { libc::kill(self.process.id() as libc::pid_t, signal) };
-    }
-
-    /// What it answered, by its own count.
-    fn end(mut self) -> Value {
-        self.signal(libc::SIGTERM);
-        let mut counts = String::new();
-        self.process.stdout.take().unwrap().read_to_string(&mut counts).unwrap();
-        serde_json::from_str(&counts).unwrap()
-    }
-}
-
-impl Drop for NullServer {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 /// Serves each connection until `idle` passes without a request; then does `when_idle` once.
@@ -296,76 +254,6 @@ fn hang_up_leaves_no_connection_open() {
     assert_eq!(number(&slice, "/connections/opened"), CONNECTIONS);
     assert_eq!(number(&slice, "/connections/closed_by_client"), CONNECTIONS);
     assert_eq!(number(&resident.slice(""), "/connections/opened"), 0);
-}
-
-#[test]
-fn slice_together_measures_its_window_alone() {
-    for args in [&[][..], &["-t", "2"], &["--rate", "2000"], &["--close"]] {
-        let server = NullServer::start();
-        let mut resident = Resident::start(&server.url, args);
-        let mut requests = 1;
-        for id in 1..=2 {
-            let line = format!(r#"{{"id": {id}, "duration_s": 0.1, "together": true}}"#);
-            let waiting = resident.ask(&line);
-            assert_follows_schema(&waiting, "point");
-            assert_eq!(waiting, json!({"type": "waiting", "id": id}));
-            thread::sleep(Duration::from_millis(30));
-            assert_eq!(resident.ask(GO), json!({"type": "going", "id": id}));
-            assert_eq!(resident.answer(), Some(json!({"type": "measured", "id": id})));
-            thread::sleep(Duration::from_millis(30));
-            let slice = resident.ask(STOP);
-            assert_all_ok(&slice);
-            assert_classes_add_up(&slice);
-            assert_eq!(slice["elapsed_s"], 0.1, "{args:?}");
-            let least = if args.contains(&"--rate") { 80 } else { 3 };
-            assert!(number(&slice, "/warmup/scheduled") >= least, "before and after, {args:?}");
-            requests += sent(&slice);
-        }
-        let ordinary = resident.slice("");
-        assert_all_ok(&ordinary);
-        assert_eq!(server.end()["answered"], requests + sent(&ordinary));
-    }
-}
-
-#[test]
-fn wrong_line_does_not_start_a_slice_that_waits() {
-    let server = NullServer::start();
-    let mut resident = Resident::start(&server.url, &[]);
-    assert_eq!(resident.ask(GO)["type"], "error", "nothing waits");
-    resident.ask(r#"{"id": 1, "duration_s": 0.1, "together": true}"#);
-    for line in [STOP, "nonsense", r#"{"id": 2, "duration_s": 0.1}"#] {
-        assert_eq!(resident.ask(line)["type"], "error", "{line}");
-    }
-    assert_eq!(resident.ask(GO)["type"], "going");
-    assert_eq!(resident.answer().unwrap()["type"], "measured");
-    assert_all_ok(&resident.ask(STOP));
-}
-
-#[test]
-fn end_of_the_input_ends_a_slice_that_waits() {
-    let server = NullServer::start();
-    let mut resident = Resident::start(&server.url, &[]);
-    resident.ask(r#"{"id": 1, "duration_s": 0.1, "together": true}"#);
-    resident.close_input();
-    let kinds = ["going", "measured", "slice"].map(|_| resident.answer().unwrap()["type"].clone());
-    assert_eq!(kinds, ["going", "measured", "slice"]);
-    assert_eq!(resident.end(), Some(0));
-}
-
-#[test]
-fn signal_ends_a_slice_that_waits() {
-    let server = NullServer::start();
-    let mut resident = Resident::start(&server.url, &[]);
-    resident.ask(r#"{"id": 1, "duration_s": 9, "together": true}"#);
-    resident.signal(libc::SIGTERM);
-    let slice = loop {
-        let answer = resident.answer().unwrap();
-        if answer["type"] == "slice" {
-            break answer;
-        }
-    };
-    assert_eq!(slice["interrupted"], true);
-    assert_eq!(resident.end(), Some(0));
 }
 
 #[test]

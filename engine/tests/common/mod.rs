@@ -1,6 +1,7 @@
 //! Scripted servers that count their replies, and runs of the engine against them.
 #![allow(dead_code, reason = "the tests of one driver do not need all")]
 
+pub(crate) mod null_server;
 pub(crate) mod resident;
 pub(crate) mod schema;
 

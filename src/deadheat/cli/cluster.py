@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from deadheat.catalog import find_root
+from deadheat.catalog import find_root, selection
 from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.options import (
     Duration,
@@ -113,8 +113,6 @@ def run(
         )
     opened = open_catalog(catalog)
     patterns = list(dict.fromkeys([*servers, *shared]))
-    from deadheat.catalog import selection
-
     chosen = answering([selection(s) for s in chosen_servers(opened, patterns)], rules)
     names = tuple(each.name for each in chosen)
     common = {each.name for each in chosen_servers(opened, shared)} if shared else {*names[:SHARED]}

@@ -150,7 +150,7 @@ def command(
       deadheat run go-gin node-http --server-host lab@192.168.10.10
     """
     runtime.require_sense(
-        install=install, isolate=isolate, server_host=hosts.server, load_host=hosts.load
+        install=install, isolate=isolate, server_host=hosts.server, load_host=any(hosts.loads)
     )
     servers_catalog = open_catalog(catalog)
     if more_s is not None:

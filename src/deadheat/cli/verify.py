@@ -133,7 +133,9 @@ def command(
             "missing argument SERVERS: expected names, --language or --all",
             "deadheat verify go-gin; --all builds and starts every server in every setting",
         )
-    runtime.require_sense(isolate=isolate, strict=strict, server_host=hosts.server)
+    runtime.require_sense(
+        isolate=isolate, strict=strict, server_host=hosts.server, load_host=any(hosts.loads)
+    )
     servers_catalog = open_catalog(catalog)
     if strict:
         if every_setting or levels or output or page:

@@ -118,7 +118,7 @@ class ClusterRace:
         self._progress()
 
     def _take(self, ending: Ending) -> None:
-        """Keep what a run brought, and return what it did not measure to the queue."""
+        """Keep the bundle of a run; servers that it did not measure go back into the queue."""
         place = self._cluster.pairs.index(ending.pair)
         job = self._jobs.pop(place)
         names = (*job.servers, *self._plan.shared)

@@ -1,0 +1,45 @@
+"""`--runtime` and the options that it excludes."""
+
+import pytest
+
+from tests.cli.conftest import Deadheat
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "excluded"),
+    [
+        ("run", ["--protocol", "brief", "--isolate"], "isolate"),
+        ("run", ["--protocol", "brief", "--install"], "install"),
+        ("run", ["--protocol", "brief", "--server-host", "lab"], "server-host"),
+        (
+            "run",
+            [
+                "--protocol",
+                "brief",
+                "--server-host",
+                "lab",
+                "--load-host",
+                ".",
+                "--load-host",
+                "far",
+            ],
+            "server-host",
+        ),
+        ("run", ["--protocol", "brief", "--load-host", "lab"], "load-host"),
+        ("verify", ["--strict"], "strict"),
+        ("verify", ["--load-host", "lab"], "load-host"),
+    ],
+)
+def test_containers_exclude_options_of_other_places(
+    deadheat: Deadheat, command: str, options: list[str], excluded: str
+) -> None:
+    ended = deadheat(command, "go-gin", "--runtime", "podman", *options)
+    assert ended.code == 1
+    assert f"--runtime podman and --{excluded} exclude each other" in ended.err
+    assert "docs/containers.md" in ended.err
+
+
+def test_a_base_image_needs_containers(deadheat: Deadheat) -> None:
+    ended = deadheat("run", "go-gin", "--protocol", "brief", "--base-image", "localhost/debian:12")
+    assert ended.code == 1
+    assert "--base-image: expected --runtime podman or --runtime docker" in ended.err
