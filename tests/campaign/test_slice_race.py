@@ -164,7 +164,7 @@ def test_a_change_is_judged_as_soon_as_a_slowdown_is_ruled_out(tmp_path: Path) -
     for question in ("order", "slower"):
         (tmp_path / question).mkdir()
         fake = FakeWorld(tmp_path / question, base=3000, head=3060)
-        fake.noise = 0.02
+        fake.noise = 0.05
         fake.conduct(protocol(stopping=stopping | {"question": question}))
         conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
         ended_s[question] = fake.host.now_s()

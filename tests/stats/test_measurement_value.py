@@ -12,6 +12,7 @@ from tests.stats.slice_races import QUIET, Field, Schedule, race
 
 CHEAP = Cost(instance_s=1.0, slice_s=0.075)
 DEAR = Cost(instance_s=12.0, slice_s=0.075)
+ALPHA = 0.001
 
 
 @pytest.fixture(scope="module")
@@ -22,25 +23,25 @@ def fit() -> ModelFit:
 
 
 def test_unlike_instances_ask_for_another_instance(fit: ModelFit) -> None:
-    value = contribution(fit, 0, CHEAP)
+    value = contribution(fit, 0, CHEAP, ALPHA)
     assert value.between > value.within
     assert value.action is Action.INSTANCE
 
 
 def test_noisy_slices_of_like_instances_ask_for_slices(fit: ModelFit) -> None:
-    noisy, unlike = contribution(fit, 1, DEAR), contribution(fit, 0, DEAR)
+    noisy, unlike = contribution(fit, 1, DEAR, ALPHA), contribution(fit, 0, DEAR, ALPHA)
     assert noisy.action is Action.SLICES
     assert noisy.within / noisy.between > 5 * unlike.within / unlike.between
 
 
 def test_the_two_parts_make_up_the_variance_of_a_pair(fit: ModelFit) -> None:
-    first, second = contribution(fit, 0, CHEAP), contribution(fit, 2, CHEAP)
+    first, second = contribution(fit, 0, CHEAP, ALPHA), contribution(fit, 2, CHEAP, ALPHA)
     total = first.between + first.within + second.between + second.within
     assert total == pytest.approx(fit.robust.variance[0, 2], rel=0.1)
 
 
 def test_a_dear_instance_gets_more_slices(fit: ModelFit) -> None:
-    cheap, dear = contribution(fit, 2, CHEAP), contribution(fit, 2, DEAR)
+    cheap, dear = contribution(fit, 2, CHEAP, ALPHA), contribution(fit, 2, DEAR, ALPHA)
     assert cheap.slices_per_instance <= dear.slices_per_instance
 
 

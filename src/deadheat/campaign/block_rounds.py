@@ -1,12 +1,13 @@
 """How many rounds a block has: more while few contenders race.
 
-A start takes as long for two contenders as for ten, so a longer block spends less of the race on
-starts. A block of a large field stays short: each contender needs several instances in the budget.
+Instances are replaced between blocks, and each contender needs several in the budget. So a block of
+a large field is short. With few contenders it is longer, and less of the race goes to new
+connections, which each block opens.
 """
 
 from deadheat.protocol import Protocol
 
-BLOCK_SHARE = 0.1  # of the budget, that a block may take if it has more rounds than it needs
+BLOCK_SHARE = 0.1  # of the budget: what a block of every contender that still races may take
 BETWEEN_SLICES_S = 0.005  # thaw, command, drain and freeze
 
 
@@ -18,7 +19,7 @@ def slice_s(protocol: Protocol) -> float:
 
 
 def rounds_of_block(protocol: Protocol, contenders: int) -> int:
-    """The rounds of a block of this many contenders, from `rounds` to `rounds_max`."""
+    """The rounds of a block while this many contenders race, from `rounds` to `rounds_max`."""
     if protocol.slices is None:
         raise ValueError(f"protocol {protocol.name} has no slices")
     round_s = max(1, contenders) * len(protocol.levels) * slice_s(protocol)

@@ -211,8 +211,7 @@ class SliceRace:
         order = self._by_rate([i.name for i in heat.instances])
         present = [i for name in order if (i := heat.of(name)) and self._runs(i, group)]
         counts = self._counts
-        contenders = sum(i.entered.contender.role == "contender" for i in present)
-        rounds = rounds_of_block(self._protocol, contenders)
+        rounds = rounds_of_block(self._protocol, len(self.standings.open_names))
         block = SliceBlock(
             self._run,
             self._begun_s,
@@ -230,7 +229,7 @@ class SliceRace:
             self._note_invalid(heat, instance, record)
             self._note_fault(heat, instance, failed=record.state != "ok")
             self._check_half_load(heat, instance, record)
-        self._fresh.note_block(present, self._counts.blocks)
+        self._fresh.note_block(present)
         self._block_s = max(self._block_s / 2, self._now_s() - begun_s)
         self.standings.look(self._progress_share())
         self._report_order()

@@ -1,14 +1,17 @@
 """What more time would buy: another instance, or more slices of those that run?
 
 The variance of a contender's effect is instance_variance / instances + slice_variance / slices.
-More slices shrink the second part alone; a fresh instance shrinks both, and also adds a degree of
-freedom. The optimal number of slices per instance is the classic one for two-stage sampling:
-sqrt(slice_variance / instance_variance x seconds per instance / seconds per slice) (Cochran,
-Sampling Techniques, 1977, section 10.6; Kalibera & Jones 2013 for invocations of programs).
+More slices shrink the second part alone. A fresh instance shrinks both, and adds degrees of
+freedom: with two or three instances, the quantile of t is most of an interval's width. So what
+counts is the squared half width, t^2 x variance, that a second takes away. A fresh instance gets
+the classic number of slices for two-stage sampling: sqrt(slice_variance / instance_variance x
+seconds per instance / seconds per slice) (Cochran, Sampling Techniques, 1977, section 10.6;
+Kalibera & Jones 2013 for invocations of programs).
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -42,9 +45,9 @@ class Cost:
 class Contribution:
     """One contender's part of the variance of its log rate, and how to shrink it.
 
-    `between` comes from its few instances, `within` from its few slices. `gain_per_s` is the
-    variance that a second of the better `action` takes away. `slices_per_instance` is how many
-    a fresh instance should get.
+    `between` comes from its few instances, `within` from its few slices. `gain_per_s` is what a
+    second of the better `action` takes away from the squared half width of a pair of two such
+    contenders. `slices_per_instance` is how many a fresh instance should get.
     """
 
     between: float
@@ -66,7 +69,7 @@ class Plan:
     extra_slices: tuple[int, int]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Side:
     """One contender of a pair while a plan is made."""
 
@@ -100,35 +103,46 @@ class _Side:
             return self.step_slices * self.cost.slice_s
         return self.cost.instance_s + self.slices_per_instance * self.cost.slice_s
 
-    def gain_per_s(self, action: Action) -> float:
-        fresh = action is Action.INSTANCE
-        slices = self.slices + (self.slices_per_instance if fresh else self.step_slices)
-        after = self.instance_variance / (self.instances + fresh) + self.slice_variance / slices
-        return (self.variance - after) / self.seconds(action)
-
-    @property
-    def action(self) -> Action:
-        return max(Action, key=self.gain_per_s)
-
-    def take(self, action: Action) -> None:
+    def after(self, action: Action) -> "_Side":
+        """Degrees of freedom grow as the contender's own, which are its instances less one."""
         fresh = action is Action.INSTANCE
         slices = self.slices_per_instance if fresh else self.step_slices
-        self.instances += fresh
-        self.degrees += fresh
-        self.extra_instances += fresh
-        self.slices += slices
-        self.extra_slices += slices
+        own = max(self.instances - 1, 1)
+        return replace(
+            self,
+            instances=self.instances + fresh,
+            degrees=self.degrees * (own + fresh) / own,
+            extra_instances=self.extra_instances + fresh,
+            slices=self.slices + slices,
+            extra_slices=self.extra_slices + slices,
+        )
+
+    def square(self, alpha: float) -> float:
+        """The squared half width of a pair of two such contenders."""
+        return 2 * self.variance * float(t_critical(alpha / 2, 2 * self.degrees)) ** 2
+
+    def gain_per_s(self, action: Action, alpha: float) -> float:
+        return (self.square(alpha) - self.after(action).square(alpha)) / self.seconds(action)
+
+    def action(self, alpha: float) -> Action:
+        gains = {action: self.gain_per_s(action, alpha) for action in Action}
+        is_fresh = gains[Action.INSTANCE] > gains[Action.SLICES]
+        return Action.INSTANCE if is_fresh else Action.SLICES
 
 
-def contribution(fit: ModelFit, contender: int, cost: Cost) -> Contribution:
-    """How a contender's variance splits, and what a second of either action is worth."""
+def contribution(fit: ModelFit, contender: int, cost: Cost, alpha: float) -> Contribution:
+    """How a contender's variance splits, and what a second of either action is worth.
+
+    `alpha` is the two-sided error of a pair.
+    """
     side = _side(fit, fit.robust, contender, cost)
+    action = side.action(alpha)
     return Contribution(
         between=side.instance_variance / side.instances,
         within=side.slice_variance / side.slices,
         slices_per_instance=side.slices_per_instance,
-        action=side.action,
-        gain_per_s=side.gain_per_s(side.action),
+        action=action,
+        gain_per_s=side.gain_per_s(action, alpha),
     )
 
 
@@ -137,18 +151,18 @@ def plan(
 ) -> Plan | None:
     """The cheapest way found to decide a pair; None where it has no interval yet.
 
-    Greedy: whichever action of either contender takes most variance away per second, until the
-    half width at two-sided `alpha` is below the difference, or below what the difference leaves
-    of the `margin`. Slices of one contender also need neighbors to be compared with, so a plan is
-    a lower bound where it asks for slices of one alone.
+    Greedy: whichever action of either contender takes most away per second, until the half width
+    at two-sided `alpha` is below the difference, or below what the difference leaves of the
+    `margin`. Slices of one contender also need neighbors to be compared with, so a plan is a lower
+    bound where it asks for slices of one alone.
     """
     estimate = fit.robust
     if not math.isfinite(float(estimate.degrees_of_freedom[first, second])):
         return None
-    sides = (
-        _side(fit, estimate, first, costs[0]),
-        _side(fit, estimate, second, costs[1]),
-    )
+    sides = [
+        _side(fit, estimate, contender, cost)
+        for contender, cost in zip((first, second), costs, strict=True)
+    ]
     difference = abs(float(estimate.log_rate[first] - estimate.log_rate[second]))
     wanted = max(difference, math.log1p(margin) - difference)
     shared = max(float(estimate.variance[first, second]) - sides[0].variance - sides[1].variance, 0)
@@ -156,10 +170,12 @@ def plan(
     for _ in range(_MOST_STEPS):
         if _half_width(sides, shared, alpha) < wanted:
             break
-        side = max(sides, key=lambda each: each.gain_per_s(each.action))
-        action = side.action
-        seconds += side.seconds(action)
-        side.take(action)
+        place, action = max(
+            ((place, side.action(alpha)) for place, side in enumerate(sides)),
+            key=lambda step: sides[step[0]].gain_per_s(step[1], alpha),
+        )
+        seconds += sides[place].seconds(action)
+        sides[place] = sides[place].after(action)
     else:
         seconds = math.inf
     return Plan(
@@ -180,7 +196,7 @@ def _side(fit: ModelFit, estimate: Estimate, contender: int, cost: Cost) -> _Sid
     )
 
 
-def _half_width(sides: tuple[_Side, _Side], shared: float, alpha: float) -> float:
+def _half_width(sides: Sequence[_Side], shared: float, alpha: float) -> float:
     """As the model's: t on Satterthwaite's degrees of freedom."""
     own = np.array([side.variance for side in sides])
     total = float(own.sum()) + shared

@@ -176,22 +176,28 @@ def _client_limits(view: RunView) -> Iterator[Caution]:
 
 def _disturbed(view: RunView) -> Iterator[Caution]:
     """Slices that do not count, because the client waited for its CPU."""
-    shares = []
-    for contender in view.contenders:
-        counts = [
-            view.sliced[connections].slices.waits[contender.name]
-            if connections in view.sliced
-            else waits(cell.valid)
-            for connections, cell in contender.cells.items()
-        ]
-        disturbed = sum(waited for waited, _ in counts)
-        if disturbed:
-            slices = sum(every for _, every in counts)
-            shares.append((contender.name, f"{disturbed} of {slices} of {contender.name}"))
-    if shares:
-        names, texts = zip(*shares, strict=True)
-        text = f"the client waited for its CPU in slices that do not count: {listing(list(texts))}"
+    waits_by_name = {contender.name: _waits(view, contender) for contender in view.contenders}
+    names = tuple(name for name, (waited, _) in waits_by_name.items() if waited)
+    if names:
+        waited_of_all, all_slices = map(sum, zip(*waits_by_name.values(), strict=True))
+        worst = max(names, key=lambda name: waits_by_name[name][0] / waits_by_name[name][1])
+        waited, slices = waits_by_name[worst]
+        text = (
+            f"the client waited for its CPU in {waited_of_all:,} of {all_slices:,} slices, which "
+            f"do not count (most often in those of {worst}: {waited:,} of {slices:,})"
+        )
         yield Caution("client_wait", names, text)
+
+
+def _waits(view: RunView, contender: ContenderView) -> tuple[int, int]:
+    """In how many slices the client waited for its CPU, and how many slices there were."""
+    counts = [
+        view.sliced[level].slices.waits[contender.name]
+        if level in view.sliced
+        else waits(cell.valid)
+        for level, cell in contender.cells.items()
+    ]
+    return sum(waited for waited, _ in counts), sum(slices for _, slices in counts)
 
 
 def _excluded(view: RunView) -> Iterator[Caution]:

@@ -1,0 +1,139 @@
+"""Which instances are replaced by fresh ones."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from deadheat.campaign.fresh_starts import FEW_SHARE, FreshStarts
+from deadheat.campaign.slice_standings import SliceStandings
+from deadheat.measure.starter import WarmInstance
+from deadheat.protocol import Protocol
+
+BUDGET_S = 100.0
+
+
+@dataclass
+class FakeStandings:
+    """Every contender has slices of 5 % noise, and instances that differ by 1.5 %."""
+
+    counts: Mapping[str, int]
+    instance_sd: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def open_names(self) -> list[str]:
+        return list(self.counts)
+
+    def instances(self, name: str) -> int:
+        return self.counts[name]
+
+    def fit(self, _: object) -> tuple[Any, list[str], None]:
+        names = list(self.counts)
+        spread = np.array([self.instance_sd.get(name, 0.015) for name in names])
+        counts = np.array([self.counts[name] for name in names])
+        robust = SimpleNamespace(
+            instance_variance=spread**2,
+            slice_variance=np.full(len(names), 0.05**2),
+            contender_degrees=np.maximum(2.0 * (counts - 1), 1.0),
+        )
+        return SimpleNamespace(robust=robust, instances=counts, slices=20 * counts), names, None
+
+
+def protocol(**slices: Any) -> Protocol:
+    return Protocol.model_validate(
+        {
+            "name": "made",
+            "about": "For a test.",
+            "connections": [10],
+            "duration_s": 0.1,
+            "slices": {"rounds": 10, "starts_share": 0.1, **slices},
+            "warmup": {"kind": "none"},
+            "stopping": {"kind": "settle", "budget_s": BUDGET_S, "invocations": 4},
+        }
+    )
+
+
+def instance(name: str, took_s: float, number: int, kind: str = "flat") -> WarmInstance:
+    """The second instance of a contender, or a later one: it takes what the last one took."""
+    made = SimpleNamespace(
+        name=name,
+        took_s=took_s,
+        instance_id=number,
+        invocation=2,
+        warmed=SimpleNamespace(kind=kind),
+    )
+    return cast(WarmInstance, made)
+
+
+def due(
+    standings: FakeStandings,
+    instances: list[WarmInstance],
+    *,
+    now_s: float = 50,
+    restarts_s: float = 0,
+    **slices: Any,
+) -> list[str]:
+    """The names of the contenders of which an instance is replaced, after one block of all."""
+    fresh = FreshStarts(protocol(**slices), cast(SliceStandings, standings))
+    fresh.note_block(instances)
+    names = [each.name for each in instances]
+    chosen = fresh.due(instances, names, now_s, first_starts_s=20, restarts_s=restarts_s)
+    return [each.name for each in chosen]
+
+
+def test_a_single_instance_comes_first_whatever_its_start_takes() -> None:
+    standings = FakeStandings({"few": 2, "java": 1, "go": 1})
+    running = [instance("few", 1, 1), instance("java", 30, 2), instance("go", 1, 3)]
+    assert due(standings, running, restarts_s=79) == ["go", "java"]
+
+
+def test_few_instances_may_take_more_time_than_the_protocols_share() -> None:
+    standings = FakeStandings({"few": 3, "many": 8}, {"many": 0.1})
+    running = [instance("few", 1, 1), instance("many", 1, 2)]
+    usual_s, few_s = 0.1 * 80, FEW_SHARE * 80
+    assert set(due(standings, running, restarts_s=0)) == {"few", "many"}
+    assert due(standings, running, restarts_s=usual_s) == ["few"]
+    assert due(standings, running, restarts_s=few_s) == []
+
+
+def test_a_third_instance_is_worth_more_than_a_fourth() -> None:
+    standings = FakeStandings({"three": 3, "two": 2})
+    running = [instance("three", 1, 1), instance("two", 1, 2)]
+    assert due(standings, running) == ["two", "three"]
+
+
+def test_of_equals_the_cheaper_start_comes_first() -> None:
+    standings = FakeStandings({"java": 2, "go": 2})
+    running = [instance("java", 8, 1), instance("go", 1, 2)]
+    assert due(standings, running) == ["go", "java"]
+
+
+def test_an_instance_that_never_became_steady_comes_last_and_within_the_share() -> None:
+    standings = FakeStandings({"cold": 1, "go": 2})
+    running = [instance("cold", 6, 1, kind="none"), instance("go", 1, 2)]
+    assert due(standings, running) == ["go", "cold"]
+    assert due(standings, running, restarts_s=4) == ["go"]
+
+
+def test_alike_instances_get_more_slices_instead_of_fresh_starts() -> None:
+    standings = FakeStandings({"alike": 6, "unlike": 6}, {"alike": 0.0005, "unlike": 0.05})
+    running = [instance("alike", 1, 1), instance("unlike", 1, 2)]
+    assert due(standings, running) == ["unlike"]
+
+
+def test_an_instance_that_has_run_no_block_stays() -> None:
+    fresh = FreshStarts(protocol(), cast(SliceStandings, FakeStandings({"a": 1, "b": 1})))
+    running = [instance("a", 1, 1), instance("b", 1, 2)]
+    fresh.note_block(running[:1])
+    chosen = fresh.due(running, ["a", "b"], 10, first_starts_s=5, restarts_s=0)
+    assert [each.name for each in chosen] == ["a"]
+
+
+@pytest.mark.parametrize(("left_s", "replaced"), [(5, ["go"]), (2, [])])
+def test_a_fresh_instance_has_time_for_a_block(left_s: float, replaced: list[str]) -> None:
+    """A block of one contender takes 1.15 s, and its start 1 s."""
+    standings = FakeStandings({"go": 2})
+    assert due(standings, [instance("go", 1, 1)], now_s=BUDGET_S - left_s) == replaced
