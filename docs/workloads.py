@@ -131,9 +131,6 @@ An error names the file and the line.
 - **One spelling per server.** The engine asks for each `json` or `html` answer once before the load and
   checks it by these rules. During the load, each answer must repeat that one byte for byte. A server
   that spells the same answer in two ways fails.
-- **Rotation.** The engine draws and writes all requests before the load and sends them in rotation, each
-  connection from another place ([engine.md](engine.md#workloads)). Each answer is compared with what its
-  own request expects; another body is a `body_mismatch`.
 - **Memory.** `deadheat verify` sends a check with `repeat = N` and `growth_mib_max = M` N times.
   Meanwhile the memory of the server may grow by M MiB.
 
@@ -153,6 +150,12 @@ that it removes at the end. It runs on the CPUs of the server. Each trial stores
 Markdown, CSV and JSON show it beside the server's, and it counts in what limited a rate. If the
 database dies, the trials in progress fail, and the next one starts it again. A run has at most one
 workload with a database.
+
+### How requests are sent
+
+The engine draws and writes all requests before the load and sends them in rotation, each connection
+from another place ([engine.md](engine.md#workloads)). A body is compared with the one that its own
+request expects: another is `body_mismatch`.
 """
 
 
