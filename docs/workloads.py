@@ -28,32 +28,37 @@ server answers. The two controls always get `hello`, so they show the same thing
 | a server | what happens |
 | --- | --- |
 | does not name a workload of the run | it is left out of that workload, with a message |
-| answers a workload wrong | the same. A race verifies each server with its workloads before it measures |
+| answers a workload wrong | the same |
 | answers `GET /` wrong | it is left out of the run |
 
-`deadheat verify` tries each workload of a manifest, also with requests that a load does not send.
+A race verifies each server with its workloads before it measures. `deadheat verify` tries each
+workload of a manifest, also with requests that a load does not send.
 
 ## Several in one run
 
-`--workload hello,route,wait` measures each server on all three, in the same blocks. A *level* is then a
-workload and a number of connections.
+`--workload hello,route,wait` measures each server on all three, in the same blocks. A *level* is
+then a workload and a number of connections.
 
 - **Order.** A block measures one level after the other, in random order.
-- **Time.** Each instance is warmed up with each of its workloads, because one that is warm on `hello`
-  is cold on the others. So starts take longer, and a race needs a larger `--budget`. `deadheat plan`
-  estimates it.
-- **End.** The race ends when the order is settled at every level. A server whose place is open at one
-  level runs on at all of its levels.
+- **Time.** Each instance is warmed up with each of its workloads, because one that is warm on
+  `hello` is cold on the others. So starts take longer, and a race needs a larger `--budget`.
+  `deadheat plan` estimates it.
+- **End.** The race ends when the order is settled at every level. A server whose place is open at
+  one level runs on at all of its levels.
 - **Latency.** `--latency` measures each workload.
 - **One workload only**: `deadheat capacity`, and protocols that measure servers alone.
 
 Before the usual tables of each workload, the report has:
 
-| part | content |
-| --- | --- |
-| profile | the rate of each server in % of the best on each workload, with the interval of its ranking. As a picture: `deadheat report --format svg --picture profile` |
-| how well hello predicts each workload | Kendall's tau-b of the two orders, over the servers that answer both. Its 95 % interval is for servers drawn like these (Fisher's z; Fieller, Hartley and Pearson 1957); fewer than five servers have none. The number of pairs that both workloads separate, in opposite order, shows how much of the disagreement is certain |
-| what moves most | the servers whose places differ most, first those whose places do not overlap, with the CPU time per request on top of that on `hello`. On `wait`, a place also depends on how many requests a server lets wait at the same time; no CPU time shows that |
+- **profile**: the rate of each server in % of the best on each workload, with the interval of its
+  ranking. As a picture: `deadheat report --format svg --picture profile`.
+- **how well hello predicts each workload**: Kendall's tau-b of the two orders, over the servers
+  that answer both. Its 95 % interval is for servers drawn like these (Fisher's z; Fieller,
+  Hartley and Pearson 1957); fewer than five servers have none. The number of pairs that both
+  workloads separate, in opposite order, shows how much of the disagreement is certain.
+- **what moves most**: the servers whose places differ most, first those whose places do not
+  overlap, with the CPU time per request on top of that on `hello`. On `wait`, a place also
+  depends on how many requests a server lets wait at the same time; no CPU time shows that.
 
 If `hello` is not among the workloads, the first one takes its place. `deadheat report --workload
 route` shows one workload, in every format. CSV and JSON name the workload of each row and level.
@@ -74,12 +79,14 @@ The developer tools of a browser save a HAR file. The workload has each request 
 that most of them go to.
 
 - **Removed**: cookies, `Authorization`, a user and password in the URL, and every header, query
-  parameter and body field whose name or value looks secret (such as `access_token`, `X-Api-Key` or a
-  JSON web token). The output names what was removed, and counts the requests that were left out, for
-  example for a token in the path. Read the file before you share it: no rule finds every secret.
-- **Not kept**: headers that the engine sends itself, and those with which browsers identify themselves.
-- **Checked**: status and media type of each answer. Bodies of answers are not stored, because they may
-  hold secrets too.
+  parameter and body field whose name or value looks secret (such as `access_token`, `X-Api-Key`
+  or a JSON web token). The output names what was removed, and counts the requests that were left
+  out, for example for a token in the path. Read the file before you share it: no rule finds every
+  secret.
+- **Not kept**: headers that the engine sends itself, and those with which browsers identify
+  themselves.
+- **Checked**: status and media type of each answer. Bodies of answers are not stored, because
+  they may hold secrets too.
 
 ## Your own
 
@@ -119,18 +126,18 @@ expect = { status = 404 }
 
 An error names the file and the line.
 
-- **Braces.** `{body.length}` and `{body.crc32}` are of the request's own body. A brace that does not
-  begin `{name}` is text, so JSON needs no escapes.
-- **Missing parts of `expect`.** The status is 200 by default. Verification does not check the other
-  missing parts. The load engine compares media type and body with those of the first answer, and accepts
-  any body if the request has variables.
+- **Braces.** `{body.length}` and `{body.crc32}` are of the request's own body. A brace that does
+  not begin `{name}` is text, so JSON needs no escapes.
+- **Missing parts of `expect`.** The status is 200 by default. Verification does not check the
+  other missing parts. The load engine compares media type and body with those of the first
+  answer, and accepts any body if the request has variables.
 - **`json`** replaces `body`, and compares values: the order of keys, white space, escapes and the
   spelling of numbers are free.
-- **`html`** replaces `body`. `<`, `>` and `&` in a text are escaped by name or number; other characters
-  are escaped or not; white space between two tags is free; all else is exact.
-- **One spelling per server.** The engine asks for each `json` or `html` answer once before the load and
-  checks it by these rules. During the load, each answer must repeat that one byte for byte. A server
-  that spells the same answer in two ways fails.
+- **`html`** replaces `body`. `<`, `>` and `&` in a text are escaped by name or number; other
+  characters are escaped or not; white space between two tags is free; all else is exact.
+- **One spelling per server.** The engine asks for each `json` or `html` answer once before the
+  load and checks it by these rules. During the load, each answer must repeat that one byte for
+  byte. A server that spells the same answer in two ways fails.
 - **Memory.** `deadheat verify` sends a check with `repeat = N` and `growth_mib_max = M` N times.
   Meanwhile the memory of the server may grow by M MiB.
 
