@@ -31,7 +31,7 @@ def test_figures_are_those_of_the_stored_runs(path: Path, environment: dict[str,
     assert path.read_text() == regenerated, "the figures drifted: run `make figures`"
 
 
-@pytest.mark.parametrize("name", ["README.md", "methods.md"])
+@pytest.mark.parametrize("name", ["README.md", "evidence.md"])
 def test_page_has_figures(name: str) -> None:
     (page,) = (path for path in PAGES if path.name == name)
     assert BLOCK.search(page.read_text())
