@@ -2,16 +2,21 @@
 
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 
+# Python starts hundreds of times here. Where this is set, as in many images of Python, each start
+# would compile everything that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: run test accept build lint licenses sbom audit bench verify-all figures race-workloads site \
 	clean
 
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
 
+# The tests that run alone come first: what they compile, the workers only load.
 test:                      ## every check and every test; the steps before pytest run in pairs
 	$(MAKE) --jobs=2 --output-sync=target packages lint test-engine test-page
-	$(UV) run pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal -m "not alone"
 	$(UV) run pytest -m alone
+	$(UV) run pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal -m "not alone"
 
 # Many tests wait for servers or for another host, so there are twice as many workers as processors,
 # and as many threads for the engine's tests.

@@ -118,13 +118,12 @@ def test_a_dead_container_cannot_be_adopted(host: LocalHost, tmp_path: Path) -> 
         host.adopt(process, pid)
 
 
-@pytest.mark.skipif(refusal("cgroup-v2") is not None, reason="no cgroup v2 here")
-def test_a_container_that_shares_a_cgroup_is_rejected(tmp_path: Path) -> None:
+@pytest.mark.parametrize("host", ["cgroup-v2"], indirect=True)
+def test_a_container_that_shares_a_cgroup_is_rejected(host: LocalHost, tmp_path: Path) -> None:
     """To freeze it would freeze the others."""
-    with LocalHost("cgroup-v2") as host:
-        process, pid = start(host, tmp_path, "together")
-        with pytest.raises(HostError, match="shares its cgroup with other processes"):
-            host.adopt(process, pid)
+    process, pid = start(host, tmp_path, "together")
+    with pytest.raises(HostError, match="shares its cgroup with other processes"):
+        host.adopt(process, pid)
 
 
 def test_an_owner_is_its_pid_and_its_start() -> None:

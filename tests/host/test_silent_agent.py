@@ -33,7 +33,7 @@ with LocalHost() as host:
 """
 
 
-@pytest.mark.alone  # the agent of another test would kill what this one leaves
+@pytest.mark.usefixtures("own_cgroups")
 def test_a_stopped_agent_ends_with_its_processes(
     containment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

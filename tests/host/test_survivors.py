@@ -14,19 +14,15 @@ from deadheat.host import ProcessSpec
 from deadheat.host.agent.cgroup import cgroup_candidates
 from deadheat.host.agent.processes import descendants, start_ticks
 from deadheat.host.local import AGENT_PATH, LocalHost
-from tests.host.conftest import refusal
 from tests.host.support import eventually, log, python
 
 ADVERSARY = Path(__file__).with_name("adversary.py")
 KEEPER_DEADLINE_S = 20.0  # far more than it takes, also on a busy machine
 TREE_SIZE = 2**4 - 1  # adversary.py: a binary tree of four generations
 
-
-# The agent of another test would kill what a killed agent left.
-alone_because_of_sweeps = pytest.mark.alone
-needs_cgroups = pytest.mark.skipif(
-    refusal("cgroup-v2") is not None, reason="this machine cannot contain trees by cgroup-v2"
-)
+# For tests that kill an agent, and look for what it leaves.
+apart_from_sweeps = pytest.mark.usefixtures("own_cgroups")
+in_cgroups = pytest.mark.parametrize("containment", ["cgroup-v2"], indirect=True)
 
 
 def adversary(marks: Path) -> ProcessSpec:
@@ -155,7 +151,7 @@ def keepers(agent: int) -> list[int]:
     return [pid for pid, command in commands.items() if b"\0--keep\0" in command]
 
 
-@alone_because_of_sweeps
+@apart_from_sweeps
 def test_nothing_survives_a_killed_agent(containment: str, marks: Path, tmp_path: Path) -> None:
     harness, agent = start_harness(containment, marks, tmp_path)
     with end_of(agent):
@@ -165,7 +161,7 @@ def test_nothing_survives_a_killed_agent(containment: str, marks: Path, tmp_path
     harness.communicate()
 
 
-@alone_because_of_sweeps
+@apart_from_sweeps
 def test_nothing_survives_a_killed_agent_with_its_harness(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
@@ -178,7 +174,7 @@ def test_nothing_survives_a_killed_agent_with_its_harness(
     eventually(lambda: living(marks) == [], within_s=KEEPER_DEADLINE_S)
 
 
-@alone_because_of_sweeps
+@apart_from_sweeps
 def test_nothing_survives_a_killed_agent_with_a_frozen_tree(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
@@ -194,10 +190,12 @@ def test_nothing_survives_a_killed_agent_with_a_frozen_tree(
     harness.communicate()
 
 
-@alone_because_of_sweeps
-@needs_cgroups
-def test_a_killed_agent_leaves_no_cgroup_and_no_keeper(marks: Path, tmp_path: Path) -> None:
-    harness, agent = start_harness("cgroup-v2", marks, tmp_path)
+@apart_from_sweeps
+@in_cgroups
+def test_a_killed_agent_leaves_no_cgroup_and_no_keeper(
+    containment: str, marks: Path, tmp_path: Path
+) -> None:
+    harness, agent = start_harness(containment, marks, tmp_path)
     (keeper,) = keepers(agent)
     with end_of(keeper), end_of(agent):
         os.kill(agent, signal.SIGKILL)
@@ -206,10 +204,12 @@ def test_a_killed_agent_leaves_no_cgroup_and_no_keeper(marks: Path, tmp_path: Pa
     assert cgroups_of(agent) == []
 
 
-@alone_because_of_sweeps
-@needs_cgroups
-def test_a_keeper_outlives_the_signals_that_end_a_session(marks: Path, tmp_path: Path) -> None:
-    harness, agent = start_harness("cgroup-v2", marks, tmp_path)
+@apart_from_sweeps
+@in_cgroups
+def test_a_keeper_outlives_the_signals_that_end_a_session(
+    containment: str, marks: Path, tmp_path: Path
+) -> None:
+    harness, agent = start_harness(containment, marks, tmp_path)
     (keeper,) = keepers(agent)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         os.kill(keeper, number)
@@ -220,7 +220,7 @@ def test_a_keeper_outlives_the_signals_that_end_a_session(marks: Path, tmp_path:
     harness.communicate()
 
 
-@alone_because_of_sweeps
+@apart_from_sweeps
 def test_the_next_agent_kills_what_a_killed_agent_left(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
@@ -235,7 +235,7 @@ def test_the_next_agent_kills_what_a_killed_agent_left(
     eventually(lambda: living(marks) == [])
 
 
-@alone_because_of_sweeps
+@apart_from_sweeps
 def test_a_sweep_treats_a_zombie_agent_as_dead(
     containment: str, marks: Path, tmp_path: Path
 ) -> None:
