@@ -48,34 +48,34 @@ def growth(at_s: Sequence[float], values: Sequence[float]) -> Growth:
         raise ValueError(
             f"{len(at_s)} times and {len(values)} values: expected as many, at least 1"
         )
-    per_h, margin_per_h = _slope(at_s, values)
-    known = per_h is not None and margin_per_h is not None
+    per_h, low_per_h, high_per_h = _slope(at_s, values) or (None, None, None)
     return Growth(
         first=values[0],
         last=values[-1],
         highest=max(values),
         median=median(values),
         per_h=per_h,
-        low_per_h=per_h - margin_per_h if known else None,
-        high_per_h=per_h + margin_per_h if known else None,
+        low_per_h=low_per_h,
+        high_per_h=high_per_h,
     )
 
 
-def _slope(at_s: Sequence[float], values: Sequence[float]) -> tuple[float | None, float | None]:
-    """The slope per hour and half the width of its interval."""
+def _slope(at_s: Sequence[float], values: Sequence[float]) -> tuple[float, float, float] | None:
+    """The slope per hour and its interval; None for too few samples."""
     batches = min(BATCHES, len(values))
     if batches < BATCHES_MIN:
-        return None, None
+        return None
     hours = np.array([part.mean() for part in np.array_split(np.array(at_s) / 3600, batches)])
     means = np.array([part.mean() for part in np.array_split(np.array(values, float), batches)])
     apart = hours - hours.mean()
     spread = float(apart @ apart)
     if spread == 0:
-        return None, None
+        return None
     slope = float(apart @ means) / spread
     residuals = means - means.mean() - slope * apart
     error = float(np.sqrt(residuals @ residuals / (batches - 2) / spread))
-    return slope, error * float(t_critical((1 - CONFIDENCE) / 2, batches - 2))
+    margin = error * float(t_critical((1 - CONFIDENCE) / 2, batches - 2))
+    return slope, slope - margin, slope + margin
 
 
 def counts_are_flat(counts: Sequence[int]) -> bool:

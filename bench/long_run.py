@@ -41,6 +41,7 @@ SERVERS = 20
 PARTS = {"agent": "agent", "engine": "load"}  # of `bench.faulted.processes`
 FIRST_TRIAL_S = 3600.0  # builds come first
 END_S = 300.0  # after the budget: the last block, stops and the report
+OUTPUT = "run.txt"  # what the race prints
 SAMPLES_KEPT = 240  # of each process
 
 
@@ -80,7 +81,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     command = ["run", *servers, "--protocol", str(protocol), "--store", str(store)]
     command += ["--budget", f"{max(1, round(3600 * options.hours))}s"]
     load = os.getloadavg()[0]
-    with (folder / "run.txt").open("w") as output:
+    with (folder / OUTPUT).open("w") as output:
         race = subprocess.Popen(
             [*DEADHEAT, *command], stdin=subprocess.DEVNULL, stdout=output, stderr=output
         )
@@ -109,7 +110,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         "pages": reader.to_json(),
     }
     if code not in (0, 4):
-        outcome["output"] = (folder / "run.txt").read_text()[-2000:]
+        outcome["output"] = (folder / OUTPUT).read_text()[-2000:]
     raced_whole = outcome["raced_h"] >= 0.95 * options.hours and code in (0, 4)
     known = {"cli", "agent", "load", "serve"} == {*processes}
     passes = known and all(each["pass"] for each in processes.values()) and not reader.faults
@@ -126,7 +127,8 @@ def first_trial(race: "subprocess.Popen[bytes]", store_path: Path) -> str:
                 if ids and run_progress(store, ids[0]).trials:
                     return ids[0]
         time.sleep(0.1)
-    raise SystemExit(f"the race has no trial: it ended with {race.poll()}")
+    printed = (store_path.parent / OUTPUT).read_text()[-2000:]
+    raise SystemExit(f"the race has no trial: it ended with {race.poll()}\n{printed}")
 
 
 def follow(

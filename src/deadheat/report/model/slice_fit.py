@@ -121,7 +121,8 @@ def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
     used = list(compress(rows, chosen))
 
     def of_trials(values: npt.ArrayLike) -> Indices:
-        return np.repeat(np.asarray(values, dtype=np.int64), slices)[chosen]
+        of_slices: Indices = np.repeat(np.asarray(values, dtype=np.int64), slices)[chosen]
+        return of_slices
 
     return SliceColumns(
         names=tuple(trials),
