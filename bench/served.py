@@ -9,6 +9,7 @@ from typing import Self
 
 DEADHEAT = (sys.executable, "-c", "from deadheat.cli import main; main()")
 LISTENS_S = 20.0
+SILENT_S = 60.0
 
 
 class Served:
@@ -36,6 +37,28 @@ class Served:
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.wait()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def open(self, path: str) -> socket.socket:
+        """A connection that has asked for the path, as a browser asks: packed.
+
+        The server closes it after its answer.
+        """
+        connection = socket.create_connection(("127.0.0.1", self._port), timeout=SILENT_S)
+        ask = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n"
+        connection.sendall(f"{ask}Connection: close\r\n\r\n".encode())
+        return connection
+
+    def get_bytes(self, path: str) -> int:
+        """The size of the whole answer. Raises `RuntimeError` for an answer other than 200."""
+        with self.open(path) as connection, connection.makefile("rb") as answer:
+            status = answer.readline()
+            if not status.startswith(b"HTTP/1.1 200 "):
+                raise RuntimeError(f"{path}: {status!r}")
+            return len(status) + len(answer.read())
 
     def first_byte_s(self, path: str) -> float:
         """From the connection's start to the answer's first byte, as a browser asks: packed.

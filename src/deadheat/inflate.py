@@ -32,11 +32,12 @@ def parse(text: str | bytes) -> Any:
     """The JSON value. Raises `ValueError` if it is none, or too large or too deep."""
     if len(text) > TEXT_BYTES_MAX:
         raise ValueError(f"it has more than {TEXT_BYTES_MAX:,} characters")
-    openers, commas = _counts(text)
-    if openers + commas > VALUES_MAX:
+    openers = _openers(text)
+    if len(text) > VALUES_MAX and openers + _commas(text) > VALUES_MAX:
         raise ValueError(f"it has more than {VALUES_MAX:,} values")
     value = _parsed(text)
-    _require_flat(value, openers)
+    if openers > DEPTH_MAX:
+        _require_flat(value, openers)
     return value
 
 
@@ -52,11 +53,15 @@ def _parsed(text: str | bytes) -> Any:
         raise ValueError("it is nested too deeply") from error
 
 
-def _counts(text: str | bytes) -> tuple[int, int]:
-    """Brackets that open, and commas. Each value but the first follows one of them."""
+def _openers(text: str | bytes) -> int:
+    """Brackets that open. Each value but the first follows one of them, or a comma."""
     if isinstance(text, bytes):
-        return text.count(b"[") + text.count(b"{"), text.count(b",")
-    return text.count("[") + text.count("{"), text.count(",")
+        return text.count(b"[") + text.count(b"{")
+    return text.count("[") + text.count("{")
+
+
+def _commas(text: str | bytes) -> int:
+    return text.count(b",") if isinstance(text, bytes) else text.count(",")
 
 
 def _require_flat(value: Any, openers: int) -> None:

@@ -1,8 +1,20 @@
+import json
+import os
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from deadheat.catalog import Probe, Server, Toolchains, load_server, missing
+from deadheat.catalog import (
+    Probe,
+    Server,
+    Toolchains,
+    find_root,
+    load_catalog,
+    load_server,
+    missing,
+)
 from deadheat.catalog.probe_cache import ProbeCache
 from deadheat.catalog.toolchain import version_key
 from deadheat.host import Completed
@@ -96,3 +108,71 @@ def test_a_kept_output_is_not_probed_again(
     cache.save()
     (probe,) = Toolchains(second, ProbeCache(tmp_path / "probes.json")).check(server)
     assert probe == Toolchains(first).check(server)[0]
+
+
+def batch(outputs: list[str | None]) -> FakeHost:
+    """A host whose batch of probes printed this."""
+    return answering(json.dumps(outputs))
+
+
+def test_probes_of_many_servers_are_one_process(server: Server) -> None:
+    host = batch(["v18.20.4"])
+    toolchains = Toolchains(host)
+    toolchains.probe_all([server, server])
+    (probe,) = toolchains.check(server)
+    assert (probe.version, len(host.calls)) == ("18.20.4", 1)
+
+
+def test_a_probe_that_failed_in_a_batch_is_not_run_again(server: Server) -> None:
+    host = batch([None])
+    toolchains = Toolchains(host)
+    toolchains.probe_all([server])
+    (probe,) = toolchains.check(server)
+    assert (probe.fault, len(host.calls)) == ("node is not installed", 1)
+
+
+def test_probes_run_one_by_one_if_their_batch_did_not_end(server: Server) -> None:
+    host = answering("v18.20.4")  # no batch prints that
+    toolchains = Toolchains(host)
+    toolchains.probe_all([server])
+    (probe,) = toolchains.check(server)
+    assert (probe.version, len(host.calls)) == ("18.20.4", 2)
+
+
+SHIPPED = {server.name: server for server in load_catalog(find_root(None)).servers.values()}
+SLOW = {  # tool -> a server that needs it, what its slow command prints, its cheap source
+    "javac": ("java-quarkus", "javac 21.0.4", "release", 'JAVA_VERSION="21.0.4"'),
+    "mvn": ("java-quarkus", "Apache Maven 3.9.9", "lib/maven-core-3.9.9.jar", ""),
+    "npm": ("node-koa", "11.2.0", "package.json", '{\n  "version": "11.2.0",'),
+    "erlc": ("erlang-mochiweb", "27", "releases/start_erl.data", "15.1 27"),
+}
+
+
+@pytest.mark.parametrize("tool", SLOW)
+def test_a_slow_tool_runs_only_where_no_file_has_its_version(
+    tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, printed, file, text = SLOW[tool]
+    (need,) = [need for need in SHIPPED[name].needs if need.tool == tool]
+    program = tmp_path / "tool" / "bin" / ("erl" if tool == "erlc" else tool)
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\necho '{printed}'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    server = replace(SHIPPED[name], needs=(need,))
+
+    def probed() -> Probe:
+        done = subprocess.run(need.probe, capture_output=True, text=True, check=True)
+        (result,) = Toolchains(answering(done.stdout + done.stderr)).check(server)
+        return result
+
+    slow = probed()
+    assert (tmp_path / "ran").exists()
+    (tmp_path / "ran").unlink()
+    source = tmp_path / "tool" / file
+    source.parent.mkdir(exist_ok=True)
+    source.write_text(text)
+    assert probed() == slow
+    assert slow.fault is None
+    assert not (tmp_path / "ran").exists()

@@ -9,6 +9,7 @@ from deadheat.catalog.manifest import Need
 from deadheat.catalog.probe_cache import ProbeCache
 from deadheat.catalog.server import Server
 from deadheat.host import Host, HostError, ProcessSpec
+from deadheat.host.batch import run_batch
 
 PROBE_TIMEOUT_S = 30.0
 PROBES_AT_ONCE = 4
@@ -39,10 +40,19 @@ class Toolchains:
         return [self._check(need) for need in server.needs]
 
     def probe_all(self, servers: Iterable[Server]) -> None:
-        """Run every command that these servers need, several at a time."""
-        commands = {need.probe: None for server in servers for need in server.needs}
-        with ThreadPoolExecutor(PROBES_AT_ONCE) as pool:
-            list(pool.map(self._output, commands))
+        """Run every command that these servers need and whose outcome is not known, together."""
+        needed = {need.probe: None for server in servers for need in server.needs}
+        commands = [command for command in needed if not self._is_known(command)]
+        if self._host is None or not commands:
+            return
+        try:
+            outputs = run_batch(self._host, commands, PROBE_TIMEOUT_S)
+        except HostError:  # one of them may have held up the others
+            with ThreadPoolExecutor(PROBES_AT_ONCE) as pool:
+                list(pool.map(self._output, commands))
+            return
+        for command, output in zip(commands, outputs, strict=True):
+            self._note(command, output)
 
     def _check(self, need: Need) -> Probe:
         output = self._output(need.probe)
@@ -62,22 +72,26 @@ class Toolchains:
         return Probe(need, version, None)
 
     def _output(self, command: tuple[str, ...]) -> str | None:
-        if command not in self._probed:
-            cached = self._cache.get(command) if self._cache else None
-            if cached is not None or self._host is None or self._failed(command):
-                self._probed[command] = cached
-                return cached
+        if not self._is_known(command) and self._host is not None:
             try:
                 done = self._host.run(ProcessSpec(command), PROBE_TIMEOUT_S)
-                self._probed[command] = done.stdout + done.stderr if done.exit_code == 0 else None
+                self._note(command, done.stdout + done.stderr if done.exit_code == 0 else None)
             except HostError:
-                self._probed[command] = None
-            if self._cache is not None:
-                self._cache.put(command, self._probed[command])
-        return self._probed[command]
+                self._note(command, None)
+        return self._probed.get(command)
 
-    def _failed(self, command: tuple[str, ...]) -> bool:
-        return self._cache is not None and self._cache.failed(command)
+    def _is_known(self, command: tuple[str, ...]) -> bool:
+        """Whether its outcome is known, perhaps from the cache."""
+        if command not in self._probed and self._cache is not None:
+            cached = self._cache.get(command)
+            if cached is not None or self._cache.failed(command):
+                self._probed[command] = cached
+        return command in self._probed
+
+    def _note(self, command: tuple[str, ...], output: str | None) -> None:
+        self._probed[command] = output
+        if self._cache is not None:
+            self._cache.put(command, output)
 
 
 def unknown_probes(servers: Iterable[Server], cache: ProbeCache) -> bool:

@@ -1,31 +1,17 @@
 """Which slices of a race count: the early ones of an instance that still settled do not."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import NamedTuple
 
 import numpy as np
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.settling import SLICES_MIN, Settling, settling
-from deadheat.stats.slices import Slices
+from deadheat.stats.slice_columns import SliceColumns, SliceRow
+from deadheat.stats.slices import Indices, Slices
 
-
-class SliceRow(NamedTuple):
-    """One valid slice. `instance`, `block` and `round` are numbers of the whole race.
-
-    A round belongs to one block; `at_s` is on one clock. A named tuple, because a race may have
-    hundreds of thousands.
-    """
-
-    contender: str
-    instance: int
-    block: int
-    round: int
-    at_s: float
-    rate_per_s: float
+__all__ = ["Counted", "CountedColumns", "SliceRow", "count_columns", "count_slices", "slices_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,68 +36,93 @@ class Counted:
         return counts
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedColumns:
+    """As `Counted`, with `places`: those of the rows that count, in the order of their time."""
+
+    places: Indices
+    settlings: Mapping[int, Settling]
+    owners: Mapping[int, str]
+
+
 def count_slices(rows: Iterable[SliceRow]) -> Counted:
+    """`count_columns` of rows."""
+    every = tuple(rows)
+    counted = count_columns(SliceColumns.of_rows(every))
+    kept = tuple(every[place] for place in counted.places.tolist())
+    return Counted(kept, counted.settlings, counted.owners)
+
+
+def count_columns(columns: SliceColumns) -> CountedColumns:
     """Leave out the early slices of each instance that still climbed or sank (see `settling`).
 
     The reference of a slice is what the others did in its round, each relative to its own mean.
     """
-    every = sorted(rows, key=attrgetter("at_s", "contender"))
-    rate_per_s = np.array([row.rate_per_s for row in every], dtype=float)
+    order = columns.by_time()
+    every = columns.taken(order)
     reference = _references(every)
-    by_instance: dict[int, list[int]] = {}
-    for place, row in enumerate(every):
-        by_instance.setdefault(row.instance, []).append(place)
-    kept: list[int] = []
+    counts = np.ones(len(every), dtype=bool)
     settlings: dict[int, Settling] = {}
-    for instance, places in by_instance.items():
-        excluded = 0
+    owners: dict[int, str] = {}
+    for instance, places in _by_instance(every.instance):
+        owners[instance] = every.names[every.contender[places[-1]]]
         if len(places) >= SLICES_MIN:
-            finding = settling(
-                rate_per_s[places],
-                reference[places],
-            )
+            finding = settling(every.rate_per_s[places], reference[places])
             if finding.excluded or not finding.settled:
                 settlings[instance] = finding
-            excluded = finding.excluded
-        kept += places[excluded:]
-    return Counted(
-        rows=tuple(every[place] for place in sorted(kept)),
-        settlings=settlings,
-        owners={row.instance: row.contender for row in every},
-    )
+            counts[places[: finding.excluded]] = False
+    return CountedColumns(order[counts], settlings, owners)
 
 
-def slices_of(rows: Sequence[SliceRow], names: Sequence[str]) -> Slices:
+def _by_instance(instance: Indices) -> Iterator[tuple[int, Indices]]:
+    """Each instance with its places, in the order of their first slices."""
+    numbers, first, which = np.unique(instance, return_index=True, return_inverse=True)
+    grouped = np.argsort(which, kind="stable")
+    places = np.split(grouped, np.cumsum(np.bincount(which))[:-1])
+    for number in np.argsort(first):
+        yield int(numbers[number]), places[number]
+
+
+def slices_of(rows: SliceColumns | Sequence[SliceRow], names: Sequence[str]) -> Slices:
     """The arrays that the model reads; rows of other names are left out."""
+    columns = rows if isinstance(rows, SliceColumns) else SliceColumns.of_rows(rows)
     place = {name: number for number, name in enumerate(names)}
-    used = [row for row in rows if row.contender in place]
+    places = np.array([place.get(name, -1) for name in columns.names], dtype=np.int64)
+    contender = places[columns.contender]
+    used = contender >= 0
     return Slices(
-        log_rate=np.array([math.log(row.rate_per_s) for row in used], dtype=float),
-        contender=np.array([place[row.contender] for row in used], dtype=np.int64),
-        instance=_numbered([row.instance for row in used]),
-        block=_numbered([row.block for row in used]),
-        round=_numbered([row.round for row in used]),
-        time_s=np.array([row.at_s for row in used], dtype=float),
+        log_rate=_logarithms(columns.rate_per_s[used]),
+        contender=contender[used],
+        instance=_numbered(columns.instance[used]),
+        block=_numbered(columns.block[used]),
+        round=_numbered(columns.round[used]),
+        time_s=columns.at_s[used],
         contenders=len(names),
     )
 
 
-def _numbered(values: Sequence[int]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    _, indices = np.unique(np.array(values, dtype=np.int64), return_inverse=True)
+def _logarithms(values: Floats) -> Floats:
+    """As the C library has them: those of NumPy differ between processors in the last digit."""
+    return np.array([math.log(value) for value in values.tolist()], dtype=float)
+
+
+def _numbered(values: Indices) -> Indices:
+    _, indices = np.unique(values, return_inverse=True)
     return np.asarray(indices, dtype=np.int64).reshape(-1)
 
 
-def _references(rows: Sequence[SliceRow]) -> Floats:
+def _references(rows: SliceColumns) -> Floats:
     """For each row: the geometric mean of the others of its round, relative to their own means.
 
     NaN where it was alone in its round.
     """
-    log = np.array([math.log(row.rate_per_s) for row in rows], dtype=float)
-    _, contender = np.unique([row.contender for row in rows], return_inverse=True)
-    relative = log - (np.bincount(contender, log) / np.bincount(contender))[contender]
-    round_ = _numbered([row.round for row in rows])
+    log = _logarithms(rows.rate_per_s)
+    with np.errstate(invalid="ignore", divide="ignore"):  # of names without rows
+        mean_log = np.bincount(rows.contender, log) / np.bincount(rows.contender)
+    relative = log - mean_log[rows.contender]
+    round_ = _numbered(rows.round)
     count = np.bincount(round_)[round_]
     others = np.bincount(round_, relative)[round_] - relative
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(count > 1, others / (count - 1), np.nan)
-    return np.array([math.exp(value) for value in mean])
+    return np.array([math.exp(value) for value in mean.tolist()])

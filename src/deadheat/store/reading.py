@@ -40,9 +40,10 @@ INSTANCES = """
     SELECT instance.* FROM contender JOIN instance ON instance.contender_id = contender.id
     WHERE contender.run_id = ? ORDER BY instance.id
 """
+# By id: SQLite would sort whole rows where it finds them by their run.
 TRIALS = f"""
     SELECT {", ".join(name.removesuffix("_json") for name in StoredTrial._fields)}
-    FROM trial WHERE run_id = ? ORDER BY id
+    FROM trial WHERE id IN (SELECT id FROM trial WHERE run_id = ?) ORDER BY id
 """
 GATES_FAILED = f"""
     SELECT trial_id, code, reading, threshold, unit, advice

@@ -34,7 +34,7 @@ class Facts:
         with_series = {trial.id: trial for trial in _spread(run.trials, series_trials_max)}
         self._with_series = frozenset(with_series)
         # A short response has the same histogram of its first and of its last byte.
-        self._merged: tuple[str, Distribution] | None = None
+        self._merged: tuple[Sequence[str], Distribution] | None = None
         self._series: dict[int, Series] = {}
         if whole:
             for trial_id, rows in run.series("load", "machine", trial_ids=with_series):
@@ -89,13 +89,13 @@ class Facts:
 
     def _of(self, texts: Sequence[str]) -> Distribution:
         """The merged histogram, which is kept."""
-        key = digest(["histogram", *texts])
-        if self._merged is None or self._merged[0] != key:
+        if self._merged is None or self._merged[0] != texts:
+            key = digest(["histogram", *texts]) if self._kept.keeps else ""
             stored = self._kept.get(key)
             latency = merged([stored] if stored is not None else texts)
             if stored is None and self._kept.keeps:
                 self._kept.put(key, latency.encoded)
-            self._merged = key, of_latency(latency)
+            self._merged = texts, of_latency(latency)
         return self._merged[1]
 
 

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+from array import array
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version
@@ -73,12 +74,12 @@ def kept_path(run_id: str) -> Path:
 
 
 def digest(parts: Iterable[str | bytes]) -> str:
-    """The SHA-256 of the parts and their lengths."""
-    total = hashlib.sha256()
-    for part in parts:
-        data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
-        total.update(len(data).to_bytes(8, "big"))
-        total.update(data)
+    """The SHA-256 of the number of parts, their lengths, and the parts."""
+    every = [
+        part.encode(errors="surrogatepass") if isinstance(part, str) else part for part in parts
+    ]
+    total = hashlib.sha256(array("Q", [len(every), *map(len, every)]))
+    total.update(b"".join(every))
     return total.hexdigest()
 
 

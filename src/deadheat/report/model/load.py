@@ -20,6 +20,7 @@ from deadheat.store.rows import StoredCalibration, StoredContender, StoredInstan
 from deadheat.workload import HELLO
 
 WORKLOADS_MAX = 40
+SKEW = "skew_us"
 SERIES_TRIALS_MAX = 60  # of a contender at a level
 SERIES_TRIALS_IN_ALL = 1_200  # of a run with more trials than this
 SERIES_TRIALS_MIN = 10  # of a contender at a level, also of a run with many
@@ -95,12 +96,18 @@ def _on(
         gates=run.gate_codes,
         calibration=_calibration(run),
         series_trials_max=series_trials_max,
-        skew_us_max=max(
-            (t.result["skew_us"] for t in run.trials if t.result.get("skew_us")), default=None
-        ),
+        skew_us_max=max(filter(None, map(_skew_us, run.trials)), default=None),
         workload=workload,
         workloads=(workload,),
     )
+
+
+def _skew_us(trial: StoredTrial) -> float | None:
+    """Few runs have several load hosts, and reading all results would take long."""
+    if SKEW not in (trial.result_json or ""):
+        return None
+    skew_us: float | None = trial.result.get(SKEW)
+    return skew_us
 
 
 def _protocol_of(values: Mapping[str, Any], workload: str) -> Mapping[str, Any]:

@@ -78,11 +78,12 @@ def _rates(rows: Sequence[Row]) -> list[tuple[float, float]]:
     step = max(1, math.ceil(len(whole) / WINDOWS_MAX))
     if step == 1:  # the usual case; a run may have tens of thousands
         return [(round(at_s, 3), round(ok / width_s, 1)) for at_s, ok, width_s in whole]
+    ends_s, answers, whole_s = zip(*whole, strict=True)
     joined = []
     for first in range(0, len(whole), step):
-        part = whole[first : first + step]
-        rate = sum(ok for _, ok, _ in part) / sum(width_s for _, _, width_s in part)
-        joined.append((round(part[-1][0], 3), round(rate, 1)))
+        part = slice(first, first + step)
+        rate = sum(answers[part]) / sum(whole_s[part])
+        joined.append((round(ends_s[part][-1], 3), round(rate, 1)))
     return joined
 
 

@@ -4,17 +4,21 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
-from deadheat.campaign.slice_standings import slice_rows
+import numpy as np
+import numpy.typing as npt
+
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.pooled import ClientUse, client_gates
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
-from deadheat.stats.counted_slices import count_slices, slices_of
+from deadheat.stats.counted_slices import count_columns, slices_of
+from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slice_model import fit_slices
+from deadheat.stats.slices import Indices
 from deadheat.store import Gate
 from deadheat.store.packed_rows import PackedRows
 
@@ -85,26 +89,49 @@ def _all_slices(trials: Mapping[str, Sequence[TrialView]], kept: Kept) -> AllSli
 
 
 def _worked_out(trials: Mapping[str, Sequence[TrialView]]) -> AllSlices | None:
-    rows = [
-        row
-        for name, own in trials.items()
-        for trial in own
-        for row in slice_rows(name, trial.instance_id or 0, trial.block, trial.slices)
-    ]
-    counted = count_slices(rows)
-    present = {row.contender for row in counted.rows}
+    columns = _columns(trials)
+    counted = count_columns(columns)
+    rows = columns.taken(counted.places)
+    present = {columns.names[place] for place in np.unique(rows.contender)}
     names = tuple(name for name in trials if name in present)
     if not names:
         return None
     every = [trial for own in trials.values() for trial in own]
     return AllSlices(
         names=names,
-        fit=fit_slices(slices_of(counted.rows, names)),
+        fit=fit_slices(slices_of(rows, names)),
         settlings=tuple(
             (counted.owners[instance], finding) for instance, finding in counted.settlings.items()
         ),
         waits={name: waits(own) for name, own in trials.items()},
         ended_at_s=max(map(ended_at_s, every)),
+    )
+
+
+def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
+    """The slices that count (see `slice_rows`), read column by column."""
+    every = [trial for own in trials.values() for trial in own]
+    rows = list(chain.from_iterable(trial.slices for trial in every))
+    slices = np.array([len(trial.slices) for trial in every], dtype=np.int64)
+    owned = np.array([len(own) for own in trials.values()], dtype=np.int64)
+    contender = np.repeat(np.arange(len(trials)), owned)
+    chosen = np.array(
+        [bool(row.get("rate_per_s") and not row.get("client_waited")) for row in rows], dtype=bool
+    )
+    used = list(compress(rows, chosen))
+
+    def of_trials(values: npt.ArrayLike) -> Indices:
+        of_slices: Indices = np.repeat(np.asarray(values, dtype=np.int64), slices)[chosen]
+        return of_slices
+
+    return SliceColumns(
+        names=tuple(trials),
+        contender=of_trials(contender),
+        instance=of_trials([trial.instance_id or 0 for trial in every]),
+        block=of_trials([trial.block for trial in every]),
+        round=np.array([row["round"] for row in used], dtype=np.int64),
+        at_s=np.array([row["at_s"] for row in used], dtype=float),
+        rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
     )
 
 
@@ -128,12 +155,12 @@ def _packed(slices: Sequence[Mapping[str, Any]]) -> bytes:
 def waits(trials: Sequence[TrialView]) -> tuple[int, int]:
     """The slices in which the client waited for its CPU, and all slices."""
     slices = [each for trial in trials for each in trial.slices]
-    return sum(bool(each.get("client_waited")) for each in slices), len(slices)
+    return sum([bool(each.get("client_waited")) for each in slices]), len(slices)
 
 
 def ended_at_s(trial: TrialView) -> float:
     """When a trial ended, since the run's start: its last slice, if it has slices."""
-    last = max((row["at_s"] + row.get("elapsed_s", 0.0) for row in trial.slices), default=0.0)
+    last = max([row["at_s"] + row.get("elapsed_s", 0.0) for row in trial.slices], default=0.0)
     return max(last, trial.at_s + (0.0 if trial.slices else trial.elapsed_s or 0.0))
 
 

@@ -150,7 +150,8 @@ class Cell:
         """Failed requests by class, over all trials."""
         total: Counter[str] = Counter()
         for trial in self.trials:
-            total.update(trial.errors)
+            if trial.errors:
+                total.update(trial.errors)
         return total
 
 
