@@ -1,5 +1,6 @@
 """What to know before believing the figures of a run: short lines with advice."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from deadheat.report.model.view import ContenderView, RunView
 from deadheat.store import Gate
 
 NAMED = 4
+COMMAND_MAX = 40  # characters
+BUILD_STEP = re.compile(r"build step `([^`]*)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +75,14 @@ def _same_machine(view: RunView) -> Iterator[Caution]:
 
 
 def _absent(contender: ContenderView) -> Caution:
-    fault = (contender.fault or "").strip().splitlines()[0]
+    fault = BUILD_STEP.sub(_cut, (contender.fault or "").strip()).splitlines()[0]
     text = fault if fault.startswith(contender.name) else f"{contender.name} did not run: {fault}"
     return Caution("absent", (contender.name,), text)
+
+
+def _cut(step: re.Match[str]) -> str:
+    """A build step with the beginning of its command, which may be a script."""
+    return f"build step `{format.plain(step[1], COMMAND_MAX)}`"
 
 
 def _repeated_starts(contender: ContenderView) -> Iterator[Caution]:
@@ -176,7 +184,7 @@ def _client_limits(view: RunView) -> Iterator[Caution]:
 
 def _disturbed(view: RunView) -> Iterator[Caution]:
     """Slices that do not count, because the client waited for its CPU."""
-    shares = []
+    left_out: dict[str, tuple[int, int]] = {}
     for contender in view.contenders:
         counts = [
             view.sliced[connections].slices.waits[contender.name]
@@ -184,14 +192,16 @@ def _disturbed(view: RunView) -> Iterator[Caution]:
             else waits(cell.valid)
             for connections, cell in contender.cells.items()
         ]
-        disturbed = sum(waited for waited, _ in counts)
-        if disturbed:
-            slices = sum(every for _, every in counts)
-            shares.append((contender.name, f"{disturbed} of {slices} of {contender.name}"))
-    if shares:
-        names, texts = zip(*shares, strict=True)
-        text = f"the client waited for its CPU in slices that do not count: {listing(list(texts))}"
-        yield Caution("client_wait", names, text)
+        if disturbed := sum(waited for waited, _ in counts):
+            left_out[contender.name] = disturbed, sum(every for _, every in counts)
+    if left_out:
+        most = sorted(left_out, key=lambda name: left_out[name][0], reverse=True)
+        texts = [f"{left_out[n][0]:,} of {left_out[n][1]:,} of {n}" for n in most[:NAMED]]
+        if others := most[NAMED:]:
+            slices = sum(left_out[name][0] for name in others)
+            texts.append(f"{slices:,} of {count(len(others), 'other')}")
+        text = f"the client waited for its CPU in slices that do not count: {listing(texts)}"
+        yield Caution("client_wait", tuple(left_out), text)
 
 
 def _excluded(view: RunView) -> Iterator[Caution]:
