@@ -199,7 +199,7 @@ def _disturbed(view: RunView) -> Iterator[Caution]:
         texts = [f"{left_out[n][0]:,} of {left_out[n][1]:,} of {n}" for n in most[:NAMED]]
         if others := most[NAMED:]:
             slices = sum(left_out[name][0] for name in others)
-            texts.append(f"{slices:,} of {count(len(others), 'other')}")
+            texts.append(f"{slices:,} of those of {count(len(others), 'other')}")
         text = f"the client waited for its CPU in slices that do not count: {listing(texts)}"
         yield Caution("client_wait", tuple(left_out), text)
 
