@@ -10,7 +10,7 @@ from tests.cli.conftest import Deadheat
 from tests.report.made import MadeRun
 from tests.store.test_bundle import repacked
 
-LABELS = (b"SEE      everything", b"         as a page")
+LABELS = (b"SEE      everything", b"         a web page")
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def test_verify_prints_one_line_per_server(deadheat: Deadheat) -> None:
         assert trait in good
     assert bad == "FAIL exits-at-start: exits-at-start ended before it was ready (exit 1)"
     assert words == "  | cannot read hello.conf"
-    assert last == "1 works; 0 works, with a note; 1 fails; 0 missing here"
+    assert last == "1 ok, 1 FAIL"
 
 
 def test_verify_writes_a_page_and_a_folder_with_the_details(

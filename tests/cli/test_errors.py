@@ -44,7 +44,7 @@ def test_an_unknown_setting_is_reported_with_the_available_ones(deadheat: Deadhe
         (("--workers", "-1"), "'-1': expected positive numbers"),
         (("--margin", "0.03"), "'0.03': expected a percentage above 0 and below 50, such as 3%"),
         (("--margin", "50%"), "'50%': expected a percentage"),
-        (("--repetitions", "0"), "0 is not in the range x>=1"),
+        (("--repetitions", "0"), "'0': expected a whole number of at least 1"),
         (("--generator", "siege"), "'siege' is not one of 'engine', 'wrk', 'ab'"),
         (("--colour",), "No such option"),
     ],

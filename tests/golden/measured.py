@@ -53,10 +53,11 @@ def _world(line: CommandLine) -> FakeWorld:
 
 def _in(fake: FakeWorld, arguments: list[str], line: CommandLine) -> str:
     name = arguments[0]
+    module = "attempt" if name == "run" else name
     stores = name != "verify"
     store = ("--store", "runs.sqlite") if stores else ()
     with (
-        mock.patch(f"deadheat.cli.{name}.world_on", return_value=nullcontext(fake.world)),
+        mock.patch(f"deadheat.cli.{module}.world_on", return_value=nullcontext(fake.world)),
         mock.patch.object(fake.host, "fingerprint", return_value=FINGERPRINT),
     ):
         return session([*arguments, "--catalog", "catalog", *store], line, observed=stores)

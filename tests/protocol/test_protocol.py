@@ -46,7 +46,7 @@ def test_reads_a_protocol_from_a_path(root: Path) -> None:
 
 
 def test_unknown_protocol_suggests_the_nearest(root: Path) -> None:
-    with pytest.raises(DeadheatError, match=r"--protocol: no file .*smell\.toml") as caught:
+    with pytest.raises(DeadheatError, match=r"--protocol smell: no file .*smell\.toml") as caught:
         load_protocol(root, "smell")
     assert caught.value.hint == "did you mean small?"
     with pytest.raises(DeadheatError) as caught:

@@ -48,6 +48,17 @@ def test_a_gate_is_one_line_with_its_worst_reading_and_advice(tmp_path: Path) ->
     assert caution.advice == "stop what else runs on this machine"
 
 
+def test_a_long_build_step_is_cut(tmp_path: Path) -> None:
+    """Regression: the scripts of three build steps filled the first screen of a report."""
+    run = made_run(tmp_path / "runs.sqlite")
+    step = "sbcl --eval (progn\n  " + "x" * 300
+    run.contender("a", fault=f"a: build step `{step}` ended with exit code 1\n  | no")
+    text = cautions_of(run)["absent"].text
+    assert text.startswith("a: build step `sbcl --eval (progn xxx")
+    assert text.endswith("…` ended with exit code 1")
+    assert len(text) < 100
+
+
 def test_counts_the_contenders_beyond_the_first_few(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     for name in "abcdefg":

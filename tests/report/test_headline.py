@@ -21,7 +21,9 @@ def test_names_a_single_leader_with_its_lead(tmp_path: Path) -> None:
     run.end()
     first, second = answer_and_trust(run)
     assert re.fullmatch(r"alpha is fastest: \d+ % \(\d+ to \d+ %\) ahead of the next", first)
-    assert second == ("1 of 1 pair is separated, jointly at 95 %. All 48 trials passed every check")
+    assert second == (
+        "1 of 1 pair is separated, jointly at 95 %. All 48 trials of servers passed every check"
+    )
 
 
 def test_names_all_leaders_of_a_dead_heat(tmp_path: Path) -> None:
@@ -53,4 +55,4 @@ def test_names_unranked_contenders_with_their_failed_checks(tmp_path: Path) -> N
 def test_gives_no_answer_without_measurements(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("alpha")
-    assert answer_and_trust(run)[0] == "No rate: no trial is valid"
+    assert answer_and_trust(run)[0] == "No rate: nothing was measured"

@@ -45,7 +45,8 @@ def test_a_line_starts_with_the_state() -> None:
 
 
 def test_the_summary_counts_every_state() -> None:
-    assert summary(ALL) == "1 works; 1 works, with a note; 1 fails; 1 missing here"
+    noted, lacking = "note (works, with a shortfall)", "lack (a tool or registry is missing here)"
+    assert summary(ALL) == f"1 ok, 1 {noted}, 1 FAIL, 1 {lacking}"
 
 
 def test_each_language_has_a_page_with_its_contenders(catalog: Catalog) -> None:

@@ -105,7 +105,7 @@ def test_the_prediction_names_what_moves_and_what_it_costs(view: RunView) -> Non
 def test_few_servers_have_no_interval(view: RunView) -> None:
     texts = list(sentences(overview(view)))
     assert "tau-b 0.00 [unknown] over 4 servers" in texts[0]
-    assert "route costs +15.0 µs CPU per request on top of hello" in texts[1]
+    assert "a request of route costs 15.0 µs more CPU time than one of hello" in texts[1]
     assert "a from place 1 to 4 (+15.0 µs)" in texts[2]
 
 

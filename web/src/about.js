@@ -1,6 +1,6 @@
 // The conclusions, the failed checks, the machines, and the method.
 
-import { h, scrolling, table } from "./dom.js";
+import { h, scrolling, section, table } from "./dom.js";
 import { count, percent, shell } from "./format.js";
 
 /**
@@ -167,13 +167,4 @@ function* leaves(value, path = []) {
  */
 function more(title, ...children) {
   return h("details", { class: "more" }, h("summary", {}, title), children);
-}
-
-/**
- * @param {string} id
- * @param {string} title
- * @param {Child} children
- */
-function section(id, title, children) {
-  return h("section", { "aria-labelledby": id }, h("h2", { id }, title), children);
 }

@@ -98,6 +98,16 @@ export function scrolling(label, ...children) {
 }
 
 /**
+ * A section of the page with its heading.
+ * @param {string} id
+ * @param {string} title
+ * @param {Child} children
+ */
+export function section(id, title, children) {
+  return h("section", { "aria-labelledby": id }, h("h2", { id }, title), children);
+}
+
+/**
  * @param {Child} cell
  * @returns {boolean}
  */

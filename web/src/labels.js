@@ -24,6 +24,9 @@ export const color = (place) => `var(--${COLORS[place % COLORS.length]})`;
  */
 export const dashes = (place) => DASHES[place % DASHES.length];
 
+/** Whether only brief names fit beside a chart. */
+export const narrow = () => document.body.clientWidth < 800;
+
 /**
  * Adds to each line's end a `place` for its name: close to the end, without overlap, and within
  * the chart. Names that would overlap are centered on their mean. `brief` fits a phone.

@@ -68,7 +68,10 @@ export function show(whole) {
   place(page, [
     keep(
       "head",
-      [choice.workload, level?.answer, level?.trust, level?.open, contenders.map((c) => c.name)],
+      [
+        ...[choice.workload, report.measured, level?.answer, level?.trust, level?.open],
+        contenders.map(({ name }) => name),
+      ],
       () => head(report, at),
     ),
     ...keep("workloads", [whole.run.workloads, choice.workload, whole.profile], () =>
@@ -118,6 +121,7 @@ function head(report, connections) {
       { dir: "auto" },
       level ? linked(`${of}${level.answer}.`, report.contenders) : "Nothing was measured.",
     ),
+    level ? h("p", { class: "measured", dir: "auto" }, whole(report.measured)) : null,
     level?.trust ? h("p", { class: "trust", dir: "auto" }, `${whole(level.trust)}.`) : null,
     level ? openPoints(level) : null,
   );

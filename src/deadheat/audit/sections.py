@@ -25,8 +25,9 @@ def audit_page(audit: Audit) -> Page:
     """The whole audit, from the conclusion to the evidence."""
     replay = audit.case.replay
     lines = heading(replay)
-    running, rows = len(audit.case.running), len(audit.case.figures.rows)
-    lines.insert(1, f"{running} of {format.count(rows, 'published row')} ran here")
+    rows = audit.case.figures.rows
+    running = sum(row in audit.case.running for row in rows)
+    lines.insert(1, f"{running} of {format.count(len(rows), 'published row')} ran here")
     if (origin := replay.protocol.origin) is not None:
         lines.append(f"published: {origin.command}; {origin.server}")
     return Page(

@@ -15,32 +15,14 @@ from deadheat.cli.summaries import SUMMARIES
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.output import color, echo, print_error
 
-COMMANDS = (
-    "run",
-    "list",
-    "build",
-    "verify",
-    "containerfile",
-    "new",
-    "outdated",
-    "report",
-    "serve",
-    "site",
-    "export",
-    "import",
-    "compare",
-    "regress",
-    "audit",
-    "plan",
-    "protocols",
-    "workloads",
-    "clean",
-    "doctor",
-    "calibrate",
-    "capacity",
-    "cluster",
-    "completions",
-)
+SECTIONS = {
+    "Races": ("run", "plan", "regress", "capacity", "cluster"),
+    "Results": ("report", "compare", "audit", "serve", "site", "export", "import"),
+    "Servers": ("list", "build", "verify", "new", "containerfile", "outdated"),
+    "Protocols and workloads": ("protocols", "workloads"),
+    "This machine": ("doctor", "calibrate", "clean", "completions"),
+}
+COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
 
 
 class _Commands(click.Group):
@@ -57,9 +39,12 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        width = formatter.width - 6 - max(map(len, COMMANDS))
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self._summary(ctx, name, width)) for name in COMMANDS])
+        longest = max(map(len, COMMANDS))
+        width = formatter.width - 6 - longest
+        for heading, names in SECTIONS.items():
+            with formatter.section(heading):
+                rows = [(name, self._summary(ctx, name, width)) for name in names]
+                formatter.write_dl([(name.ljust(longest), summary) for name, summary in rows])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         names = [name for name in COMMANDS if name.startswith(incomplete)]
@@ -94,9 +79,10 @@ def cli() -> None:
     how much, and which are a dead heat.
 
     \b
-    deadheat list                          list the servers and what each one needs
-    deadheat run go-net-http node-http     race two servers until their order is settled
-    deadheat report                        show the last run again
+    deadheat list                        list the servers and what each one needs
+    deadheat run go-net-http node-http   race two servers until their order is settled
+    deadheat run -- ./mine {port}        measure a server of your own
+    deadheat report                      show the last run again
     """
 
 

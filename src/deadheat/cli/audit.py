@@ -12,6 +12,7 @@ from deadheat.audit.placement import is_elsewhere
 from deadheat.audit.replay import Replay, load_replay
 from deadheat.audit.sections import audit_page
 from deadheat.catalog import find_root
+from deadheat.cli.help import Command
 from deadheat.cli.options import FILE, catalog_option, store_option
 from deadheat.cli.replay import decay_of, figures_if_any
 from deadheat.cli.stored import stored, write_output
@@ -26,7 +27,7 @@ from deadheat.store import Store
 from deadheat.store.listing import latest_run_of
 
 
-@click.command("audit")
+@click.command("audit", cls=Command)
 @click.argument("name", required=False)
 @click.argument("run", required=False)
 @click.option(
@@ -37,7 +38,7 @@ from deadheat.store.listing import latest_run_of
     show_default=True,
     help="Output format.",
 )
-@click.option("--against", metavar="RUN", help="Compare with another stored replay.")
+@click.option("--against", metavar="RUN", help="Another stored replay to compare with.")
 @click.option(
     "--import",
     "table",
@@ -59,11 +60,13 @@ def command(
 ) -> None:
     """Compare a stored replay with the published figures.
 
-    It shows ranks then and now, and the defects of the comparison.
+    A replay is a run that repeats what a published comparison did. The audit shows the ranks then
+    and now, and the defects of the comparison: how its figures mislead.
 
-    NAME is a replay protocol. RUN is the id or a unique prefix of a run of it; the default is the
-    last one. With --import, NAME is the run to compare with that table; the rows of the table are
-    labels or names of the run's contenders.
+    NAME is a replay protocol (`deadheat protocols` lists them). RUN is a stored run of it: an id,
+    its last part or a unique beginning; the default is the last one. With --import, NAME is the
+    run to compare with that table; the rows of the table are labels or names of the run's
+    contenders.
 
     \b
     Examples:

@@ -7,11 +7,13 @@ import click
 from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.leftovers import in_use
 from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.help import Command
 from deadheat.cli.install import install_missing
 from deadheat.cli.limits import limit_options
-from deadheat.cli.options import catalog_option, install_option
+from deadheat.cli.options import catalog_option, install_option, language_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
+from deadheat.cli.values import Number
 from deadheat.cli.workbench import builder_on, chosen_servers, make_room, open_catalog
 from deadheat.host import Limits
 from deadheat.host.local import LocalHost
@@ -19,15 +21,15 @@ from deadheat.output import echo
 from deadheat.store import home
 
 
-@click.command("build")
+@click.command("build", cls=Command)
 @click.argument("servers", nargs=-1, shell_complete=complete_servers)
-@click.option("--language", "languages", multiple=True, help="Only servers in this language.")
+@language_option
 @install_option
 @click.option(
     "-j",
     "--jobs",
-    type=click.IntRange(min=1),
-    help="Parallel builds.  [default: one per CPU and 2 GiB of memory]",
+    type=Number(),
+    help="Number of parallel builds.  [default: one per CPU and 2 GiB of memory]",
 )
 @limit_options
 @catalog_option
@@ -39,10 +41,15 @@ def command(
     limits: Limits,
     catalog: str | None,
 ) -> None:
-    """Build servers from their lock files, several in parallel. Existing builds are kept.
+    """Build servers from their lock files, several in parallel.
+
+    SERVERS are names or globs; the default is all. Existing builds are kept. `deadheat run` and
+    `deadheat verify` build what is missing, one server after another.
 
     \b
-    Example:  deadheat build go-gin 'node-*'
+    Examples:
+      deadheat build go-gin 'node-*'
+      deadheat build --language rust --install
     """
     chosen = chosen_servers(open_catalog(catalog), servers, languages)
     logs = home() / "logs"

@@ -1,6 +1,7 @@
 """`deadheat calibrate`: measures how small a difference this machine can detect."""
 
 import sys
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from deadheat import report
 from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
 from deadheat.catalog import find_root
 from deadheat.cli.exit_codes import ExitCode, explain
+from deadheat.cli.help import Command
 from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.limits import server_limit_options
 from deadheat.cli.options import catalog_option, json_option, seed_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.two_hosts import world_on
+from deadheat.cli.values import Number
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.host.machine import host_key
@@ -27,20 +30,23 @@ from deadheat.report.model.runs import find_run
 from deadheat.stats.false_alarm import FEWEST_PAIRS
 from deadheat.store import Store
 
+WIDTH, TOPIC_WIDTH = 80, 20
+FROM = "Analyze this stored race instead of measuring; repeat it for several."
 
-@click.command("calibrate")
+
+@click.command("calibrate", cls=Command)
 @click.option(
-    "--copies", type=click.IntRange(3), default=8, show_default=True, help="Number of copies."
+    "--copies", type=Number(3), default=8, show_default=True, help="Number of equal copies."
 )
 @click.option(
     "--races",
-    type=click.IntRange(1),
+    type=Number(),
     default=8,
     show_default=True,
     help="Number of races; each is a run.",
 )
 @seed_option
-@click.option("--from", "runs", multiple=True, metavar="RUN", help="Analyze stored races instead.")
+@click.option("--from", "runs", multiple=True, metavar="RUN", help=FROM)
 @server_limit_options
 @host_options
 @catalog_option
@@ -59,14 +65,15 @@ def command(
 ) -> None:
     """Race copies of a server to test this machine's answers.
 
-    Some copies are slowed by a known share.
-
-    A difference found between equal copies is false. The slowdowns that are found show how small
-    a difference this machine can detect. The result is stored, and later reports from this
-    machine quote it; one over a link is quoted in reports of runs over a link.
+    Equal copies cannot differ: a difference found between them is false. Other copies are slowed by
+    a known share: those that are found show how small a difference this machine can detect. The
+    result is stored, and later reports from this machine quote it. One measured over a link is
+    quoted in reports of runs over a link.
 
     \b
-    Example:  deadheat calibrate --json
+    Examples:
+      deadheat calibrate
+      deadheat calibrate --from 20261120-1435 --from 20261120-1502
     """
     with Store(store_path) as store:
         if runs:
@@ -80,7 +87,8 @@ def command(
     if as_json:
         echo_json(result.to_json())
     else:
-        echo("\n".join(lines(result)))
+        for line in lines(result):
+            echo(textwrap.fill(line, WIDTH, subsequent_indent=" " * TOPIC_WIDTH))
     sys.exit(_exit_code(result))
 
 
@@ -121,7 +129,7 @@ def _exit_code(result: Calibration) -> ExitCode:
 
 def lines(result: Calibration) -> list[str]:
     """The result in sentences, one a line."""
-    verdict = "passed" if result.passed else "TOO MANY"
+    verdict = "passed" if result.passed else "too many"
     if result.null_pairs < FEWEST_PAIRS:
         verdict = f"undecided, at least {FEWEST_PAIRS} pairs are needed"
     lines = [
@@ -134,7 +142,8 @@ def lines(result: Calibration) -> list[str]:
         "80 % power for one pair in one such race",
     ]
     lines += [
-        f"{f'slower by {percent(slowdown.injected, 0)}':20}measured {percent(slowdown.measured)}, "
+        f"{f'slower by {percent(slowdown.injected, 0)}':{TOPIC_WIDTH}}"
+        f"measured {percent(slowdown.measured)}, "
         f"found in {slowdown.found} of {slowdown.races} races"
         for slowdown in result.slowdowns
     ]

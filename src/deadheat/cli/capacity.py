@@ -8,20 +8,22 @@ from deadheat.campaign.capacity import Capacity, Objective, find_capacities
 from deadheat.campaign.entry import enter_contenders, require_contenders
 from deadheat.campaign.run import open_run
 from deadheat.catalog import choose, selection
+from deadheat.cli.help import Command
 from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.limits import limit_options
 from deadheat.cli.options import (
-    Duration,
-    Levels,
     catalog_option,
     json_option,
     one_workload_option,
+    setting_option,
     store_option,
     workload_values,
 )
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
+from deadheat.cli.stored import run_argument
 from deadheat.cli.two_hosts import require_no_database, world_on
+from deadheat.cli.values import Duration, Levels
 from deadheat.cli.workbench import answering, builder_on, command_line, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
@@ -32,12 +34,18 @@ from deadheat.report.format import count
 from deadheat.store import Store
 
 
-@click.command("capacity")
+@click.command("capacity", cls=Command)
 @click.argument("servers", nargs=-1, required=True, shell_complete=complete_servers)
-@click.option("--slo", default="p99=10ms", show_default=True, help="Latency objective.")
+@click.option(
+    "--slo",
+    default="p99=10ms",
+    show_default=True,
+    metavar="QUANTILE=TIME",
+    help="Latency objective: this quantile of the response time is at most this.",
+)
 @click.option("-c", "--connections", type=Levels(), help="Number of connections.")
 @click.option("-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial.")
-@click.option("--setting", default="default", help="Setting of the servers, e.g. multicore.")
+@setting_option
 @one_workload_option
 @limit_options
 @host_options
@@ -57,16 +65,16 @@ def command(
     store_path: Path,
     as_json: bool,
 ) -> None:
-    """Search for the highest rate that holds an objective.
+    """Find the highest rate at which a latency objective holds.
 
-    Requests are due on a random schedule (open loop, Poisson); the objective limits their
-    latency.
-
-    The objective limits a quantile of the response time, counted from the moment a request was
-    due. A rate holds it if also no request failed and the server kept up with the offered rate.
+    Requests are due on a random schedule (open loop, Poisson arrivals), however slowly the server
+    answers. The objective limits a quantile of the response time, counted from the moment a request
+    was due. A rate holds it if also no request failed and the server kept up with the offered rate.
 
     \b
-    Example:  deadheat capacity go-net-http node-http --slo p99=10ms
+    Examples:
+      deadheat capacity go-net-http node-http
+      deadheat capacity go-gin --slo p99.9=50ms --connections 200
     """
     objective = Objective.parse(slo)
     servers_catalog = open_catalog(catalog)
@@ -102,7 +110,8 @@ def command(
         echo_json(document)
         return
     echo("\n".join(_line(result, slo) for result in results))
-    echo(f"stored in {store_path} as run {run.id}")
+    echo(f"full report: deadheat report {run_argument(run.id, store_path)}")
+    echo(f"stored in:   {store_path}  (run {run.id})")
 
 
 def _line(capacity: Capacity, slo: str) -> str:

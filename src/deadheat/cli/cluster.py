@@ -9,10 +9,9 @@ import click
 
 from deadheat.catalog import find_root, selection
 from deadheat.cli.exit_codes import ExitCode, explain
+from deadheat.cli.help import Command, CommandGroup
 from deadheat.cli.options import (
-    Duration,
-    Levels,
-    Share,
+    MARGIN,
     catalog_option,
     json_option,
     workload_option,
@@ -20,6 +19,7 @@ from deadheat.cli.options import (
 )
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
+from deadheat.cli.values import Duration, Levels, Number, Share
 from deadheat.cli.workbench import answering, chosen_servers, command_line, make_room, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.output import echo, echo_json, echo_rendered
@@ -29,7 +29,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 SHARED = 2  # servers that run on every pair, if none is named
 
 
-@click.group("cluster")
+@click.group("cluster", cls=CommandGroup)
 def command() -> None:
     """Race servers on many pairs of hosts, and rank them.
 
@@ -40,7 +40,7 @@ def command() -> None:
     """
 
 
-@command.command("run")
+@command.command("run", cls=Command)
 @click.argument("servers", nargs=-1, required=True, shell_complete=complete_servers)
 @click.option(
     "--address",
@@ -52,20 +52,37 @@ def command() -> None:
     "--shared",
     multiple=True,
     metavar="NAME",
-    help="Server that runs on every pair of hosts, to compare the pairs; give it several times.  "
-    "[default: the first two]",
+    help="Server that runs on every pair of hosts, so that pairs can be compared; repeat it for "
+    "several.  [default: the first two]",
 )
 @click.option(
-    "--together", type=click.IntRange(1, 50), help="Other servers in a run.  [default: 6]"
+    "--together",
+    type=Number(1, 50),
+    help="Number of servers in a run besides the shared ones.  [default: 6]",
 )
 @click.option("--ssh-user", metavar="USER", help="User on the server hosts, for ssh.")
-@click.option("--protocol", help="What to measure and how: a name or a file.  [default: settle]")
-@click.option("-c", "--connections", type=Levels(), help="Connection levels, e.g. 10,100.")
-@click.option("--budget", type=Duration(), help="Duration of each run.  [settle: 5m]")
-@click.option("--margin", type=Share(), help="Equivalence margin.  [settle: 3%]")
-@click.option("--load-threads", type=click.IntRange(1), help="CPUs of the load generator.")
+@click.option(
+    "--protocol",
+    metavar="NAME|FILE",
+    help="What to measure and how; `deadheat protocols` lists the names.  [default: settle]",
+)
+@click.option(
+    "-c",
+    "--connections",
+    type=Levels(),
+    help="Numbers of connections to measure at, e.g. 10,100.  [default: 100 in settle]",
+)
+@click.option(
+    "--budget",
+    type=Duration(),
+    help="Stop each run after this long, even if undecided.  [default: 5m in settle]",
+)
+@click.option("--margin", type=Share(), help=MARGIN)
+@click.option("--load-threads", type=Number(), help="Number of CPUs for the load generator.")
 @workload_option
-@click.option("-o", "--output", type=FOLDER, help="Folder for the bundles of all runs.")
+@click.option(
+    "-o", "--output", type=FOLDER, metavar="DIR", help="Folder for the bundles of all runs."
+)
 @catalog_option
 @json_option
 def run(
@@ -84,7 +101,7 @@ def run(
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """Spread servers over pairs of hosts, race them there, and rank them together.
+    """Race servers on every pair of hosts, and rank all of them.
 
     SERVERS are names or globs. Each pair carries out ordinary runs of some servers, the shared
     ones and the controls. The catalog, a protocol or a workload that is a file has to be at the
@@ -153,13 +170,18 @@ def run(
         sys.exit(ExitCode.NO_ANSWER)
 
 
-@command.command("report")
+@command.command("report", cls=Command)
 @click.argument("folder", required=False, type=FOLDER)
 @json_option
 def report(folder: Path | None, as_json: bool) -> None:
-    """Show a cluster run again. FOLDER has its bundles; the default is the last one.
+    """Show a cluster run again.
 
-    Each bundle is an ordinary run: deadheat report --from FOLDER/0001-pair-1.deadheat
+    FOLDER has its bundles; the default is the last one.
+
+    \b
+    Examples:
+      deadheat cluster report
+      deadheat report --from FOLDER/0001-pair-1.deadheat   one of its runs
     """
     _print(folder or _last(), as_json)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from deadheat import report
+from deadheat.cli.help import Command
 from deadheat.cli.options import json_option, store_option
 from deadheat.cli.stored import stored
 from deadheat.output import echo, echo_json
@@ -12,7 +13,7 @@ from deadheat.report.findings.comparison import two_contenders, two_runs
 from deadheat.report.model.runs import find_run
 
 
-@click.command("compare")
+@click.command("compare", cls=Command)
 @click.argument("first")
 @click.argument("second")
 @click.option("--in", "run", metavar="RUN", help="Compare two contenders of this run.")
@@ -21,12 +22,12 @@ from deadheat.report.model.runs import find_run
 def command(first: str, second: str, run: str | None, store_path: Path, as_json: bool) -> None:
     """Compare two stored runs, or two contenders of one run.
 
-    The contenders are those of --in RUN.
+    FIRST and SECOND are runs: ids, their last parts or unique beginnings. With --in RUN, they are
+    names of contenders of that run.
 
-    FIRST and SECOND are run ids or unique prefixes, or with --in the names of contenders. For
-    runs it prints the rank agreement, inversions, the change of each contender with its interval,
-    and what differed between the runs. For contenders it prints the verdict, the ratio with its
-    interval, the probability that one is faster, and the costs.
+    For runs it prints how well the ranks agree, pairs in opposite order, the change of each
+    contender with its interval, and what differed between the runs. For contenders it prints the
+    verdict, the ratio with its interval, the probability that the first is faster, and the costs.
 
     \b
     Examples:

@@ -5,27 +5,30 @@ import click
 from deadheat.build.containerfile import BASE_IMAGE, containerfile
 from deadheat.catalog import selection
 from deadheat.cli.containers import base_image_option
-from deadheat.cli.options import catalog_option
+from deadheat.cli.help import Command
+from deadheat.cli.options import catalog_option, setting_option
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import chosen_servers, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
 
 
-@click.command("containerfile")
+@click.command("containerfile", cls=Command)
 @click.argument("server", shell_complete=complete_servers)
-@click.option("--setting", default="default", help="Setting of the server, e.g. multicore.")
+@setting_option
 @base_image_option
 @catalog_option
 def command(server: str, setting: str, base_image: str | None, catalog: str | None) -> None:
     """Print a Containerfile that builds and starts a server.
 
-    It has the install lines, the build steps and the command of the manifest and its recipe. The
-    context is the server's folder, which has the lock file. The server listens on port 8080.
+    It has the install lines, the build steps and the start command from the server's manifest and
+    recipe. Build it in the server's folder, which has the lock file. In the container, the server
+    listens on port 8080.
 
     \b
-    Example:  deadheat containerfile go-gin > Containerfile
-              podman build -t go-gin -f Containerfile servers/go-gin
+    Example:
+      deadheat containerfile go-gin > Containerfile
+      podman build -t go-gin -f Containerfile servers/go-gin
     """
     chosen = chosen_servers(open_catalog(catalog), (server,))
     if len(chosen) != 1:

@@ -54,7 +54,7 @@ def base_image_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--base-image",
         metavar="IMAGE",
-        help="Image to build on.  [default: Debian 12, pinned by its digest]",
+        help="Image on which containers are built.  [default: Debian 12, pinned by digest]",
     )(command)
 
 
@@ -71,7 +71,7 @@ def runtime_options(command: Callable[..., Any]) -> Callable[..., Any]:
         default=NATIVE,
         show_default=True,
         metavar="NAME",
-        help="Where the catalog's servers run: native, or in containers of podman or docker.",
+        help="Run the catalog's servers as native processes, or in containers of podman or docker.",
     )
     return runtime(base_image_option(with_runtime))
 

@@ -10,6 +10,7 @@ import click
 from rich.text import Text
 
 from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.help import Command
 from deadheat.cli.hosts import Hosts, host_of, machine_options
 from deadheat.cli.options import json_option
 from deadheat.console import console
@@ -28,20 +29,25 @@ INDENT = " " * 6
 STYLES: dict[Level, str] = {"bad": "bold red", "warn": "yellow", "note": "cyan", "ok": "green"}
 
 
-@click.command("doctor")
+@click.command("doctor", cls=Command)
 @click.option("--strict", is_flag=True, help="Exit with code 1 if a finding is bad.")
 @machine_options
 @json_option
 def command(strict: bool, hosts: Hosts, as_json: bool) -> None:
     """Check this machine for what disturbs measurements.
 
-    Each finding comes with the command that fixes it.
+    It takes a second and changes nothing. Each finding has a level and, if there is one, the
+    command that fixes it:
 
-    This takes a second and changes nothing. Each finding has a level. bad: trials will fail their
-    gates or not run. warn: results will spread more. note: good to know. ok: nothing to do.
+    \b
+    bad    trials will fail their checks, or not run
+    warn   results will spread more
+    note   good to know
+    ok     nothing to do
 
     \b
     Examples:
+      deadheat doctor
       deadheat doctor --strict && deadheat run
       deadheat doctor --server-host lab@192.168.10.10
     """

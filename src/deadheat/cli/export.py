@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from deadheat.cli.help import Command
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import require_another, stored
 from deadheat.output import echo
@@ -11,7 +12,7 @@ from deadheat.report.model.runs import find_run
 from deadheat.store.bundle import export_run
 
 
-@click.command("export")
+@click.command("export", cls=Command)
 @click.argument("run", required=False)
 @click.option(
     "-o",
@@ -23,14 +24,14 @@ from deadheat.store.bundle import export_run
 def command(run: str | None, output: Path | None, store_path: Path) -> None:
     """Write a run to a bundle: one file with all its data.
 
-    Anyone can regenerate every figure from it.
-
-    RUN is an id or a unique prefix; the default is the last run. The bundle contains all data of
-    the run, including commands with their paths, logs and the description of the machine.
+    RUN is an id, its last part or a unique beginning; the default is the last run. Anyone can
+    regenerate every figure from the bundle. It has all data of the run, including commands with
+    their paths, logs and the description of the machine: look at it before you publish it.
 
     \b
-    Example:  deadheat export 20261120-1435 -o gin-and-echo.deadheat
-              deadheat report --from gin-and-echo.deadheat
+    Example:
+      deadheat export b837 -o gin-and-echo.deadheat
+      deadheat report --from gin-and-echo.deadheat   on any machine
     """
     with stored(store_path) as store:
         run_id = find_run(store, run)

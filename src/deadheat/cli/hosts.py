@@ -137,8 +137,8 @@ def machine_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--load-host",
             metavar="[USER@]HOST",
             multiple=True,
-            help="Machine that sends the load, over ssh; . is this one. Repeat it to load one "
-            "server from several.",
+            help="Machine that sends the load, over ssh; . is this one. Repeat it to send load "
+            "from several.",
         ),
     )
     for flag in reversed(flags):

@@ -5,7 +5,9 @@ from pathlib import Path
 import click
 
 from deadheat import report
+from deadheat.cli.help import Command
 from deadheat.cli.options import FILE, store_option
+from deadheat.cli.stored import run_argument
 from deadheat.cli.workbench import make_room
 from deadheat.output import echo
 from deadheat.report.foreign import reading
@@ -16,14 +18,18 @@ from deadheat.store.listing import run_ids
 UNREPORTABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
-@click.command("import")
+@click.command("import", cls=Command)
 @click.argument("bundle", type=FILE)
 @store_option
 def command(bundle: Path, store_path: Path) -> None:
-    """Add the runs of a bundle to the store. Their reports say that they were measured elsewhere.
+    """Add the runs of a bundle to the store.
+
+    Their reports say that they were measured elsewhere. To look at a bundle without adding it:
+    deadheat report --from BUNDLE.
 
     \b
-    Example:  deadheat import gin-and-echo.deadheat
+    Example:
+      deadheat import gin-and-echo.deadheat
     """
     make_room(store_path.absolute().parent)
     with open_bundle(bundle) as foreign:
@@ -31,7 +37,7 @@ def command(bundle: Path, store_path: Path) -> None:
         with Store(store_path) as store:
             ids = import_runs(store, foreign, bundle.name)
     for run_id in ids:
-        echo(f"imported {run_id}:  deadheat report {run_id}")
+        echo(f"imported {run_id}:  deadheat report {run_argument(run_id, store_path)}")
 
 
 def _require_reports(foreign: Store, bundle: Path) -> None:

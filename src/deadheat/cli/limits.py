@@ -1,47 +1,37 @@
 """The options that limit what a command runs; `Limits` has their defaults."""
 
 import functools
-import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from deadheat.cli.options import Duration
+from deadheat.cli.values import Duration, Number, Size
 from deadheat.host import Limits
 from deadheat.host.agent.limits import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
 from deadheat.report.format import MIB
 
-SIZE_BYTES_MIN = 1024
-
-
-class Size(click.ParamType[int]):
-    """`512M`, `4G` -> bytes."""
-
-    name = "size"
-    _units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}  # noqa: RUF012
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([KMGT])(?:i?B)?", value)
-        size_bytes = int(float(match.group(1)) * self._units[match.group(2)]) if match else 0
-        if size_bytes < SIZE_BYTES_MIN:
-            self.fail(f"{value!r}: expected a size such as 64K, 512M or 4G", param, ctx)
-        return size_bytes
-
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that limit every process tree; the command gets them as `limits`."""
-    return _with_limits(command, "each server and build", builds=True)
+    return _with_limits(command, "each server and build", "as the manifest says")
+
+
+def revision_limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """As `limit_options`, for a command that builds revisions, which have no manifest."""
+    return _with_limits(command, "each server and build", "1h")
 
 
 def server_limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """As `limit_options`, for a command that builds nothing."""
-    return _with_limits(command, "each server", builds=False)
+    return _with_limits(command, "each server")
 
 
-def _with_limits(command: Callable[..., Any], limited: str, builds: bool) -> Callable[..., Any]:
+def _with_limits(
+    command: Callable[..., Any], limited: str, build_timeout: str | None = None
+) -> Callable[..., Any]:
+    """`build_timeout` is the default of a build step as text; None for a command without builds."""
+
     @functools.wraps(command)
     def with_limits(*args: Any, **options: Any) -> Any:
         limits = Limits(
@@ -56,13 +46,13 @@ def _with_limits(command: Callable[..., Any], limited: str, builds: bool) -> Cal
         click.option(
             "--memory-limit",
             type=Size(),
-            help=f"Memory of {limited}; one that uses more is ended.  "
+            help=f"Memory for {limited}; one that uses more is ended.  "
             f"[default: {100 * MEMORY_SHARE_MAX:.0f} % of the machine's]",
         ),
         click.option(
             "--process-limit",
-            type=click.IntRange(1),
-            help=f"Number of processes of {limited}.  [default: {PROCESSES_MAX}]",
+            type=Number(),
+            help=f"Number of processes for {limited}.  [default: {PROCESSES_MAX}]",
         ),
         click.option(
             "--log-limit",
@@ -71,13 +61,12 @@ def _with_limits(command: Callable[..., Any], limited: str, builds: bool) -> Cal
             f"[default: {LOG_BYTES_MAX // MIB}M]",
         ),
     ]
-    if builds:
+    if build_timeout is not None:
         flags.append(
             click.option(
                 "--build-timeout",
                 type=Duration(),
-                help="Time limit of each build step.  "
-                "[default: as the manifest says; 1h for regress]",
+                help=f"Time limit of each build step.  [default: {build_timeout}]",
             )
         )
     for flag in reversed(flags):
@@ -89,5 +78,5 @@ def isolate_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--isolate",
         is_flag=True,
-        help="Run servers and load in a network namespace that has only loopback.",
+        help="Run servers and load in a network namespace with loopback only.",
     )(command)

@@ -3,12 +3,37 @@
 import time
 from collections.abc import Callable, Sequence
 
+from deadheat.campaign.campaign import Plan
+from deadheat.cli.hosts import Hosts
 from deadheat.errors import DeadheatError, LinkLost
 from deadheat.host.ssh import SILENCE_S, SshHost
 from deadheat.output import echo
 from deadheat.report.format import duration
 
 PAUSE_S = 2.0  # between two tries
+
+
+def over_links(
+    plan: Plan,
+    attempt: Callable[[Plan], str],
+    rest: Callable[[str], Plan],
+    hosts: Hosts,
+    wait_s: float,
+) -> str:
+    """Carry out the plan; go on with the rest of the run each time that a lost link is back."""
+    while True:
+        try:
+            return attempt(plan)
+        except LinkLost as lost:
+            if lost.run_id is None or plan.extra:
+                raise
+            _say_waiting(lost, wait_s)
+            if not await_link(hosts.far, wait_s):
+                raise DeadheatError(
+                    f"{lost}, and was not back within {duration(wait_s)}",
+                    f"when it is back: deadheat run --resume {lost.run_id}, with the same hosts",
+                ) from lost
+            plan = rest(lost.run_id)
 
 
 def await_link(
@@ -32,7 +57,7 @@ def await_link(
     return False
 
 
-def say_waiting(lost: LinkLost, wait_s: float) -> None:
+def _say_waiting(lost: LinkLost, wait_s: float) -> None:
     """Say that the run waits; what was measured is in the store."""
     text = f"{lost}; the run goes on if it is back within {duration(wait_s)}"
     echo(text + lost.said, fg="yellow", err=True)

@@ -22,8 +22,9 @@ from deadheat.catalog import (
 )
 from deadheat.catalog.probe_cache import ProbeCache
 from deadheat.catalog.toolchain import unknown_probes
+from deadheat.cli.help import Command
 from deadheat.cli.install import UPDATE, needs_update
-from deadheat.cli.options import catalog_option, json_option
+from deadheat.cli.options import catalog_option, json_option, language_option
 from deadheat.cli.server_names import complete_servers
 from deadheat.foreign_text import escaped
 from deadheat.output import echo, echo_json
@@ -32,12 +33,13 @@ from deadheat.store import home
 
 HEADERS = ("server", "language", "framework", "kind", "here")
 GAP = "  "
+INSTALL = "install what is missing, as root; `deadheat build SERVER --install` does it for SERVER:"
 STATE_WIDTH_LEAST = 24  # columns; where less is left, the state has its own lines
 
 
-@click.command("list")
+@click.command("list", cls=Command)
 @click.argument("servers", nargs=-1, shell_complete=complete_servers)
-@click.option("--language", "languages", multiple=True, help="Only servers in this language.")
+@language_option
 @catalog_option
 @json_option
 def command(
@@ -45,10 +47,14 @@ def command(
 ) -> None:
     """List the servers: built, ready, or what is missing.
 
-    A server that cannot be built here comes with the lines that install what it needs.
+    SERVERS are names or globs; the default is all. Below the table are the lines that install what
+    the listed servers need and this machine does not have.
 
     \b
-    Example:  deadheat list 'python-*'
+    Examples:
+      deadheat list
+      deadheat list 'python-*'
+      deadheat list --language go
     """
     servers_catalog = load_catalog(find_root(catalog))
     chosen = choose(servers_catalog, servers, languages)
@@ -106,15 +112,14 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
     _print_row(HEADERS[:4], HEADERS[4], widths, width, bold=True)
     for row, names in zip(rows, cells, strict=True):
         _print_row(names, _state(row), widths, width, fg="green" if row["ready"] else "yellow")
+    if grouped := _grouped(rows):
+        _print_folded(INSTALL, width)
     if needs_update(install for row in rows for install in row["install"]):
-        _print_folded(f"install with: {UPDATE}", width)
-        _print_folded(
-            "    first; `deadheat build SERVER --install` runs the lines that SERVER needs", width
-        )
-    for installs, names in _grouped(rows).items():
+        _print_folded(f"  {UPDATE}", width)
+    for installs, names in grouped.items():
         for install in installs:
-            _print_folded(f"install with: {escaped(install)}", width)
-        _print_folded(f"    for {escaped(format.listing(names))}", width)
+            _print_folded(f"  {escaped(install)}", width)
+        _print_folded(f"      for {escaped(format.listing(names))}", width)
     for fault in faults.values():
         for line in fault.splitlines():
             _print_folded(line, width, fg="red")

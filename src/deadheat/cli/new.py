@@ -7,26 +7,28 @@ import click
 
 from deadheat.catalog import choose
 from deadheat.catalog.new import SHARED, copy_server, root_for_new
+from deadheat.cli.help import Command
 from deadheat.cli.options import catalog_option
 from deadheat.cli.workbench import open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
 
 
-@click.command("new")
+@click.command("new", cls=Command)
 @click.argument("name")
 @click.option("--like", required=True, metavar="SERVER", help="Server to copy.")
 @catalog_option
 def command(name: str, like: str, catalog: str | None) -> None:
     """Create the folder of a new server from an existing one.
 
-    The copy is for you to change.
-
-    It is created in servers/ of the catalog that --catalog names or that you are in; otherwise in
-    servers/ of the current folder, which becomes a catalog.
+    NAME is the new server. Its folder is a copy that you edit: the manifest, the application and
+    the lock file. It goes to servers/ of the catalog that --catalog names or that you are in;
+    otherwise to servers/ of this folder, which becomes a catalog.
 
     \b
-    Example:  deadheat new python-quart --like python-uvicorn
+    Example:
+      deadheat new python-quart --like python-uvicorn
+      deadheat verify python-quart                   after you have edited the files
     """
     source_catalog = open_catalog(catalog)
     sources = choose(source_catalog, [like])

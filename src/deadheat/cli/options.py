@@ -2,7 +2,6 @@
 
 import functools
 import random
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,73 +9,42 @@ from typing import Any
 import click
 
 from deadheat.catalog import find_root
-from deadheat.catalog.manifest import WEEK_S
+from deadheat.cli.values import Duration, Levels, Number, Share
 from deadheat.errors import DeadheatError
 from deadheat.store import home
 from deadheat.workload import HELLO, load_workload
 
 FILE = click.Path(path_type=Path, dir_okay=False)
+MARGIN = (
+    "Difference that does not matter: servers within it are equivalent.  [default: 3% in settle]"
+)
 
 
-class Duration(click.ParamType[float]):
-    """`500ms`, `5s`, `2m` -> seconds."""
-
-    name = "duration"
-    _units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}  # noqa: RUF012
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if isinstance(value, float | int):
-            return float(value)
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", value)
-        if match is None or float(match.group(1)) == 0:
-            self.fail(f"{value!r}: expected a duration such as 500ms, 5s or 2m", param, ctx)
-        duration_s = float(match.group(1)) * self._units[match.group(2)]
-        if duration_s > WEEK_S:
-            self.fail(f"{value!r}: expected at most 7 days", param, ctx)
-        return duration_s
+def language_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--language",
+        "languages",
+        multiple=True,
+        metavar="NAME",
+        help="Only servers in this language; repeat it for several.",
+    )(command)
 
 
-class Levels(click.ParamType[tuple[int, ...]]):
-    """`10,100,1000` -> (10, 100, 1000)."""
-
-    name = "numbers"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        parts = [part.strip() for part in value.split(",")]
-        if not all(re.fullmatch(r"0*[1-9][0-9]{0,6}", part) for part in parts):
-            self.fail(f"{value!r}: expected positive numbers such as 10,100,1000", param, ctx)
-        return tuple(dict.fromkeys(int(part) for part in parts))
-
-
-class Share(click.ParamType[float]):
-    """`3%` -> 0.03."""
-
-    name = "percent"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if isinstance(value, float):
-            return value
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", value)
-        if match is None or not 0 < float(match.group(1)) < 50:
-            self.fail(
-                f"{value!r}: expected a percentage above 0 and below 50, such as 3%", param, ctx
-            )
-        return float(match.group(1)) / 100
+def setting_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option(
+        "--setting",
+        default="default",
+        metavar="NAME",
+        help="Setting in which servers start, e.g. multicore.",
+    )(command)
 
 
 def catalog_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--catalog",
         metavar="DIR",
-        help="Folder with servers/, recipes/ and protocols/.",
+        help="Folder with servers/, recipes/ and protocols/.  [default: DEADHEAT_CATALOG, this "
+        "folder or a parent, or the one that comes with deadheat]",
     )(command)
 
 
@@ -97,20 +65,22 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def verbose_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
-        "-v", "--verbose", is_flag=True, help="Add all tables, the limits and the method."
+        "-v", "--verbose", is_flag=True, help="Show all tables, the limits and the method."
     )(command)
 
 
 def install_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
-        "--install", is_flag=True, help="First install what `deadheat list` reports as missing."
+        "--install",
+        is_flag=True,
+        help="First install the tools that `deadheat list` reports as missing; needs root.",
     )(command)
 
 
 def seed_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--seed",
-        type=click.IntRange(0, 2**63 - 1),
+        type=Number(0, 2**63 - 1),
         default=lambda: random.randrange(2**31),
         help="Seed of the random order; stored with the run.  [default: random]",
     )(command)
@@ -120,7 +90,7 @@ def one_workload_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--workload",
         metavar="NAME|FILE",
-        help="Requests to send: see `deadheat workloads`.  [default: hello]",
+        help="Requests to send; `deadheat workloads` lists the names.  [default: hello]",
     )(command)
 
 
@@ -128,8 +98,8 @@ def workload_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--workload",
         metavar="NAME|FILE",
-        help="Requests to send, several as hello,route: see `deadheat workloads`.  "
-        "[default: hello]",
+        help="Requests to send, or several as hello,route; `deadheat workloads` lists the "
+        "names.  [default: hello]",
     )(command)
 
 
@@ -184,49 +154,53 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--protocol",
             default="settle",
             show_default=True,
-            help="What to measure and how: a name or a file.",
+            metavar="NAME|FILE",
+            help="What to measure and how; `deadheat protocols` lists the names.",
         ),
         click.option(
-            "-c", "--connections", type=Levels(), help="Connection levels, e.g. 10,100,1000."
+            "-c",
+            "--connections",
+            type=Levels(),
+            help="Numbers of connections to measure at, e.g. 10,100.  [default: 100 in settle]",
         ),
         click.option(
             "-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial."
         ),
         click.option(
             "--repetitions",
-            type=click.IntRange(1),
+            type=Number(),
             help="Stop after this many repetitions instead of when the order is settled.",
         ),
-        click.option(
-            "--invocations", type=click.IntRange(1), help="Number of fresh starts of each server."
-        ),
-        click.option("--margin", type=Share(), help="Equivalence margin.  [settle: 3%]"),
+        click.option("--invocations", type=Number(), help="Number of fresh starts of each server."),
+        click.option("--margin", type=Share(), help=MARGIN),
         click.option(
             "--budget",
             "budget_s",
             type=Duration(),
-            help="Stop after this long, even if undecided.  [settle: 5m]",
+            help="Stop after this long, even if undecided.  [default: 5m in settle]",
         ),
         click.option(
             "--generator",
             type=click.Choice(["engine", "wrk", "ab"]),
-            help="Load generator.  [settle: engine]",
+            metavar="NAME",
+            help="Program that sends the load: engine, wrk or ab.  [default: engine in settle]",
         ),
         click.option(
             "--duration-scale",
-            type=click.FloatRange(0, min_open=True),
+            type=float,
             default=1.0,
+            metavar="FACTOR",
             help="Multiply every duration by this; the report says so.",
         ),
         click.option(
             "--no-request-cap",
             is_flag=True,
-            help="Remove the limit on requests that ab -t sets in a replay.",
+            help="In a replay with ab, remove the limit on requests that `ab -t` sets.",
         ),
         click.option(
             "--load-threads",
-            type=click.IntRange(1),
-            help="CPUs of the load generator.  [settle: 1]",
+            type=Number(),
+            help="Number of CPUs for the load generator.  [default: 1 in settle]",
         ),
         click.option("--close", is_flag=True, help="Open a new connection for each request."),
         workload_option,

@@ -13,7 +13,8 @@ import click
 from deadheat.catalog import Server
 from deadheat.catalog.outdated import Answer, ask, recipe_declarations, server_declaration
 from deadheat.cli.exit_codes import ExitCode
-from deadheat.cli.options import catalog_option, json_option
+from deadheat.cli.help import Command
+from deadheat.cli.options import catalog_option, json_option, language_option
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import chosen_servers, open_catalog
 from deadheat.foreign_text import escaped
@@ -25,11 +26,13 @@ CLIENTS_AT_ONCE = 4
 WITHOUT_CLIENT = ("nimble", "quicklisp")  # recipes whose registry deadheat has no client to ask
 
 
-@click.command("outdated")
+@click.command("outdated", cls=Command)
 @click.argument("servers", nargs=-1, shell_complete=complete_servers)
-@click.option("--language", "languages", multiple=True, help="Only servers in this language.")
+@language_option
 @click.option(
-    "--strict", is_flag=True, help="Exit with code 1 if a pin is behind that no replay needs."
+    "--strict",
+    is_flag=True,
+    help="Exit with code 1 if a dependency that no replay needs is behind.",
 )
 @catalog_option
 @json_option
@@ -40,14 +43,12 @@ def command(
     catalog: str | None,
     as_json: bool,
 ) -> None:
-    """List the pins of servers that are behind.
+    """List dependencies of servers that have a newer version.
 
-    Each has the newest version beside it.
-
-    uv, npm, cargo, go, mvn and mix ask their registries about the direct dependencies of each
-    server, and of its recipe. A client that is missing or gets no answer is named at the end, so no
-    row is not the same as no newer version. A server that repeats a published comparison is old on
-    purpose.
+    Each line has the pinned and the newest version. uv, npm, cargo, go, mvn and mix ask their
+    registries about the direct dependencies of each server and of its recipe. A client that is
+    missing or gets no answer is named at the end: nothing is known about its dependencies. A server
+    that repeats a published comparison is old on purpose.
 
     \b
     Examples:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from deadheat.cli.help import Command
 from deadheat.errors import DeadheatError
 from deadheat.measure.contender import CONTROL_WORKS, Contender
 from deadheat.protocol import Protocol
@@ -18,8 +19,11 @@ from deadheat.workload import Sample
 QUIET_IN = "10m"  # how long `--wait-quiet` waits without a duration
 
 
-class WithCommand(click.Command):
+class WithCommand(Command):
     """A command that keeps the words behind `--` in `ctx.meta["own"]`: the user's command."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["own"] = []
@@ -120,10 +124,14 @@ def own_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, own=own, **options)
 
     path_option = click.option(
-        "--path", help="Path to request from the command behind `--`.  [default: /]"
+        "--path",
+        metavar="PATH",
+        help="Path to request from the command behind `--`.  [default: /]",
     )
     any_body_option = click.option(
-        "--any-body", is_flag=True, help="Check only the status of your own server's responses."
+        "--any-body",
+        is_flag=True,
+        help="Accept any body from your own server; check only the status.",
     )
     return path_option(any_body_option(with_own))
 

@@ -5,8 +5,14 @@ import click
 from deadheat.campaign.estimate import Estimate, estimate
 from deadheat.campaign.outline import Outline, outline
 from deadheat.catalog import selection
+from deadheat.cli.help import Command
 from deadheat.cli.hosts import Hosts, machine_options
-from deadheat.cli.options import catalog_option, json_option, protocol_options
+from deadheat.cli.options import (
+    catalog_option,
+    json_option,
+    language_option,
+    protocol_options,
+)
 from deadheat.cli.replay import fit_here, on_hosts, replay_lineup
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import answering, chosen_servers, lacking, open_catalog
@@ -14,9 +20,9 @@ from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol
 
 
-@click.command("plan")
+@click.command("plan", cls=Command)
 @click.argument("servers", nargs=-1, shell_complete=complete_servers)
-@click.option("--language", "languages", multiple=True, help="Only servers in this language.")
+@language_option
 @protocol_options
 @machine_options
 @catalog_option
@@ -31,10 +37,11 @@ def command(
 ) -> None:
     """Print what a run would do, and how long it takes.
 
-    It starts nothing.
+    It builds, starts and measures nothing. SERVERS are names or globs; the default is all.
 
     \b
     Examples:
+      deadheat plan go-gin node-http
       deadheat plan --protocol quick go-gin node-http
       deadheat plan --protocol kzmake-2018 --duration-scale 0.1
     """

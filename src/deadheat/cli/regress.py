@@ -22,7 +22,7 @@ from deadheat.campaign.revision import (
 )
 from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.hosts import Hosts, host_options
-from deadheat.cli.limits import isolate_option, limit_options
+from deadheat.cli.limits import isolate_option, revision_limit_options
 from deadheat.cli.options import (
     FILE,
     catalog_option,
@@ -33,7 +33,7 @@ from deadheat.cli.options import (
 )
 from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.stored import require_another
+from deadheat.cli.stored import require_another, run_argument
 from deadheat.cli.two_hosts import require_no_database, world_on
 from deadheat.cli.workbench import (
     builder_on,
@@ -74,10 +74,12 @@ EXIT_CODES = {
 @click.option(
     "--head", default="HEAD", show_default=True, metavar="REV", help="Revision with the change."
 )
-@click.option("--build", metavar="COMMAND", help="Shell command that builds a revision.")
+@click.option(
+    "--build", metavar="COMMAND", help="Shell command that builds a revision, such as make."
+)
 @own_options
 @protocol_options
-@limit_options
+@revision_limit_options
 @isolate_option
 @host_options
 @seed_option
@@ -85,13 +87,13 @@ EXIT_CODES = {
     "--comment",
     "comment_path",
     type=FILE,
-    help="File for a pull-request comment as Markdown.",
+    help="File for the verdict as a comment on a pull request, in Markdown.",
 )
 @click.option(
     "--junit",
     "junit_path",
     type=FILE,
-    help="File for JUnit XML.",
+    help="File for the verdict as JUnit XML.",
 )
 @catalog_option
 @store_option
@@ -114,17 +116,21 @@ def command(
 ) -> None:
     """Race two revisions of a server: is the new one slower?
 
-    The verdict is PASS, FAIL or INCONCLUSIVE.
-
     Each revision is checked out into its own folder, built once by --build, and started there by
-    the command behind `--`. With --server-host, git runs here, and the build and the server there.
-    PASS (exit code 0): it is not slower by more than --margin. FAIL (3):
-    it is slower. INCONCLUSIVE (4): neither is shown; the output names cause and fix. Exit code 5:
-    INCONCLUSIVE, because no trial was valid.
+    the command behind `--`; {port} stands for its port. With --server-host, git runs here, and
+    the build and the server run there.
 
     \b
-    Example:
-      deadheat regress --base main --head my-change --build 'make' -- ./server --port {port}
+    PASS          exit code 0   it is not slower by more than --margin
+    FAIL          exit code 3   it is slower
+    INCONCLUSIVE  exit code 4   neither is shown; the output has cause and fix
+                  exit code 5   no trial was valid
+
+    \b
+    Examples:
+      deadheat regress --base main -- ./my-server --port {port}
+      deadheat regress --base main --head my-change --build 'make' -- ./server {port}
+      deadheat regress --base v1.0 --comment comment.md -- node server.js {port}
     """
     _require_command(own.command)
     own.require_sense()
@@ -197,7 +203,7 @@ def command(
         echo_json(document)
     else:
         echo("\n".join(sentence(outcome) for outcome in outcomes))
-        echo(f"full report: deadheat report {run_id}")
+        echo(f"full report: deadheat report {run_argument(run_id, store_path)}")
     if stopped is not None:
         raise stopped
     if view.state == "interrupted":

@@ -11,6 +11,7 @@ import click
 
 from deadheat import report
 from deadheat.audit.view import with_defects
+from deadheat.cli.help import Command
 from deadheat.cli.options import FILE, store_option, verbose_option
 from deadheat.cli.stored import run_argument, stored, write_output
 from deadheat.errors import DeadheatError
@@ -26,7 +27,7 @@ from deadheat.store.listing import contender_names
 PICTURE_FORMATS = ("svg", "png")
 
 
-@click.command("report")
+@click.command("report", cls=Command)
 @click.argument("run", required=False)
 @click.option(
     "--format",
@@ -39,17 +40,17 @@ PICTURE_FORMATS = ("svg", "png")
 @click.option(
     "--picture",
     type=click.Choice(PICTURES),
-    help="Content of an svg or png: bars (the default; servers on one core and on several are "
-    "shown apart), bars by language, latency curves, decay, a profile over workloads, a card with "
-    "two contenders, or a badge for a README.",
+    help="Content of an svg or png: bars of all servers, bars by language, latency curves, decay, "
+    "a profile over workloads, a card with two contenders, or a badge for a README.  "
+    "[default: bars]",
 )
 @click.option(
     "--of",
     "names",
     metavar="NAME",
     multiple=True,
-    help="Contender on a card (give two) or a badge (one for its rank, two for their verdict). "
-    " [default: the first of the ranking]",
+    help="Contender on a card or badge; repeat it for two. A badge of one shows its rank, of two "
+    "their verdict.  [default: the first of the ranking]",
 )
 @click.option("--workload", metavar="NAME", help="Only this workload of the run.")
 @click.option("-o", "--output", type=FILE, help="File to write.")
@@ -63,8 +64,8 @@ PICTURE_FORMATS = ("svg", "png")
 @click.option(
     "--all-series",
     is_flag=True,
-    help="Write the series and slices of every trial, not of up to 60 per server and level, or of "
-    "fewer in a run of more than 1,200 trials (json, html).",
+    help="Write the series and slices of every trial (json, html).  [default: of up to 60 trials "
+    "per server and level, fewer in a run of more than 1,200]",
 )
 @verbose_option
 @store_option
@@ -81,17 +82,21 @@ def command(
     all_series: bool,
     store_path: Path,
 ) -> None:
-    """Show a stored run. RUN is an id or a unique prefix; the default is the last run.
+    """Show a stored run.
+
+    RUN is an id, its last part such as b837, or a unique beginning; the default is the last run.
+    The report begins with the answer: who is faster, by how much, what is open, and the command
+    that settles it.
 
     \b
     Examples:
       deadheat report                              the last run, also if it is unfinished
       deadheat report -v                           with all tables, the limits and the method
-      deadheat report 20261120 --format md -o results.md
+      deadheat report --list                       all stored runs
+      deadheat report b837 --format md -o results.md
       deadheat report --format html -o page.html   a self-contained page
       deadheat report --format svg --picture latency -o latency.svg
       deadheat report --format png --picture card --of go-gin --of go-echo -o card.png
-      deadheat report --list
       deadheat report --from theirs.deadheat       a bundle that deadheat export wrote
     """
     if picture and (listing or format_ not in PICTURE_FORMATS):

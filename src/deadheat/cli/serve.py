@@ -8,8 +8,10 @@ from pathlib import Path
 import click
 import uvicorn
 
+from deadheat.cli.help import Command
 from deadheat.cli.options import store_option
 from deadheat.cli.stored import stored
+from deadheat.cli.values import Number
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
 from deadheat.serve.access import Address
@@ -19,25 +21,33 @@ EXPOSED = "other machines can connect: who has this URL, or sees the traffic, ca
 NICE = 19  # a measurement on this machine has precedence
 
 
-@click.command("serve")
+@click.command("serve", cls=Command)
 @click.option(
     "--port",
-    type=click.IntRange(1, 65535),
+    type=Number(1, 65535),
     default=8008,
     show_default=True,
     help="Port to listen on.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address to listen on.",
+)
 @store_option
 def command(port: int, host: str, store_path: Path) -> None:
     """Show the stored runs as web pages, also a run in progress.
 
-    The server only reads the store. It uses CPU time of this machine; the page of a run in
-    progress shows how much. On an address other than loopback, a browser needs the token in the
-    URL that this command prints. The traffic is not encrypted.
+    The web server only reads the store. It uses CPU time of this machine; the page of a run in
+    progress shows how much. With a --host other than loopback, a browser needs the token in the
+    address that this command prints, and the traffic is not encrypted.
 
     \b
-    Example:  deadheat serve --port 8008
+    Examples:
+      deadheat serve
+      deadheat serve --port 9000
     """
     stored(store_path).close()  # report an unreadable store now, not on a page
     address = Address.of(host, port)

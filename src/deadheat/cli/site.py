@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from deadheat.cli.help import Command
 from deadheat.cli.options import store_option
 from deadheat.cli.stored import stored
 from deadheat.output import echo
@@ -21,22 +22,21 @@ from deadheat.store.listing import run_ids
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-@click.command("site")
+@click.command("site", cls=Command)
 @click.argument("runs", nargs=-1)
-@click.option("-o", "--output", type=FOLDER, required=True, help="Folder to write.")
+@click.option("-o", "--output", type=FOLDER, metavar="DIR", required=True, help="Folder to write.")
 @click.option(
     "--url",
-    help="Address where the folder will be published. It adds pictures for link previews, which "
-    "need an absolute address.",
+    metavar="URL",
+    help="Address at which you will publish the folder. Link previews need it for their pictures.",
 )
 @store_option
 def command(runs: tuple[str, ...], output: Path, url: str | None, store_path: Path) -> None:
     """Write a gallery of runs as pages that need no server.
 
-    It has an index, and a page per run, per server and per pair of servers.
-
-    RUNS are bundles, or ids or unique prefixes of stored runs; the default is every stored run. The
-    pages need no server and no network. A second gallery in the same folder replaces the first.
+    It has an index, and a page per run, per server and per pair of servers. The pages need no
+    network either. RUNS are bundles, or ids or unique prefixes of stored runs; the default is every
+    stored run. A second gallery in the same folder replaces the first.
 
     \b
     Examples:

@@ -14,12 +14,20 @@ from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Catalog, Selection, Server, selection
 from deadheat.cli.containers import Runtime, builder_of, runtime_options
 from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.help import Command
 from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.limits import isolate_option, limit_options
-from deadheat.cli.options import FILE, Levels, catalog_option, json_option
+from deadheat.cli.options import (
+    FILE,
+    catalog_option,
+    json_option,
+    language_option,
+    setting_option,
+)
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.two_hosts import world_on
+from deadheat.cli.values import Levels
 from deadheat.cli.verify_strict import verify_strictly
 from deadheat.cli.workbench import (
     chosen_servers,
@@ -49,42 +57,42 @@ UNREACHABLE = re.compile(
 )
 
 
-@click.command("verify")
+@click.command("verify", cls=Command)
 @click.argument("servers", nargs=-1, shell_complete=complete_servers)
-@click.option("--language", "languages", multiple=True, help="Only servers in this language.")
-@click.option("--setting", default="default", help="Setting of the servers, e.g. multicore.")
+@language_option
+@setting_option
 @click.option(
     "--all",
     "every_setting",
     is_flag=True,
-    help="Verify every setting, each under load; without SERVERS, of every server.",
+    help="Verify every setting, each under load; without SERVERS, every server.",
 )
 @click.option(
     "--load",
     "levels",
     type=Levels(),
-    help="Count the connections that are served, e.g. of 10,100,1000.",
+    help="Open this many connections and count those that are served, e.g. 10,100,1000.",
 )
 @click.option(
     "--freeze",
     is_flag=True,
-    help="Freeze each for 90 s, several at a time; answer and processes must stay.",
+    help="Freeze each server for 90 s, as a race does; it must answer as before. Finds watchdogs.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Check all rules for a pull request, without a network; print Markdown.",
+    help="Check all rules for a pull request, without a network, and print Markdown.",
 )
 @click.option(
     "-o",
     "--output",
     type=FILE,
-    help="File for the results, updated after each server. A later call continues it.",
+    help="File for the results as JSON, written after each server. A later call continues it.",
 )
 @click.option(
     "--page",
     type=FILE,
-    help="File for the results as Markdown; the folder of the same name gets the details.",
+    help="File for the results as Markdown; details go to the folder of the same name.",
 )
 @limit_options
 @isolate_option
@@ -111,18 +119,18 @@ def command(
 ) -> None:
     """Start servers, check their responses, and stop them.
 
-    A server that is not built is built first.
+    A server that is not built is built first. A server works if status, media type and body are
+    right, for GET / and for each workload that its manifest names. The rest of its line describes
+    how it behaves; docs/add-a-server.md explains each word.
 
-    A server works if its status, media type and body are right, for GET / and for each workload
-    that its manifest names; the rest describes how it behaves. --load opens that many connections
-    and counts those that get a response. --freeze catches watchdogs: a race freezes servers for
-    minutes, and must find them unchanged. A failure does not stop the command. The exit code is 1
-    if a server failed; a tool or registry that is missing here does not count.
+    A failure does not stop the command. The exit code is 1 if a server failed; a tool or registry
+    that is missing here does not count as a failure.
 
     \b
     Examples:
       deadheat verify go-gin
       deadheat verify --all -o verified.json         every server and setting
+      deadheat verify go-gin --load 10,100,1000      also under load
       deadheat verify ruby-puma --freeze             a minute and a half longer
       deadheat verify go-gin --strict                a report for a pull request
       deadheat verify go-gin --runtime podman        in a container
@@ -282,7 +290,8 @@ def _recipes(inspections: Iterable[Inspection], catalog: Catalog) -> str:
         for row in inspections
         if row.lacks
     )
-    return f" ({verified} of these have a recipe verified upstream)" if verified else ""
+    has = "has" if verified == 1 else "have"
+    return f"; {verified} of these {has} a recipe verified upstream" if verified else ""
 
 
 @dataclass(frozen=True, slots=True)

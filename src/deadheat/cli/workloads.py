@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from deadheat.catalog import find_root
+from deadheat.cli.help import Command
 from deadheat.cli.options import catalog_option, json_option
 from deadheat.cli.workloads_import import command as import_command
 from deadheat.foreign_text import escaped, printable
@@ -13,7 +14,7 @@ from deadheat.workload import load_workload, workload_names
 from deadheat.workload.wire import wire
 
 
-class _WithImport(click.Command):
+class _WithImport(Command):
     """`deadheat workloads import` is a separate command; any other word is a workload."""
 
     def make_context(
@@ -35,8 +36,9 @@ class _WithImport(click.Command):
 def command(names: tuple[str, ...], catalog: str | None, as_json: bool) -> None:
     """List the workloads, or show the requests of some.
 
-    WORKLOAD is a name or a file. `deadheat workloads import --help` says how to make one from
-    recorded requests.
+    A workload is the requests that are sent and the right answer to each: `deadheat run --workload
+    NAME`. WORKLOAD is a name or a file. `deadheat workloads import --help` says how to make one
+    from recorded requests.
 
     \b
     Examples:

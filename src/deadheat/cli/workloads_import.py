@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from deadheat.catalog import model_faults
 from deadheat.catalog.toml_lines import BYTES_MAX
+from deadheat.cli.help import Command
 from deadheat.cli.options import FILE
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import escaped
@@ -21,15 +22,16 @@ from deadheat.workload.har import read_har
 from deadheat.workload.recorded import Imported, workload_text
 
 
-@click.command("import")
+@click.command("import", cls=Command)
 @click.argument("file", type=FILE, required=False, metavar="[FILE.har]")
 @click.option("--curl", "curl", metavar="COMMAND", help="A curl command instead of a file.")
 @click.option("-o", "--output", type=FILE, help="File to write.  [default: FILE.toml here]")
 def command(file: Path | None, curl: str | None, output: Path | None) -> None:
     """Write a workload from a HAR file or a curl command, without its secrets.
 
-    Cookies, Authorization and what else looks like a secret is removed, and the output names it.
-    The answers are checked by status and media type; for more, add `body` to `expect`.
+    Cookies, Authorization and what else looks like a secret are removed, and the output names them.
+    The workload checks the status and media type of each answer; to check more, add `body` to
+    `expect`.
 
     \b
     Examples:

@@ -56,7 +56,7 @@ def load_protocol(root: Path, name: str) -> Protocol:
         names = protocol_names(root)
         near = difflib.get_close_matches(name, names)
         raise DeadheatError(
-            f"--protocol: no file {path}",
+            f"--protocol {name}: no file {path}",
             f"did you mean {' or '.join(near)}?" if near else f"available: {', '.join(names)}",
         )
     protocol = read_toml(path, Protocol)

@@ -103,13 +103,14 @@ def pairs_of(level: AnalyzedLevel) -> list[Versus]:
 def _run(view: RunView, analysis: Analysis) -> Run:
     server = next((host for host in view.hosts if host.role == "server"), None)
     main = analysis.main if analysis.levels else None
+    of = f"{format.plain(view.workload)}: " if len(view.workloads) > 1 else ""
     return Run(
         run_id=view.run_id,
         started_at=view.started_at,
         state=view.state,
         protocol=str(view.protocol.get("name", "?")),
         machine=format.machine(server.fingerprint) if server else "unknown machine",
-        answer=f"{answer(view, main)}." if main else "Nothing was measured.",
+        answer=f"{of}{answer(view, main)}." if main else "Nothing was measured.",
         level=Level(view.workload, main.connections) if main else None,
     )
 

@@ -38,7 +38,7 @@ FRAME = """<!doctype html>
 <title>{title}</title>
 </head>
 <body>
-<header><nav aria-label="gallery"><a class="brand" href="{root}index.html">deadheat</a></nav>
+<header><nav aria-label="gallery"><a class="brand" href="{root}index.html">deadheat</a>{index}</nav>
 </header>
 <main>
 <h1 dir="auto">{title}</h1>
@@ -58,6 +58,7 @@ def page(title: str, parts: list[Html], *, root: str = "", preview: Html | None 
         preview=preview if preview is not None else preview_tags(title),
         style=style,
         root=root,
+        index=f' · <a href="{root}index.html">All runs</a>' if root else "",
         title=text(title),
         body="\n".join(parts),
     )

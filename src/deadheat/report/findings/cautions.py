@@ -1,5 +1,6 @@
 """What to know before believing the figures of a run: short lines with advice."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from deadheat.report.model.view import ContenderView, RunView
 from deadheat.store import Gate
 
 NAMED = 4
+COMMAND_MAX = 40  # characters
+BUILD_STEP = re.compile(r"build step `([^`]*)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +75,14 @@ def _same_machine(view: RunView) -> Iterator[Caution]:
 
 
 def _absent(contender: ContenderView) -> Caution:
-    fault = (contender.fault or "").strip().splitlines()[0]
+    fault = BUILD_STEP.sub(_cut, (contender.fault or "").strip()).splitlines()[0]
     text = fault if fault.startswith(contender.name) else f"{contender.name} did not run: {fault}"
     return Caution("absent", (contender.name,), text)
+
+
+def _cut(step: re.Match[str]) -> str:
+    """A build step with the beginning of its command, which may be a script."""
+    return f"build step `{format.plain(step[1], COMMAND_MAX)}`"
 
 
 def _repeated_starts(contender: ContenderView) -> Iterator[Caution]:

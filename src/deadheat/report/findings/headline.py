@@ -23,8 +23,12 @@ def answer(view: RunView, level: Level) -> str:
     if level.lone is not None:
         return f"No ranks{_here(view)}: only {level.lone.name} has a rate that counts"
     if ranking is None or not ranked:
-        valid = any(standing.cell.valid for standing in level.standings)
-        why = "no comparison has an interval" if valid else "no trial is valid"
+        cells = [standing.cell for standing in level.standings]
+        why = "nothing was measured"
+        if any(cell.valid for cell in cells):
+            why = "no comparison has an interval"
+        elif any(cell.trials for cell in cells):
+            why = "no trial is valid"
         what = "rate" if runs_alone(view) else "ranks"
         return f"No {what}{_here(view)}: {why}"
     leaders = [standing for standing in ranked if standing.row and standing.row.rank_low == 1]
@@ -50,7 +54,7 @@ def trust(view: RunView, analysis: Analysis, level: Level) -> str:
             f"{failed:,} of {format.count(len(trials), 'trial')} failed a check and "
             f"{'does' if failed == 1 else 'do'} not count"
             if failed
-            else f"All {format.count(len(trials), 'trial')} passed every check"
+            else f"All {format.count(len(trials), 'trial')} of servers passed every check"
         )
     ranked = level.ranked
     left_out = [standing for standing in level.standings if not standing.ranked]

@@ -189,14 +189,15 @@ def _whole(text: str) -> str:
 def _noise(view: RunView, analysis: Analysis) -> Iterator[Point]:
     moved = noise_range(view, analysis.main.connections) if analysis.levels else None
     if moved is not None:
-        low, high = (f"{end:+.0f}" for end in moved)
-        yield Point("NOISE", f"control servers moved by {low} to {high} %")
+        low, high = (f"{round(end):+d}" if round(end) else "0" for end in moved)
+        range_ = f"{low} to {high} %" if low != high else "less than 1 %"
+        yield Point("NOISE", f"the control servers, which never change, varied by {range_}")
 
 
 def _see(source: Source) -> Iterator[Point]:
     yield Point("SEE", "everything", "", f"deadheat report {source.argument} -v")
     page = f"deadheat report {source.argument} --format html -o page.html"
-    yield Point("SEE", "as a page", "", page)
+    yield Point("SEE", "a web page", "", page)
 
 
 def _pair(view: RunView, pair: Pair, sign: str) -> str:

@@ -123,9 +123,10 @@ def texts_of(each: Prediction) -> Iterator[str]:
     """Those of one workload."""
     yield _agreement_text(each)
     if each.cpu_us_more is not None:
+        more = "more" if each.cpu_us_more >= 0 else "less"
         yield (
-            f"{each.workload} costs {each.cpu_us_more:+,.1f} µs CPU per request on top of "
-            f"{each.by}, the median of the servers"
+            f"a request of {each.workload} costs {abs(each.cpu_us_more):,.1f} µs {more} CPU time "
+            f"than one of {each.by} (the median of the servers)"
         )
     if moved := list(map(mover_text, each.movers)):
         yield f"{each.workload} moves most: {'; '.join(moved)}"
@@ -138,11 +139,11 @@ def _agreement_text(each: Prediction) -> str:
     interval = format.UNKNOWN
     if agreement.has_interval:
         interval = f"[{agreement.low:.2f}, {agreement.high:.2f}]"
-    inverted = format.count(len(agreement.inversions), "pair")
+    inverted = len(agreement.inversions)
+    pairs = {0: "no pair is", 1: "1 pair is"}.get(inverted, f"{inverted} pairs are")
     return (
         f"{each.by} predicts {each.workload} with tau-b {agreement.tau_b:.2f} {interval} over "
-        f"{format.count(agreement.contenders, 'server')}; {inverted} separated on both, in "
-        f"opposite order"
+        f"{format.count(agreement.contenders, 'server')}; {pairs} separated in opposite orders"
     )
 
 

@@ -324,6 +324,8 @@ class Document(Part):
     capacities: tuple[Capacity, ...]
     cautions: tuple[Caution, ...]
     conclusions: tuple[Statement, ...]
+    measured: str
+    """What was measured, in one line: servers, connections, CPUs, time and confidence."""
     heading: tuple[str, ...]
     """What was run, where and how, in lines."""
     method: tuple[str, ...]

@@ -37,10 +37,16 @@ def line(inspection: Inspection) -> str:
 
 
 def summary(inspections: Sequence[Inspection]) -> str:
-    """How many contenders are in each state."""
+    """How many contenders are in each state, in the words with which their lines begin."""
     counts = Counter(inspection.state for inspection in inspections)
-    parts = [f"{counts[state]} {state}" for state in ("works", "works, with a note", "fails")]
-    return "; ".join([*parts, f"{counts['missing here']} missing here"])
+    words = {
+        "works": "ok",
+        "works, with a note": "note (works, with a shortfall)",
+        "fails": "FAIL",
+        "missing here": "lack (a tool or registry is missing here)",
+    }
+    parts = (f"{counts[state]} {word}" for state, word in words.items() if counts[state])
+    return ", ".join(parts)
 
 
 def served(inspection: Inspection) -> str:

@@ -17,6 +17,7 @@ from deadheat.report.findings.conclusion import conclusions
 from deadheat.report.findings.heading import heading
 from deadheat.report.findings.headline import answer, trust
 from deadheat.report.findings.limits import limit_of
+from deadheat.report.findings.measured import measured
 from deadheat.report.findings.method import method
 from deadheat.report.findings.next_step import Source
 from deadheat.report.findings.points import open_points
@@ -85,6 +86,7 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
                 for each, own in pairs
                 for statement in conclusions(each, own)
             ],
+            "measured": measured(view, analysis),
             "heading": heading(view, analysis),
             "method": method(view, analysis),
             "calibration": dataclasses.asdict(calibration) if calibration else None,
