@@ -10,6 +10,7 @@ import click
 from deadheat import report
 from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
 from deadheat.catalog import find_root
+from deadheat.cli.containers import native_only
 from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.limits import server_limit_options
@@ -42,6 +43,10 @@ from deadheat.store import Store
 @seed_option
 @click.option("--from", "runs", multiple=True, metavar="RUN", help="Analyze stored races instead.")
 @server_limit_options
+@native_only(
+    "expected none, because calibrate races copies of the null server, which always runs natively",
+    "omit it",
+)
 @host_options
 @catalog_option
 @store_option
