@@ -100,7 +100,7 @@ def host_of(
         with LocalHost(limits=limits, isolate=isolate) as local:
             yield local
         return
-    with SshHost(target, limits) as far:
+    with SshHost(target, limits, isolate) as far:
         yield far
 
 

@@ -38,7 +38,7 @@ from deadheat.cli.replay import decay_of, on_hosts, replay_lineup
 from deadheat.cli.resume import extended_plan, rest_of_run, resumed_plan
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import require_another, run_argument
-from deadheat.cli.two_hosts import require_no_database, world_on
+from deadheat.cli.two_hosts import world_on
 from deadheat.cli.workbench import (
     answering,
     chosen_servers,
@@ -164,7 +164,6 @@ def command(
         own = replace(own, elsewhere=hosts.server is not None)
         plan = _new_plan(roles, servers_catalog, choice, own, seed, latency_s)
     _require_sense(plan)
-    require_no_database(hosts, plan.protocol)
     if isolate and any(contender.url for contender in plan.extra):
         raise DeadheatError(
             "--isolate: a server that runs already is outside the network namespace of the load",
