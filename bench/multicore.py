@@ -22,7 +22,7 @@ from typing import Any
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Server, choose, find_root, load_catalog, selection
-from deadheat.cli.workbench import local_world
+from deadheat.cli.one_host import local_world
 from deadheat.errors import DeadheatError
 from deadheat.events import Event
 from deadheat.measure import lifecycle

@@ -21,7 +21,8 @@ from typing import Any
 
 from deadheat.build.prepare import prepare
 from deadheat.catalog import Selection, selection
-from deadheat.cli.workbench import builder_on, chosen_servers, local_world, open_catalog
+from deadheat.cli.one_host import local_world
+from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
 from deadheat.host import ProcessSpec
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.load.pooling import pool

@@ -152,11 +152,11 @@ seed = "CREATE TABLE item (id integer PRIMARY KEY, name text)" # SQL, run once
 ```
 
 deadheat starts PostgreSQL when it first needs it, from the package `postgresql`, with a cluster
-that it removes at the end. It runs on the CPUs of the server. Each trial stores its CPU time as
-`database_cpu_us_per_request`, and none of it counts as the server's. `deadheat report -v`,
-Markdown, CSV and JSON show it beside the server's, and it counts in what limited a rate. If the
-database dies, the trials in progress fail, and the next one starts it again. A run has at most one
-workload with a database.
+that it removes at the end. It runs on the server host, on the CPUs of the server. Each trial stores
+its CPU time as `database_cpu_us_per_request`, and none of it counts as the server's. Markdown, CSV,
+JSON and `deadheat report -v` show it beside the server's, and it counts in what limited a rate. If
+the database dies, the trials in progress fail, and the next one starts it again. A run has at most
+one workload with a database.
 
 ### How requests are sent
 

@@ -10,13 +10,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deadheat.build.container_tool import ContainerTool, container_tool
 from deadheat.build.image_builder import ImageBuilder
 from deadheat.build.prepare import prepare
+from deadheat.campaign.capacity import Capacity
 from deadheat.catalog import load_server, selection
+from deadheat.cli import capacity
 from deadheat.host import HostError, Limits
 from deadheat.host.agent.cgroup import cgroup_name
 from deadheat.host.agent.processes import start_ticks
@@ -26,9 +29,13 @@ from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, contender_from
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
+from deadheat.protocol import Protocol
+from deadheat.store import Store
+from tests.cli.conftest import Deadheat
 from tests.host.support import eventually
 
 BASE = "localhost/base:1"
+PROTOCOLS = Path(__file__).resolve().parents[2] / "protocols"
 STARTED_S = 60
 MANIFEST = """\
 name = "null"
@@ -170,3 +177,29 @@ def test_a_container_of_a_killed_deadheat_ends_and_is_removed_later(
     assert dead.owner in left(tool)
     ImageBuilder(host, tmp_path, tool, BASE, None).remove_leftovers()
     assert dead.owner not in left(tool)
+
+
+def test_capacity_searches_with_a_container(
+    base: str, deadheat: Deadheat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("servers/null", "recipes", "protocols"):
+        (tmp_path / "catalog" / name).mkdir(parents=True)
+    (tmp_path / "catalog/servers/null/server.toml").write_text(MANIFEST)
+    shutil.copy(PROTOCOLS / "capacity.toml", tmp_path / "catalog/protocols")
+    searched: list[str] = []
+
+    def find_capacities(
+        world: World, protocol: Protocol, store: Store, run_id: str, *more: Any
+    ) -> list[Capacity]:
+        (entered,) = more[0]
+        assert entered.contender.image is not None
+        instance = lifecycle.start(world, entered.contender)
+        lifecycle.stop(world, instance)
+        searched.append(entered.contender.name)
+        return []
+
+    monkeypatch.setattr(capacity, "find_capacities", find_capacities)
+    where = ("--catalog", str(tmp_path / "catalog"), "--runtime", "podman", "--base-image", base)
+    ended = deadheat("capacity", "null", *where)
+    assert ended.code == 0, ended.err
+    assert searched == ["null"]

@@ -10,12 +10,11 @@ import pytest
 from deadheat.campaign.calibrate import Calibration
 from deadheat.campaign.campaign import Plan
 from deadheat.cli import calibrate, capacity, regress
-from deadheat.cli.verify import _without_database
 from deadheat.errors import Unmeasurable
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
+from deadheat.measure import freezing
 from deadheat.measure.world import World
-from deadheat.workload import load_workload
 from tests.cli.conftest import Deadheat
 from tests.cli.test_regress import BUILD, START, repository
 from tests.cli.test_run import HERE
@@ -56,6 +55,7 @@ def require_two_hosts(world: World) -> None:
     assert isinstance(world.server_host, SshHost)
     assert isinstance(world.load_host, LocalHost)
     assert world.link is not None
+    assert world.database is not None
 
 
 def test_verify_builds_and_starts_there(deadheat: Deadheat, home: Path, far_home: Path) -> None:
@@ -156,29 +156,30 @@ def test_isolate_excludes_another_machine(words: tuple[str, ...], deadheat: Dead
     assert "--isolate: an isolated network does not reach another machine" in ended.err
 
 
-@pytest.mark.parametrize("command", ["run", "capacity"])
-def test_a_workload_with_a_database_is_refused(
-    command: str, deadheat: Deadheat, far_home: Path
-) -> None:
-    ended = deadheat(command, "go-gin", "--workload", "db", "--catalog", str(HERE), *THERE)
+@pytest.mark.parametrize("option", ["--load-host", "--server-address"])
+def test_a_strict_review_has_no_network_to_load_over(option: str, deadheat: Deadheat) -> None:
+    ended = deadheat("verify", "hello", "--strict", *THERE, option, "192.168.10.11")
     assert ended.code == 1
-    assert "--workload db: its database runs on one machine only" in ended.err
-    assert [*far_home.iterdir()] == []
+    assert "--strict reviews a server without a network: expected no --load-host" in ended.err
+    assert "--server-host names the machine" in ended.hint
 
 
-def test_bug_verify_tried_a_workload_without_its_database(
-    catalog: Path, capsys: pytest.CaptureFixture[str]
+def test_a_strict_review_is_of_the_server_host(
+    deadheat: Deadheat, home: Path, far_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over a link, python-uvicorn failed: `db` got status 500."""
-    workloads = {name: load_workload(HERE, name) for name in ("db", "route")}
-    assert [*_without_database(workloads)] == ["route"]
-    assert "one machine only: the workload db" in capsys.readouterr().err
-
-
-def test_a_strict_review_is_of_this_machine(deadheat: Deadheat) -> None:
-    ended = deadheat("verify", "hello", "--strict", *THERE)
-    assert ended.code == 1
-    assert "--strict reviews a server without a network, on this machine" in ended.err
+    """It builds with a network, and runs and loads without one."""
+    for name in ("FREEZE_S", "SETTLE_S", "WATCH_S"):
+        monkeypatch.setattr(freezing, name, 0.1)
+    ended = deadheat("verify", "hello", "--strict", *THERE, "--json")
+    if "this host gives no network namespace" in ended.err:
+        pytest.skip(ended.err)
+    (reviewed,) = json.loads(ended.out)
+    checks = {check["rule"]: check for check in reviewed["checks"]}
+    for rule in ("build", "start", "answer", "load", "restart", "freeze"):
+        assert checks[rule]["passed"], checks[rule]
+    assert checks["no network at run time"]["reading"] == "it ran with loopback only"
+    assert [*(far_home / ".cache/deadheat/builds/hello").glob("*/hello.py")]
+    assert not (home / "builds").exists()
 
 
 def test_only_the_toolchains_there_count(deadheat: Deadheat, catalog: Path, far_home: Path) -> None:

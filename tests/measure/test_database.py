@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.errors import DeadheatError
-from deadheat.host import Completed
+from deadheat.errors import DeadheatError, LinkLost
+from deadheat.host import Completed, Exited
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure.database import Database, DatabaseMissing
@@ -91,7 +91,7 @@ def test_root_runs_it_as_another_user(tmp_path: Path) -> None:
 def test_one_that_is_not_installed_names_the_package(tmp_path: Path) -> None:
     with pytest.raises(DatabaseMissing, match="no PostgreSQL") as caught:
         database_on(DatabaseHost(installed=False), tmp_path).environment(workload())
-    assert caught.value.hint == "apt-get install -y postgresql"
+    assert caught.value.hint == "install it: apt-get install -y postgresql"
 
 
 @pytest.mark.parametrize("program", ["initdb", "createuser", "createdb", "psql"])
@@ -127,6 +127,26 @@ def test_close_stops_it_and_removes_the_cluster(tmp_path: Path) -> None:
     assert host.calls[-1][1].command[:2] == ("rm", "-rf")
     assert str(host.calls[-1][1].command[2]).startswith(str(tmp_path / "postgresql-"))
     database.close()
+
+
+def test_closing_after_a_lost_link_hides_no_other_error(tmp_path: Path) -> None:
+    """The agent there ends it; a second `LinkLost` would take the place of the run's own."""
+
+    class CutHost(DatabaseHost):
+        def stop(self, process: str, signal: str, deadline_s: float) -> Exited:
+            raise LinkLost("lab@far")
+
+    database = database_on(CutHost(), tmp_path)
+    database.environment(workload())
+    database.close()
+    assert database.process is None
+
+
+def test_one_that_another_machine_lacks_names_the_machine(tmp_path: Path) -> None:
+    there = Database(DatabaseHost(installed=False), tmp_path, (0,), tmp_path, " on lab@far")
+    with pytest.raises(DatabaseMissing, match="no PostgreSQL on lab@far: ") as caught:
+        there.environment(workload())
+    assert caught.value.hint == "install it on lab@far: apt-get install -y postgresql"
 
 
 def world_with(host: FakeHost, database: Database | None, folder: Path) -> World:

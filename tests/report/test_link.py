@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from deadheat import report
 from deadheat.report.findings.link import link_lines
 from deadheat.report.model.load import load_view
@@ -29,9 +31,18 @@ def view_of(
     *results: tuple[int, Mapping[str, Any]],
 ) -> RunView:
     """A run with a trial in the given block for each result."""
+    known = {role: {"interface": interface} for role, interface in interfaces.items()}
+    return view_with(folder, known, *results)
+
+
+def view_with(
+    folder: Path,
+    fingerprints: Mapping[str, Mapping[str, Any]],
+    *results: tuple[int, Mapping[str, Any]],
+) -> RunView:
+    """As `view_of`, with what the fingerprint of each role has besides."""
     with Store(folder / "runs.sqlite") as store:
-        known = {role: {"interface": interface} for role, interface in interfaces.items()}
-        run = MadeRun(store, fingerprints=known)
+        run = MadeRun(store, fingerprints=fingerprints)
         run.contender("a")
         for block, result in results:
             run.trial("a", 100.0, block=block, result=result)
@@ -69,3 +80,19 @@ def test_a_run_on_one_machine_has_no_link(tmp_path: Path) -> None:
     assert link_lines(view) == []
     assert view.link_losses is None
     assert json.loads(report.write(view, "json"))["link_losses"] is None
+
+
+@pytest.mark.parametrize(("far", "added"), [(("server",), "about 12.0 ms more"), (("load",), None)])
+def test_the_place_of_the_database_is_stated(
+    tmp_path: Path, far: tuple[str, ...], added: str | None
+) -> None:
+    """Its CPU time is read before and after each slice, which takes six requests to the agent."""
+    result = {"database_cpu_us_per_request": 20.0}
+    fingerprints = {role: {"link": {"agent_round_trip_us": 2000.0}} for role in far}
+    (line,) = [
+        line
+        for line in link_lines(view_with(tmp_path, fingerprints, (1, result)))
+        if "database" in line
+    ]
+    assert "the database ran on the server host, on the CPUs of the server" in line
+    assert (added in line) if added else ("ms" not in line)

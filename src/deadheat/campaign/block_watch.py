@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from deadheat.host import Completed, Host, Sample
+from deadheat.host import ENDS_ONLY_S, Completed, Host, Sample
 from deadheat.load import LoadResult, LoadSpec
 from deadheat.measure.gates.evidence import Evidence
-from deadheat.measure.gates.judge import judge_block
+from deadheat.measure.gates.judge import judge_block, on_load_host, worst_of
 from deadheat.measure.load_process import processes_on
-from deadheat.measure.network_counters import increases
+from deadheat.measure.network_counters import LOAD, increases
 from deadheat.measure.starter import WarmInstance
 from deadheat.measure.world import World
 from deadheat.store import Gate
-
-ENDS_ONLY_S = 3600.0  # a sampling interval that leaves the samples at both ends alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +24,7 @@ class Watched:
 
     def increases(self) -> dict[str, int]:
         """The increase of each network counter; those of a load host have its role in front."""
-        return increases(self.samples, "load_" if self.role == "load" else "")
+        return increases(self.samples, LOAD if self.role == "load" else "")
 
     def gates(self, spec: LoadSpec, pooled: LoadResult) -> list[Gate]:
         """The machine's gates; advice on a load host says so."""
@@ -39,12 +37,7 @@ class Watched:
             beside=self.role == "both",
         )
         gates = judge_block(evidence)
-        if self.role != "load":
-            return gates
-        return [
-            replace(gate, advice=f"on the load host: {gate.advice}" if gate.advice else "")
-            for gate in gates
-        ]
+        return on_load_host(gates) if self.role == "load" else gates
 
 
 class BlockWatch:
@@ -83,15 +76,5 @@ def joined(parts: Sequence[Watched]) -> Watched:
 
 
 def judge_machines(machines: Sequence[Watched], spec: LoadSpec, pooled: LoadResult) -> list[Gate]:
-    """One gate for each check: of two machines, the one that failed, or the higher reading."""
-    worst: dict[str, Gate] = {}
-    for machine in machines:
-        for gate in machine.gates(spec, pooled):
-            kept = worst.get(gate.code)
-            if kept is None or _badness(gate) > _badness(kept):
-                worst[gate.code] = gate
-    return list(worst.values())
-
-
-def _badness(gate: Gate) -> tuple[bool, float]:
-    return (not gate.passed, gate.reading or 0.0)
+    """One gate for each check, of the machine that fared worst."""
+    return worst_of(gate for machine in machines for gate in machine.gates(spec, pooled))

@@ -11,6 +11,7 @@ import click
 from deadheat import report
 from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
 from deadheat.catalog import find_root
+from deadheat.cli.containers import native_only
 from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.help import Command
 from deadheat.cli.hosts import Hosts, host_options
@@ -48,6 +49,10 @@ FROM = "Analyze this stored race instead of measuring; repeat it for several."
 @seed_option
 @click.option("--from", "runs", multiple=True, metavar="RUN", help=FROM)
 @server_limit_options
+@native_only(
+    "expected none, because calibrate races copies of the null server, which always runs natively",
+    "omit it",
+)
 @host_options
 @catalog_option
 @store_option

@@ -8,6 +8,7 @@ from deadheat.campaign.capacity import Capacity, Objective, find_capacities
 from deadheat.campaign.entry import enter_contenders, require_contenders
 from deadheat.campaign.run import open_run
 from deadheat.catalog import choose, selection
+from deadheat.cli.containers import Runtime, builder_of, runtime_options
 from deadheat.cli.help import Command
 from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.limits import limit_options
@@ -22,9 +23,9 @@ from deadheat.cli.options import (
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import run_argument
-from deadheat.cli.two_hosts import require_no_database, world_on
+from deadheat.cli.two_hosts import world_on
 from deadheat.cli.values import Duration, Levels
-from deadheat.cli.workbench import answering, builder_on, command_line, open_catalog
+from deadheat.cli.workbench import answering, command_line, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.output import echo, echo_json
@@ -48,6 +49,7 @@ from deadheat.store import Store
 @setting_option
 @one_workload_option
 @limit_options
+@runtime_options
 @host_options
 @catalog_option
 @store_option
@@ -60,6 +62,7 @@ def command(
     setting: str,
     workload: str | None,
     limits: Limits,
+    runtime: Runtime,
     hosts: Hosts,
     catalog: str | None,
     store_path: Path,
@@ -77,6 +80,7 @@ def command(
       deadheat capacity go-gin --slo p99.9=50ms --connections 200
     """
     objective = Objective.parse(slo)
+    runtime.require_sense(server_host=hosts.server, load_host=any(hosts.loads))
     servers_catalog = open_catalog(catalog)
     root = servers_catalog.root
     changes = {
@@ -90,17 +94,18 @@ def command(
             f"--workload {workload}: a search for capacity takes one workload",
             "search once for each",
         )
-    require_no_database(hosts, protocol)
     selections = [selection(server, setting) for server in choose(servers_catalog, servers)]
     chosen = answering(selections, protocol)
     with (
         Store(store_path) as store,
-        world_on(hosts, "engine", protocol.threads, limits=limits) as world,
+        world_on(
+            hosts, "engine", protocol.threads, limits=limits, containers=bool(runtime)
+        ) as world,
+        builder_of(runtime, world.server_host, world, limits) as builder,
         progress_view() as listen,
         open_run(store, world, protocol, command_line(), 0) as run,
     ):
         run.conclusion["slo"] = slo
-        builder = builder_on(world.server_host, limits)
         entered = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
         require_contenders(entered)
         results = find_capacities(world, protocol, store, run.id, entered, objective, listen)

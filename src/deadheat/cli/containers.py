@@ -76,6 +76,22 @@ def runtime_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return runtime(base_image_option(with_runtime))
 
 
+def native_only(cause: str, hint: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Hidden `--runtime` and `--base-image`, which a command that cannot use them refuses."""
+
+    def refuse(_: click.Context, option: click.Parameter, value: str | None) -> None:
+        if value not in (None, NATIVE):
+            raise DeadheatError(f"{option.opts[0]} {value}: {cause}", hint)
+
+    def with_refusal(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in ("--base-image", "--runtime"):
+            flag = click.option(name, hidden=True, expose_value=False, callback=refuse)
+            command = flag(command)
+        return command
+
+    return with_refusal
+
+
 @contextmanager
 def builder_of(runtime: Runtime, host: Host, world: World, limits: Limits) -> Iterator[Builder]:
     """A builder on `host`. Containers that a killed deadheat left are removed first."""

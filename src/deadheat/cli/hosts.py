@@ -52,10 +52,10 @@ class Hosts:
                 f"--server-host and --load-host are both {self.server}: expected two machines",
                 "run deadheat there, or name another machine",
             )
-        twice = next((name for name in self.loads if self.loads.count(name) > 1), HERE)
-        if len(set(self.loads)) < len(self.loads):
+        names = [name or HERE for name in self.loads]
+        if repeated := [name for name in names if names.count(name) > 1]:
             raise DeadheatError(
-                f"--load-host {twice or HERE} is given twice: expected different machines",
+                f"--load-host {repeated[0]} is given twice: expected different machines",
                 "for more threads on one machine: --load-threads",
             )
         if self.more_loads and None in self.loads and self.server is None:
@@ -100,7 +100,7 @@ def host_of(
         with LocalHost(limits=limits, isolate=isolate) as local:
             yield local
         return
-    with SshHost(target, limits) as far:
+    with SshHost(target, limits, isolate) as far:
         yield far
 
 

@@ -20,6 +20,7 @@ from deadheat.campaign.revision import (
     repository_of,
     resolve,
 )
+from deadheat.cli.containers import native_only
 from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.hosts import Hosts, host_options
 from deadheat.cli.limits import isolate_option, revision_limit_options
@@ -34,7 +35,7 @@ from deadheat.cli.options import (
 from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.stored import require_another, run_argument
-from deadheat.cli.two_hosts import require_no_database, world_on
+from deadheat.cli.two_hosts import world_on
 from deadheat.cli.workbench import (
     builder_on,
     command_line,
@@ -47,12 +48,12 @@ from deadheat.events import Listener
 from deadheat.host import Host, Limits
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
-from deadheat.measure.contender import Contender
 from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol, amend
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.regression import (
+    Regression,
     comment,
     junit,
     regressions,
@@ -81,6 +82,11 @@ EXIT_CODES = {
 @protocol_options
 @revision_limit_options
 @isolate_option
+@native_only(
+    "expected none, because --build and the command behind `--` say how revisions are built and "
+    "started, and both run natively",
+    "omit it, or run all of `deadheat regress` in a container that has your tools",
+)
 @host_options
 @seed_option
 @click.option(
@@ -134,7 +140,6 @@ def command(
     """
     _require_command(own.command)
     own.require_sense()
-    require_no_database(hosts, protocol)
     sample = own.sample(protocol)
     outputs = [path for path in (comment_path, junit_path) if path is not None]
     for path in outputs:
@@ -155,24 +160,19 @@ def command(
         ]
         _require_change(*revisions)
         with progress_view() as listen:
-            contenders: list[Contender] = []
-            for revision in revisions:
-                build_s = limits.build_step_s or BUILD_TIMEOUT_S
-                if isinstance(host, SshHost):
-                    folder = build_far_revision(
-                        here, host, repository, revision, build, listen, build_s
-                    )
-                else:
-                    into = home() / "revisions"
-                    folder = build_revision(
-                        host, repository, revision, build, into, listen, build_s
-                    )
-                contender = contender_of(revision, folder, own.command)
-                contenders.append(
-                    replace(
-                        contender, path=own.request_path, body_varies=own.any_body, sample=sample
-                    )
+            contenders = [
+                replace(
+                    contender_of(
+                        revision,
+                        _build(here, host, repository, revision, build, limits, listen),
+                        own.command,
+                    ),
+                    path=own.request_path,
+                    body_varies=own.any_body,
+                    sample=sample,
                 )
+                for revision in revisions
+            ]
             plan = Plan(
                 protocol=amend(protocol, {}, {"question": "slower"}),
                 selections=[],
@@ -192,6 +192,40 @@ def command(
         comment_path.write_text(comment(view, outcomes), encoding="utf-8")
     if junit_path:
         junit_path.write_text(junit(view, outcomes), encoding="utf-8")
+    _print(run_id, store_path, outcomes, stopped, as_json)
+    if stopped is not None:
+        raise stopped
+    if view.state == "interrupted":
+        sys.exit(ExitCode.INTERRUPTED)
+    if worst(outcomes) is Outcome.INCONCLUSIVE:
+        fixes = [outcome.fix for outcome in outcomes if outcome.fix]
+        explain("inconclusive: the data do not decide it", fixes[0] if fixes else "race again")
+    sys.exit(EXIT_CODES[worst(outcomes)])
+
+
+def _build(
+    here: Host,
+    host: Host,
+    repository: Path,
+    revision: Revision,
+    build: str | None,
+    limits: Limits,
+    listen: Listener,
+) -> Path:
+    """The folder of the revision on the server host; git runs here."""
+    build_s = limits.build_step_s or BUILD_TIMEOUT_S
+    if isinstance(host, SshHost):
+        return build_far_revision(here, host, repository, revision, build, listen, build_s)
+    return build_revision(host, repository, revision, build, home() / "revisions", listen, build_s)
+
+
+def _print(
+    run_id: str,
+    store_path: Path | None,
+    outcomes: Sequence[Regression],
+    stopped: Unmeasurable | None,
+    as_json: bool,
+) -> None:
     if as_json:
         document = {
             "run": run_id,
@@ -201,17 +235,9 @@ def command(
             "levels": [outcome.to_json() for outcome in outcomes],
         }
         echo_json(document)
-    else:
-        echo("\n".join(sentence(outcome) for outcome in outcomes))
-        echo(f"full report: deadheat report {run_argument(run_id, store_path)}")
-    if stopped is not None:
-        raise stopped
-    if view.state == "interrupted":
-        sys.exit(ExitCode.INTERRUPTED)
-    if worst(outcomes) is Outcome.INCONCLUSIVE:
-        fixes = [outcome.fix for outcome in outcomes if outcome.fix]
-        explain("inconclusive: the data do not decide it", fixes[0] if fixes else "race again")
-    sys.exit(EXIT_CODES[worst(outcomes)])
+        return
+    echo("\n".join(sentence(outcome) for outcome in outcomes))
+    echo(f"full report: deadheat report {run_argument(run_id, store_path)}")
 
 
 @contextmanager

@@ -31,7 +31,6 @@ from deadheat.cli.results import exit_code_of, print_decay, print_results
 from deadheat.cli.resume import extended_plan, rest_of_run, resumed_plan
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.stored import require_another
-from deadheat.cli.two_hosts import require_no_database
 from deadheat.cli.values import Duration, Levels
 from deadheat.cli.workbench import make_room, open_catalog
 from deadheat.errors import DeadheatError, Unmeasurable
@@ -153,7 +152,6 @@ def command(
         own = replace(own, elsewhere=hosts.server is not None)
         plan = new_plan(roles, servers_catalog, choice, own, seed, latency_s)
     require_sense(plan)
-    require_no_database(hosts, plan.protocol)
     if isolate and any(contender.url for contender in plan.extra):
         raise DeadheatError(
             "--isolate: a server that runs already is outside the network namespace of the load",

@@ -3,24 +3,19 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, replace
-from pathlib import Path
 
-from deadheat.build.leftovers import in_use
 from deadheat.cli.hosts import Hosts, host_of
-from deadheat.cli.workbench import DISK_FREE_BYTES_MIN, local_world
+from deadheat.cli.one_host import database_on, engine_on, local_world, logs_on
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits, ProcessSpec
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
-from deadheat.load import Engine, generator, generator_version
-from deadheat.load.far_engine import send_engine
+from deadheat.load import generator, generator_version
 from deadheat.measure.lifecycle import is_taken
 from deadheat.measure.link import Link
 from deadheat.measure.link_interface import LinkInterface
 from deadheat.measure.link_probe import measure_link
 from deadheat.measure.world import LoadSide, World, cpus_of_load
-from deadheat.protocol import Protocol
-from deadheat.store import home
 
 BOOT_ID_S = 10.0
 
@@ -39,17 +34,6 @@ def world_on(
     if hosts:
         return two_hosts(hosts, generator_name, load_threads, crowded, limits, port)
     return local_world(generator_name, load_threads, crowded, limits, isolate, containers)
-
-
-def require_no_database(hosts: Hosts, protocol: Protocol) -> None:
-    """Raises `DeadheatError` for a workload with a database, which runs on one machine only."""
-    for name in protocol.workload_names if hosts else ():
-        workload = protocol.workload_named(name)
-        if workload is not None and workload.database is not None:
-            raise DeadheatError(
-                f"--workload {name}: its database runs on one machine only",
-                "omit it, or omit --server-host and --load-host",
-            )
 
 
 @contextmanager
@@ -76,35 +60,34 @@ def two_hosts(
                 f"{len(hosts.loads)} times",
                 "name one load host, or use --generator engine",
             )
-        for host in (server, load, *more):
-            if isinstance(host, SshHost):
-                host.require_room(DISK_FREE_BYTES_MIN)
+        server_logs, load_logs = (context.enter_context(logs_on(host)) for host in (server, load))
         address = hosts.server_address(load)
         if port is not None and is_taken(server, port, address):
             raise DeadheatError(
                 f"port {port} of {address} is taken: the published servers listened on it",
                 f"end what listens there: ss -ltnp 'sport = :{port}'",
             )
-        server_engine, load_engine = (_engine_on(host) for host in (server, load))
+        server_engine, load_engine = (engine_on(host) for host in (server, load))
         chosen = load_engine if generator_name == "engine" else generator(generator_name)
-        logs: Path = home() / "logs"
-        logs.mkdir(parents=True, exist_ok=True)
-        context.enter_context(in_use(logs))
+        server_cpus = server.fingerprint()["cpu"]["allowed"]
         load_cpus = cpus_of_load(load.fingerprint(), 1 if crowded else load_threads)
+        database = context.enter_context(database_on(server, server_cpus, server_logs))
+        sides = [context.enter_context(_side(host, load_threads)) for host in more]
         world = World(
             server_host=server,
             load_host=load,
-            server_cpus=tuple(server.fingerprint()["cpu"]["allowed"]),
+            server_cpus=tuple(server_cpus),
             load_cpus=tuple(load_cpus),
             generator=chosen,
             generator_version=generator_version(chosen, load),
             engine=load_engine,
             engine_version=generator_version(load_engine, load),
-            logs=_logs_on(server, logs),
+            logs=server_logs,
+            database=database,
             server_address=address,
-            load_logs=_logs_on(load, logs),
+            load_logs=load_logs,
             null_server_engine=server_engine,
-            more_loads=tuple(_side(host, load_threads, logs) for host in more),
+            more_loads=tuple(sides),
             port=port,
         )
         yield replace(world, link=_probed(world, server, load, more))
@@ -138,14 +121,8 @@ def _boot_of(host: LocalHost | SshHost) -> str:
     return done.stdout.strip() or str(id(host))
 
 
-def _side(host: LocalHost | SshHost, load_threads: int, logs: Path) -> LoadSide:
+@contextmanager
+def _side(host: LocalHost | SshHost, load_threads: int) -> Iterator[LoadSide]:
     cpus = cpus_of_load(host.fingerprint(), load_threads)
-    return LoadSide(host, tuple(cpus), _engine_on(host), _logs_on(host, logs))
-
-
-def _engine_on(host: LocalHost | SshHost) -> Engine:
-    return send_engine(host) if isinstance(host, SshHost) else Engine()
-
-
-def _logs_on(host: LocalHost | SshHost, here: Path) -> Path:
-    return Path(host.scratch_folder()) if isinstance(host, SshHost) else here
+    with logs_on(host) as logs:
+        yield LoadSide(host, tuple(cpus), engine_on(host), logs)

@@ -28,7 +28,7 @@ from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.two_hosts import world_on
 from deadheat.cli.values import Levels
-from deadheat.cli.verify_strict import verify_strictly
+from deadheat.cli.verify_strict import require_server_host_only, verify_strictly
 from deadheat.cli.workbench import (
     chosen_servers,
     host_for_builds,
@@ -151,13 +151,9 @@ def command(
                 "--strict has a load and a report already: omit --all, --load, -o and --page",
                 "deadheat verify go-gin --strict > comment.md",
             )
-        if hosts:
-            raise DeadheatError(
-                "--strict reviews a server without a network, on this machine",
-                "omit --server-host and --load-host, or omit --strict",
-            )
+        require_server_host_only(hosts)
         reviewed = chosen_servers(servers_catalog, servers, languages)
-        sys.exit(verify_strictly(reviewed, setting, limits, as_json))
+        sys.exit(verify_strictly(reviewed, setting, limits, hosts, as_json))
     chosen = list(
         _selections(chosen_servers(servers_catalog, servers, languages), setting, every_setting)
     )
@@ -174,8 +170,6 @@ def command(
         progress_view() as listen,
     ):
         all_workloads = _workloads(servers_catalog.root, chosen)
-        if hosts:
-            all_workloads = _without_database(all_workloads)
         for inspection in _inspect_all(
             world, builder, chosen, kept, load_levels, freeze, all_workloads, listen
         ):
@@ -211,15 +205,6 @@ def _workloads(root: Path, selections: Iterable[Selection]) -> dict[str, Workloa
     """Every workload that a manifest names. Raises `DeadheatError` for an unknown one."""
     names = {name for chosen in selections for name in chosen.server.manifest.workloads}
     return {name: load_workload(root, name) for name in names if name != HELLO}
-
-
-def _without_database(workloads: Mapping[str, Workload]) -> dict[str, Workload]:
-    """Those that two machines can try; says which are left out."""
-    kept = {name: each for name, each in workloads.items() if each.database is None}
-    if left_out := sorted(workloads.keys() - kept.keys()):
-        text = "left out, because a database runs on one machine only: the workload "
-        echo(text + ", ".join(left_out), fg="yellow", err=True)
-    return kept
 
 
 def _inspect_all(

@@ -1,23 +1,20 @@
-"""What most commands open: the catalog, a builder, a world, folders to write to."""
+"""What most commands open: the catalog, a builder, folders to write to."""
 
 import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from deadheat.build.builder import Builder
 from deadheat.build.far_builder import FarBuilder
-from deadheat.build.leftovers import in_use
 from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog
 from deadheat.errors import DeadheatError
-from deadheat.host import Host, HostError, Limits
+from deadheat.host import Host, Limits
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
-from deadheat.load import Engine, generator, generator_version
-from deadheat.measure.database import Database
-from deadheat.measure.world import World, split_cpus
+from deadheat.measure.world import World
 from deadheat.output import echo
 from deadheat.protocol import Protocol
 from deadheat.store import Store, StoreError, home
@@ -114,49 +111,3 @@ def host_for_builds(world: World, limits: Limits, isolate: bool) -> Iterator[Hos
         return
     with LocalHost(limits=limits) as host:
         yield host
-
-
-def _local_host(limits: Limits | None, isolate: bool, containers: bool) -> LocalHost:
-    if not containers:
-        return LocalHost(limits=limits, isolate=isolate)
-    try:
-        return LocalHost("cgroup-v2", limits, isolate)
-    except HostError:
-        return LocalHost("subreaper", limits, isolate)
-
-
-@contextmanager
-def local_world(
-    generator_name: str,
-    load_threads: int,
-    crowded: bool = False,
-    limits: Limits | None = None,
-    isolate: bool = False,
-    containers: bool = False,
-) -> Iterator[World]:
-    """This machine as server host and load host, on disjoint CPUs.
-
-    `crowded`: see `split_cpus`; `limits` and `isolate`: see `LocalHost`. `containers`: servers run
-    in containers, which a PID namespace of ours would hide from their runtime.
-    """
-    with ExitStack() as context, _local_host(limits, isolate, containers) as host:
-        server_cpus, load_cpus = split_cpus(host.fingerprint(), load_threads, crowded)
-        chosen = generator(generator_name)
-        engine = chosen if isinstance(chosen, Engine) else Engine()
-        logs: Path = home() / "logs"
-        make_room(logs)
-        context.enter_context(in_use(logs))
-        database = Database(host, home() / "databases", tuple(server_cpus), logs)
-        with closing(database):
-            yield World(
-                server_host=host,
-                load_host=host,
-                server_cpus=tuple(server_cpus),
-                load_cpus=tuple(load_cpus),
-                generator=chosen,
-                generator_version=generator_version(chosen, host),
-                engine=engine,
-                engine_version=generator_version(engine, host),
-                logs=logs,
-                database=database,
-            )

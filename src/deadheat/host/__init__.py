@@ -1,6 +1,7 @@
 """The only access to processes, the clock and the network: the `Host` interface."""
 
 from deadheat.host.base import (
+    ENDS_ONLY_S,
     Completed,
     Exchange,
     Exited,
@@ -15,6 +16,7 @@ from deadheat.host.base import (
 )
 
 __all__ = [
+    "ENDS_ONLY_S",
     "Completed",
     "Exchange",
     "Exited",

@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 from deadheat.errors import DeadheatError
 
+ENDS_ONLY_S = 3600.0  # an interval of `watch` that leaves the samples at both ends alone
+
 
 class HostError(DeadheatError):
     """A request to the host failed (no such program, agent gone, cgroup refused)."""

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from deadheat.host.base import Host, Sample
+from deadheat.host.base import ENDS_ONLY_S, Host, Sample
 from deadheat.host.cpu_time import cpu_time
 
 READING_S = 1.0
-ENDS_ONLY_S = 3600.0  # a sampling interval that leaves the samples at both ends alone
 OTHERS_SHARE_MAX = 0.05  # as the gate `neighbor`
 STEAL_SHARE_MAX = 0.01  # as the gate `steal`
 

@@ -36,16 +36,16 @@ class SshHost(AgentHost, FarFiles):
     `target` is `[user@]host` as ssh takes it, also a Host of ~/.ssh/config. Raises `HostError`,
     with the cause, if the connection does not come about or the agent cannot work there. If the
     connection is cut or this process dies, the far agent ends what it started, within
-    `SILENCE_S`, and every request raises `LinkLost`.
+    `SILENCE_S`, and every request raises `LinkLost`. `isolate`: see `LocalHost`.
     """
 
-    def __init__(self, target: str, limits: Limits | None = None) -> None:
+    def __init__(self, target: str, limits: Limits | None = None, isolate: bool = False) -> None:
         if not TARGET.fullmatch(target):
             raise HostError(f"{target!r}: expected [user@]host", "such as lab@192.168.10.10")
         self.target = target
         self.network: Mapping[str, float] = {}  # to the other host, once it was measured
         self.same_machine = False  # as another host of the run, in another namespace or container
-        arguments = ["--silence", f"{SILENCE_S:g}"]
+        arguments = ["--silence", f"{SILENCE_S:g}", *(["--isolate"] if isolate else [])]
         super().__init__(
             ssh_command(target), limits, preamble=preamble(arguments), heartbeat_s=HEARTBEAT_S
         )

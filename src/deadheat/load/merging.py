@@ -1,14 +1,14 @@
 """The parts that several load hosts measured of one load, in the same window, as one result."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from deadheat.load.base import LoadResult, LoadSpec
-from deadheat.load.pooling import add_up, figures, worst_limits
-from deadheat.stats.histogram import merge
+from deadheat.load.pooling import add_up, combined, figures, merged
 
+LAG = "client_lag_us"
 ROW_AT, ROW_SLACK_S = "at_s", 1e-6
 
 
@@ -22,44 +22,20 @@ def merge_parts(
     """
     if not parts:
         raise ValueError("no parts to merge")
-    first = parts[0]
     elapsed_s = max(part.elapsed_s for part in parts)
-    requests_ok = sum(part.requests_ok for part in parts)
-    errors: Counter[str] = Counter()
-    for part in parts:
-        errors.update(part.errors)
-    histograms = {
-        name: merge([part.histograms[name] for part in parts if name in part.histograms])
-        for name in sorted({name for part in parts for name in part.histograms})
-    }
-    lag = histograms.get("client_lag_us")
-    return LoadResult(
-        generator=first.generator,
-        version=first.version,
-        rate_per_s=requests_ok / elapsed_s if elapsed_s else 0.0,
-        requests_ok=requests_ok,
-        elapsed_s=elapsed_s,
-        errors=dict(errors),
-        service_us=figures(histograms.get("service_us")),
-        response_us=figures(histograms.get("response_us")),
-        first_byte_us=figures(histograms.get("first_byte_us")),
-        histograms={name: latency.encoded for name, latency in histograms.items()},
+    whole = combined(parts, elapsed_s)
+    lag = merged(parts, LAG) if LAG in whole.histograms else None
+    return replace(
+        whole,
         series=_rows([part.series for part in parts], elapsed_s),
-        requests_sent_in_all=add_up([part.requests_sent_in_all for part in parts]),
         connections_established=add_up([part.connections_established for part in parts]),
         connections_served=add_up([part.connections_served for part in parts]),
         jain_fairness=_jain(specs, parts),
         busiest_thread_share=_largest([part.busiest_thread_share for part in parts]),
         run_wait_share=_largest([part.run_wait_share for part in parts]),
         little_law_error=_little(specs, parts),
-        client_cpu_s=add_up([part.client_cpu_s for part in parts]),
         offered_rate_per_s=add_up([part.offered_rate_per_s for part in parts]),
         client_lag_us_p99=figures(lag).get("p99"),
-        limits=worst_limits(parts),
-        bytes_in=add_up([part.bytes_in for part in parts]),
-        retransmits=add_up([part.retransmits for part in parts]),
-        spurious_retransmits=add_up([part.spurious_retransmits for part in parts]),
-        out_of_order=add_up([part.out_of_order for part in parts]),
         skew_us=skew_us,
     )
 

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from deadheat.load.base import LoadResult
@@ -21,48 +22,60 @@ def pool(results: Sequence[LoadResult]) -> LoadResult:
     """
     if not results:
         raise ValueError("no results to pool")
-    first = results[0]
-    elapsed_s = math.fsum(result.elapsed_s for result in results)
-    requests_ok = sum(result.requests_ok for result in results)
-    errors: Counter[str] = Counter()
-    for result in results:
-        errors.update(result.errors)
-    histograms = {
-        name: merge([result.histograms[name] for result in results if name in result.histograms])
-        for name in {name for result in results for name in result.histograms}
-    }
-    return LoadResult(
-        generator=first.generator,
-        version=first.version,
-        rate_per_s=requests_ok / elapsed_s if elapsed_s else 0.0,
-        requests_ok=requests_ok,
-        elapsed_s=elapsed_s,
-        errors=dict(errors),
-        service_us=figures(histograms.get("service_us")),
-        response_us=figures(histograms.get("response_us")),
-        first_byte_us=figures(histograms.get("first_byte_us")),
-        histograms={name: latency.encoded for name, latency in histograms.items()},
+    return replace(
+        combined(results, math.fsum(result.elapsed_s for result in results)),
         series=_joined(results),
-        requests_sent_in_all=add_up([result.requests_sent_in_all for result in results]),
         connections_established=_least([result.connections_established for result in results]),
         connections_served=_least([result.connections_served for result in results]),
         jain_fairness=mean([result.jain_fairness for result in results], results),
         busiest_thread_share=mean([result.busiest_thread_share for result in results], results),
         run_wait_share=mean([result.run_wait_share for result in results], results),
         little_law_error=mean([result.little_law_error for result in results], results),
-        client_cpu_s=add_up([result.client_cpu_s for result in results]),
-        offered_rate_per_s=first.offered_rate_per_s,
+        offered_rate_per_s=results[0].offered_rate_per_s,
         client_lag_us_p99=max(
             (result.client_lag_us_p99 for result in results if result.client_lag_us_p99),
             default=None,
         ),
-        limits=worst_limits(results),
-        bytes_in=add_up([result.bytes_in for result in results]),
-        retransmits=add_up([result.retransmits for result in results]),
-        spurious_retransmits=add_up([result.spurious_retransmits for result in results]),
-        out_of_order=add_up([result.out_of_order for result in results]),
         skew_us=mean([result.skew_us for result in results], results),
     )
+
+
+def combined(parts: Sequence[LoadResult], elapsed_s: float) -> LoadResult:
+    """What follows from the parts however they lie in time, which took `elapsed_s` together.
+
+    Counts add up, histograms merge exactly, and a limit keeps its worst reading. Fields that depend
+    on how the parts lie in time have their defaults.
+    """
+    requests_ok = sum(part.requests_ok for part in parts)
+    errors: Counter[str] = Counter()
+    for part in parts:
+        errors.update(part.errors)
+    names = sorted({name for part in parts for name in part.histograms})
+    latencies = {name: merged(parts, name) for name in names}
+    return LoadResult(
+        generator=parts[0].generator,
+        version=parts[0].version,
+        rate_per_s=requests_ok / elapsed_s if elapsed_s else 0.0,
+        requests_ok=requests_ok,
+        elapsed_s=elapsed_s,
+        errors=dict(errors),
+        service_us=figures(latencies.get("service_us")),
+        response_us=figures(latencies.get("response_us")),
+        first_byte_us=figures(latencies.get("first_byte_us")),
+        histograms={name: latency.encoded for name, latency in latencies.items()},
+        requests_sent_in_all=add_up([part.requests_sent_in_all for part in parts]),
+        client_cpu_s=add_up([part.client_cpu_s for part in parts]),
+        limits=worst_limits(parts),
+        bytes_in=add_up([part.bytes_in for part in parts]),
+        retransmits=add_up([part.retransmits for part in parts]),
+        spurious_retransmits=add_up([part.spurious_retransmits for part in parts]),
+        out_of_order=add_up([part.out_of_order for part in parts]),
+    )
+
+
+def merged(parts: Sequence[LoadResult], histogram: str) -> Latency:
+    """One histogram of all parts that have it; at least one has."""
+    return merge([part.histograms[histogram] for part in parts if histogram in part.histograms])
 
 
 def figures(latency: Latency | None) -> dict[str, float | None]:

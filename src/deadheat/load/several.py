@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from deadheat.host import Completed
 from deadheat.load.base import Generator, GeneratorFailed, LoadResult, LoadSpec
+from deadheat.load.pooling import add_up
 from deadheat.load.shares import shares
 
 SCRIPT = """\
@@ -100,15 +101,10 @@ def _combined(parts: Sequence[LoadResult]) -> LoadResult:
         errors=dict(errors),
         service_us={"max": _largest([part.service_us.get("max") for part in parts])},
         requests_sent_in_all=sum(part.requests_sent_in_all or 0 for part in parts),
-        connections_served=_sum_if_known([part.connections_served for part in parts]),
-        connections_established=_sum_if_known([part.connections_established for part in parts]),
-        bytes_in=_sum_if_known([part.bytes_in for part in parts]),
+        connections_served=add_up([part.connections_served for part in parts]),
+        connections_established=add_up([part.connections_established for part in parts]),
+        bytes_in=add_up([part.bytes_in for part in parts]),
     )
-
-
-def _sum_if_known(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
 
 
 def _largest(values: Sequence[float | None]) -> float | None:

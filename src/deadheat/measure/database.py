@@ -1,9 +1,10 @@
 """`Database`: PostgreSQL in a cluster of deadheat's own, for workloads that need one."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from deadheat.errors import DeadheatError
+from deadheat.errors import DeadheatError, LinkLost
 from deadheat.host import Completed, Host, HostError, ProcessSpec, Usage
 from deadheat.workload import Workload
 
@@ -52,14 +53,17 @@ class Database:
     """Starts PostgreSQL when a workload first needs it, and again if it has died.
 
     It is a process of the server's host and on its CPUs. `cpus` are those; the cluster is a folder
-    in `folder`, which `close` removes.
+    in `folder`, which `close` removes. `place` names another machine in messages: ` on HOST`.
     """
 
-    def __init__(self, host: Host, folder: Path, cpus: tuple[int, ...], logs: Path) -> None:
+    def __init__(
+        self, host: Host, folder: Path, cpus: tuple[int, ...], logs: Path, place: str = ""
+    ) -> None:
         self._host = host
         self._folder = folder
         self._cpus = cpus
         self._logs = logs
+        self._place = place
         self._programs: _Programs | None = None
         self._cluster: Path | None = None
         self._port = 0
@@ -112,20 +116,21 @@ class Database:
         return f"PostgreSQL died ({ended.how})" if ended is not None else None
 
     def close(self) -> None:
-        """Stop it and remove its cluster."""
-        if self._process is not None:
-            self._host.stop(self._process, "SIGINT", STOP_S)
-            self._process = None
-        if self._cluster is not None:
-            self._host.run(ProcessSpec(("rm", "-rf", str(self._cluster))), STEP_S)
-            self._cluster = None
+        """Stop it and remove its cluster. After a lost link, the agent there does both."""
+        with suppress(LinkLost):
+            if self._process is not None:
+                self._host.stop(self._process, "SIGINT", STOP_S)
+            if self._cluster is not None:
+                self._host.run(ProcessSpec(("rm", "-rf", str(self._cluster))), STEP_S)
+        self._process = self._cluster = None
 
     def _find(self) -> _Programs:
         words = self._host.run(ProcessSpec(("sh", "-c", FIND)), STEP_S).stdout.split()
         if len(words) != 2:
             raise DatabaseMissing(
-                "no PostgreSQL: no file /usr/lib/postgresql/*/bin/postgres and none in PATH",
-                f"apt-get install -y {PACKAGE}",
+                f"no PostgreSQL{self._place}: no file /usr/lib/postgresql/*/bin/postgres and none "
+                "in PATH",
+                f"install it{self._place}: apt-get install -y {PACKAGE}",
             )
         folder, user_number = words
         return _Programs(folder, AS_OTHER_USER if user_number == "0" else ())

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from deadheat.host import Sample
 
+LOAD = "load_"  # in front of the counters of a load host
+
 
 def increases(samples: Sequence[Sample], front: str = "") -> dict[str, int]:
     """The increase of each counter from the first sample to the last; `front` goes before names."""

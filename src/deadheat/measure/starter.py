@@ -69,13 +69,6 @@ class WarmInstance:
     def name(self) -> str:
         return self.entered.contender.name
 
-    @property
-    def processes(self) -> list[str]:
-        """The ids of its process, of its load processes and of its database."""
-        own = [self.instance.process] if self.instance.process else []
-        own += [self.database] if self.database is not None else []
-        return [*own, *dict.fromkeys(load.process for load in self.loads.values())]
-
     def warmed_on(self, workload: str) -> Warmed:
         """Its warm-up on a workload."""
         return self.warmed_later.get(workload, self.warmed)

@@ -11,9 +11,10 @@ from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender
 from deadheat.measure.database_time import begin_or_fault
 from deadheat.measure.gates.evidence import Evidence
-from deadheat.measure.gates.judge import judge, steady_gate
+from deadheat.measure.gates.judge import judge, steady_gate, worst_of
 from deadheat.measure.lifecycle import Instance, log_tail
 from deadheat.measure.load_process import first_command, load_once
+from deadheat.measure.load_watch import LoadReadings, LoadWatch
 from deadheat.measure.network_counters import increases
 from deadheat.measure.verify import BODY
 from deadheat.measure.workers import Workers
@@ -23,7 +24,6 @@ from deadheat.store import Gate, TrialPlace, TrialRecord
 from deadheat.workload import Workload
 
 SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
-ENDS_ONLY_S = 3600.0  # a sampling interval that leaves the samples at both ends alone
 ANSWERS_A_CONNECTION = 5
 SLICE_S_MAX = 3.0
 BODY_UNREAD = {"engine": ("--any-body",), "ab": ("-l",)}
@@ -109,7 +109,7 @@ def measure(
     if database.database is not None and database.database.process is not None:
         watched.append(database.database.process)
     watch = host.watch(watched, SAMPLE_INTERVAL_S)
-    on_load_host = None if world.beside else world.load_host.watch([], ENDS_ONLY_S)
+    load_watch = LoadWatch(world)
     done: Completed | None = None
     fault: str | None = None
     result: LoadResult | None = None
@@ -123,9 +123,7 @@ def measure(
     except DeadheatError as error:
         fault = f"{error} ({error.hint})" if error.hint else str(error)
     samples = host.unwatch(watch)
-    link = {}
-    if on_load_host is not None:
-        link = link_figures(samples, world.load_host.unwatch(on_load_host))
+    on_loads = load_watch.end()
     workers_gone = workers.end() if workers is not None else None
     after = lifecycle.usage(world, instance)
     database_s = database.used_s()
@@ -151,7 +149,7 @@ def measure(
             workers_gone,
         )
         clock_khz = evidence.clock_khz
-        gates = judge(evidence)
+        gates = worst_of([*judge(evidence), *on_loads.gates(spec, result, done)])
         if (steady := steady_gate(context.steady)) is not None:
             gates.append(steady)
     return TrialRecord.at(
@@ -168,7 +166,9 @@ def measure(
         memory_peak_bytes=after.memory_peak_bytes or None if after else None,  # 0 of the dead
         processes=after.processes if after else None,
         threads=after.threads if after else None,
-        result=other_figures(result) | database_figures(database_s, result) | link,
+        result=other_figures(result)
+        | database_figures(database_s, result)
+        | link_figures(samples, on_loads),
         stdout=done.stdout if done else "",
         stderr=done.stderr if done else "",
         histograms=result.histograms if result else {},
@@ -212,9 +212,11 @@ def other_figures(result: LoadResult | None) -> dict[str, Any]:
     return figures
 
 
-def link_figures(server: Sequence[Sample], load: Sequence[Sample]) -> dict[str, Any]:
-    """The increase of the network counters of both hosts; the load host's are marked."""
-    return {"network": increases(server) | increases(load, "load_")}
+def link_figures(samples: Sequence[Sample], on_loads: LoadReadings) -> dict[str, Any]:
+    """The increase of the network counters of all hosts; those of load hosts are marked."""
+    if not on_loads.by_host:
+        return {}
+    return {"network": {**increases(samples), **on_loads.network()}}
 
 
 def _series(

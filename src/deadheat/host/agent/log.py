@@ -82,6 +82,13 @@ def punch_hole(descriptor: int, begin: int, end: int) -> None:
         raise OSError(ctypes.get_errno(), "fallocate")
 
 
+def open_log(path: str) -> IO[bytes]:
+    try:
+        return Path(path).open("wb")
+    except OSError as error:
+        raise Fault(f"cannot write the log {path}: {error.strerror}") from error
+
+
 def read_tail(path: str, size_bytes: int) -> str:
     try:
         with Path(path).open("rb") as file:

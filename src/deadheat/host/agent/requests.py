@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from typing import IO, Any, Callable  # noqa: UP035 (for 3.8)
 
 from .addresses import local_address, peer_address, resolve
@@ -24,7 +23,7 @@ from .interface import interface
 from .kernel_files import KERNEL_DEADLINE_S
 from .limiter import Limiter
 from .listeners import listeners
-from .log import Log, read_tail
+from .log import Log, open_log, read_tail
 from .ports import Ports
 from .processes import compiler_cpu_s, start_times
 from .samples import Watch, listen_drops
@@ -119,30 +118,20 @@ class Agent:
         }
 
     def start(self, spec: Json, log_path: str) -> str:
-        try:
-            log = Path(log_path).open("wb")  # noqa: SIM115 (closed below)
-        except OSError as error:
-            raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
-        with log:
+        with open_log(log_path) as log:
             return self.launch(spec, log, subprocess.STDOUT, log)[0]
 
     def converse(self, spec: Json, log_path: str) -> str:
         """Start a process for `ask`; its standard error goes to the log."""
-        reader, writer = os.pipe()
-        try:
-            log = Path(log_path).open("wb")  # noqa: SIM115 (closed below)
-        except OSError as error:
-            os.close(reader)
-            os.close(writer)
-            raise Fault(f"cannot write the log {log_path}: {error.strerror}") from error
-        try:
-            with log:
+        with open_log(log_path) as log:
+            reader, writer = os.pipe()
+            try:
                 name, tree = self.launch(dict(spec, stdin_fd=reader), subprocess.PIPE, log, log)
-        except BaseException:
-            os.close(writer)
-            raise
-        finally:
-            os.close(reader)
+            except BaseException:
+                os.close(writer)
+                raise
+            finally:
+                os.close(reader)
         self.conversations[name] = Conversation(tree, os.fdopen(writer, "wb", 0), log_path)
         return name
 

@@ -24,6 +24,7 @@ class Evidence:
     `clock_khz_max` is the highest median of these in its earlier trials at this level.
     `workers_gone` counts the server's worker processes that ended; see `Workers`. `listen_drops`
     counts connections dropped during its own slices; None where the samples span its load alone.
+    `loads_only` marks samples of a load host, on which no server runs.
     """
 
     spec: LoadSpec
@@ -40,6 +41,7 @@ class Evidence:
     listen_drops: int | None = None
     link: Link | None = None
     window_s: float | None = None  # of one slice; None: the result has one window
+    loads_only: bool = False
 
     @classmethod
     def of(
@@ -83,6 +85,8 @@ class Evidence:
     @property
     def server_cpu_s(self) -> float | None:
         """CPU time of the server's process trees; None if a tree is not in both samples."""
+        if self.loads_only:
+            return 0.0
         first, last = self.samples[0].usage, self.samples[-1].usage
         if not first or first.keys() != last.keys():
             return None

@@ -18,7 +18,8 @@ A trial also stores these readings, which have no gate:
   without a loss, because the client read late (tail loss probes).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from deadheat.measure.gates import client, machine, network, server
 from deadheat.measure.gates.evidence import Evidence, gate
@@ -74,6 +75,38 @@ def judge_block(evidence: Evidence) -> list[Gate]:
     """The gates of the machine over one block; they hold for every trial of it alike."""
     readings = (read(evidence) for read in BLOCK_GATES)
     return [reading for reading in readings if reading is not None]
+
+
+def judge_load_host(evidence: Evidence, knows_generator: bool) -> list[Gate]:
+    """The gates of the machine on a load host over one trial; no server runs there.
+
+    Unless the CPU time of its generator is known, other processes cannot be told from that.
+    """
+    checks = BLOCK_GATES if knows_generator else (machine.steal,)
+    readings = (read(evidence) for read in checks)
+    return on_load_host(reading for reading in readings if reading is not None)
+
+
+def on_load_host(gates: Iterable[Gate]) -> list[Gate]:
+    """The same gates; their advice says which machine they are about."""
+    return [
+        replace(each, advice=f"on the load host: {each.advice}" if each.advice else "")
+        for each in gates
+    ]
+
+
+def worst_of(gates: Iterable[Gate]) -> list[Gate]:
+    """One gate for each check: one that failed, else the one with the highest reading."""
+    worst: dict[str, Gate] = {}
+    for each in gates:
+        kept = worst.get(each.code)
+        if kept is None or _badness(each) > _badness(kept):
+            worst[each.code] = each
+    return list(worst.values())
+
+
+def _badness(each: Gate) -> tuple[bool, float]:
+    return (not each.passed, each.reading or 0.0)
 
 
 def judge(evidence: Evidence) -> list[Gate]:

@@ -10,6 +10,9 @@ from deadheat.report.model.view import RunView
 # Of each slice, to the server host: thaw, freeze, dropped connections. To a load host: the load; to
 # each of several: load, measure, has measured, stop.
 SERVER_REQUESTS, LOAD_REQUESTS, TOGETHER_REQUESTS = 3, 1, 4
+# More of a slice with a database, to the server host: whether it runs and what it used, before and
+# after the load.
+DATABASE_REQUESTS = 6
 SAME_MACHINE = (
     "hosts that share a machine: they are namespaces or containers of one machine and share its "
     "CPUs, so these rates are not those of separate machines"
@@ -23,7 +26,7 @@ def link_lines(view: RunView) -> list[str]:
     loads = len(fingerprints) - 1
     lines = [SAME_MACHINE] if any(link.get("same_machine") for link in links.values()) else []
     if links:
-        lines += [_times(links, loads), *_skew(view, loads)]
+        lines += [_times(links, loads), *_database(view, links), *_skew(view, loads)]
     lines += [
         f"{_host(role)}'s interface: {_interface(each['interface'])}"
         for role, each in fingerprints.items()
@@ -53,6 +56,19 @@ def _times(links: Mapping[str, Mapping[str, Any]], loads: int) -> str:
         f"{', '.join(times)} over ssh, so each slice takes about "
         f"{slice_us / 1000:.1f} ms more, between loads{_network(links)}"
     )
+
+
+def _database(view: RunView, links: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Where the workload's database ran, and what it adds to each slice of that workload."""
+    contenders = (contender for each in view.by_workload for contender in each.contenders)
+    trials = (trial for contender in contenders for trial in contender.trials)
+    if all(trial.database_cpu_us_per_request is None for trial in trials):
+        return
+    text = "the database ran on the server host, on the CPUs of the server"
+    if "server" in links:
+        added_us = DATABASE_REQUESTS * links["server"]["agent_round_trip_us"]
+        text += f"; each of its slices takes about {added_us / 1000:.1f} ms more, between loads"
+    yield text
 
 
 def _skew(view: RunView, loads: int) -> list[str]:

@@ -6,12 +6,12 @@ from typing import Any
 from pydantic import NonNegativeInt
 from pydantic.dataclasses import dataclass
 
+from deadheat.measure.network_counters import LOAD
 from deadheat.report.model.shape import SHAPE
 from deadheat.store import StoredRun
 from deadheat.store.rows import StoredTrial
 
 DROPS = ("ifInDiscards", "ifOutDiscards")
-LOAD = "load_"  # in front of the load host's counters
 
 
 @dataclass(config=SHAPE, frozen=True, slots=True)
