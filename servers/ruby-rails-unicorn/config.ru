@@ -1,5 +1,6 @@
 require "rails"
 require "action_controller/railtie"
+require "active_record/railtie"
 require "zlib"
 
 NOTES = ["plain", '<script>alert("x")</script>', "fish & chips", %q(it's "quoted"), "a < b > c"]
@@ -22,10 +23,15 @@ class HelloApp < Rails::Application
     post "echo", to: "hello#echo"
     get "page", to: "orders#index"
     post "upload", to: "hello#upload"
+    get "db", to: "items#show"
     ["users", *(1..99).map { |n| "resource#{n}" }].each do |collection|
       get "#{collection}/:id/orders/:order", to: "hello#order", defaults: { collection: collection }
     end
   end
+end
+
+class Item < ActiveRecord::Base
+  self.table_name = "item"
 end
 
 class HelloController < ActionController::API
@@ -56,6 +62,16 @@ class HelloController < ActionController::API
   end
 
   def order = render(plain: params.values_at(:collection, :id, :order, :page).join(" "))
+end
+
+class ItemsController < ActionController::API
+  def show
+    id = Integer(params[:id], exception: false)
+    return head(:bad_request) unless id
+
+    item = Item.find_by(id: id)
+    item ? render(json: item) : head(:not_found)
+  end
 end
 
 class OrdersController < ActionController::Base
