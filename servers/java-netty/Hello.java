@@ -118,14 +118,17 @@ public class Hello extends SimpleChannelInboundHandler<HttpObject> {
     }
 
     private void echo(ChannelHandlerContext context) throws Exception {
-        Data.Message message;
+        Data.Message message = null;
         try {
             message = MAPPER.readValue(body.toByteArray(), Data.Message.class);
         } catch (JsonProcessingException error) {
-            fail(context, HttpResponseStatus.BAD_REQUEST);
-            return;
+            // answered like null, which is JSON but no message
         }
-        json(context, message.read());
+        if (message == null) {
+            fail(context, HttpResponseStatus.BAD_REQUEST);
+        } else {
+            json(context, message.read());
+        }
     }
 
     private void order(ChannelHandlerContext context) {
