@@ -1,10 +1,9 @@
+import io.helidon.http.BadRequestException;
 import io.helidon.http.HeaderNames;
-import io.helidon.http.Status;
 import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http.HttpRouting;
 import io.helidon.webserver.http.ServerRequest;
 import io.helidon.webserver.http.ServerResponse;
-import jakarta.json.JsonException;
 import jakarta.json.JsonObject;
 import java.io.IOException;
 import java.util.zip.CRC32;
@@ -26,7 +25,13 @@ public class Hello {
     }
 
     static void echo(ServerRequest request, ServerResponse response) {
-        response.send(Data.read(request.content().as(JsonObject.class)));
+        JsonObject message;
+        try {
+            message = request.content().as(JsonObject.class);
+        } catch (RuntimeException error) {  // no body, no JSON, or no object
+            throw new BadRequestException("expected a JSON object", error);
+        }
+        response.send(Data.read(message));
     }
 
     static void upload(ServerRequest request, ServerResponse response) throws IOException {
@@ -48,8 +53,6 @@ public class Hello {
     }
 
     static void route(HttpRouting.Builder routes) {
-        routes.error(JsonException.class, (request, response, error) ->
-            response.status(Status.BAD_REQUEST_400).send());
         routes.get("/", (request, response) -> text(response, "Hello, World!"));
         routes.get("/wait", Hello::pause);
         routes.get("/json", (request, response) -> response.send(Data.account()));
