@@ -1,7 +1,7 @@
 import java.util.List;
 import java.util.stream.IntStream;
 
-/** What the workloads json, echo and page answer with. */
+/** What the workloads json, echo, page and db answer with. */
 class Data {
     record Item(int id, String name, double price) {}
 

@@ -1,10 +1,12 @@
 import com.github.mustachejava.DefaultMustacheFactory;
 import io.javalin.Javalin;
 import io.javalin.http.Context;
+import io.javalin.http.NotFoundResponse;
 import io.javalin.rendering.FileRenderer;
 import java.io.File;
 import java.io.IOException;
 import java.io.StringWriter;
+import java.sql.SQLException;
 import java.util.Map;
 import java.util.zip.CRC32;
 import org.eclipse.jetty.server.ServerConnector;
@@ -39,6 +41,14 @@ public class Hello {
         context.result("%d %08x".formatted(length, checksum.getValue()));
     }
 
+    static void item(Context context, Items items) throws SQLException {
+        var item = items.find(context.queryParamAsClass("id", Integer.class).get());
+        if (item == null) {
+            throw new NotFoundResponse();
+        }
+        context.json(item);
+    }
+
     static void order(Context context, String collection) {
         var page = context.queryParam("page");
         context.result(collection + " " + context.pathParam("id") + " " + context.pathParam("order")
@@ -46,6 +56,7 @@ public class Hello {
     }
 
     public static void main(String[] args) {
+        var items = new Items(System.getenv("DATABASE_URL"));
         Javalin.create(config -> {
             config.startup.showJavalinBanner = false;
             config.jetty.addConnector((server, http) -> {
@@ -60,6 +71,7 @@ public class Hello {
             config.routes.get("/wait", Hello::pause);
             config.routes.get("/json", context -> context.json(Data.account()));
             config.routes.get("/page", context -> context.render("page.mustache", Map.of("rows", Data.ROWS)));
+            config.routes.get("/db", context -> item(context, items));
             config.routes.post("/echo", Hello::echo);
             config.routes.post("/upload", Hello::upload);
             for (int n = 0; n < 100; n++) {
