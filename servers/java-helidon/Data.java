@@ -5,8 +5,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 
-/** What the workloads json, echo and page answer with. */
+/** What the workloads json, echo, page and db answer with. */
 class Data {
+    record Item(int id, String name, double price) {
+        JsonObject json() {
+            return JSON.createObjectBuilder().add("id", id).add("name", name).add("price", price).build();
+        }
+    }
+
     record Row(int number, String name, String note, String text) {}
 
     static final List<String> NOTES = List.of(
@@ -23,7 +29,7 @@ class Data {
     static JsonObject account() {
         var items = JSON.createArrayBuilder();
         for (int n = 1; n <= 10; n++) {
-            items.add(JSON.createObjectBuilder().add("id", n).add("name", "Item " + n).add("price", n + 0.25));
+            items.add(new Item(n, "Item " + n, n + 0.25).json());
         }
         return JSON.createObjectBuilder().add("id", 4711).add("name", "Ada Example")
             .add("email", "ada@example.org").add("city", "Z\u00fcrich").add("active", true)

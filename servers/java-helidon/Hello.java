@@ -1,11 +1,13 @@
 import io.helidon.http.BadRequestException;
 import io.helidon.http.HeaderNames;
+import io.helidon.http.NotFoundException;
 import io.helidon.webserver.WebServer;
 import io.helidon.webserver.http.HttpRouting;
 import io.helidon.webserver.http.ServerRequest;
 import io.helidon.webserver.http.ServerResponse;
 import jakarta.json.JsonObject;
 import java.io.IOException;
+import java.sql.SQLException;
 import java.util.zip.CRC32;
 
 public class Hello {
@@ -46,6 +48,20 @@ public class Hello {
         text(response, "%d %08x".formatted(length, checksum.getValue()));
     }
 
+    static void item(Items items, ServerRequest request, ServerResponse response) throws SQLException {
+        int id;
+        try {
+            id = Integer.parseInt(request.query().first("id").orElse(""));
+        } catch (NumberFormatException error) {
+            throw new BadRequestException("expected a number", error);
+        }
+        var item = items.find(id);
+        if (item == null) {
+            throw new NotFoundException("no such item");
+        }
+        response.send(item.json());
+    }
+
     static void order(String collection, ServerRequest request, ServerResponse response) {
         var path = request.path().pathParameters();
         text(response, collection + " " + path.get("id") + " " + path.get("order") + " "
@@ -53,10 +69,12 @@ public class Hello {
     }
 
     static void route(HttpRouting.Builder routes) {
+        var items = new Items(System.getenv("DATABASE_URL"));
         routes.get("/", (request, response) -> text(response, "Hello, World!"));
         routes.get("/wait", Hello::pause);
         routes.get("/json", (request, response) -> response.send(Data.account()));
         routes.get("/page", Hello::page);
+        routes.get("/db", (request, response) -> item(items, request, response));
         routes.post("/echo", Hello::echo);
         routes.post("/upload", Hello::upload);
         for (int n = 0; n < 100; n++) {
