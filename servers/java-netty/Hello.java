@@ -1,3 +1,5 @@
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
@@ -9,6 +11,7 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.HttpContent;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaderValues;
 import io.netty.handler.codec.http.HttpMethod;
@@ -17,26 +20,149 @@ import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpServerKeepAliveHandler;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.handler.codec.http.QueryStringDecoder;
+import io.netty.util.ReferenceCountUtil;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.zip.CRC32;
 
 public class Hello extends SimpleChannelInboundHandler<HttpObject> {
+    private static final ObjectMapper MAPPER = new ObjectMapper();
     private static final byte[] HELLO = "Hello, World!".getBytes(StandardCharsets.US_ASCII);
     private static final byte[] NOTHING = new byte[0];
+    private static final Set<String> COLLECTIONS = IntStream.range(0, 100)
+        .mapToObj(n -> n == 0 ? "users" : "resource" + n).collect(Collectors.toUnmodifiableSet());
+
+    private HttpRequest request;  // the one that is read or answered
+    private ByteArrayOutputStream body;  // of an echo
+    private CRC32 checksum;  // of an upload
+    private long length;
+    private boolean waiting;
+    private final Queue<HttpObject> later = new ArrayDeque<>();  // what came while one waits
 
     @Override
-    protected void channelRead0(ChannelHandlerContext context, HttpObject part) {
-        if (!(part instanceof HttpRequest request)) {
+    protected void channelRead0(ChannelHandlerContext context, HttpObject part) throws Exception {
+        if (waiting) {
+            later.add(ReferenceCountUtil.retain(part));
             return;
         }
-        var found = request.method().equals(HttpMethod.GET) && request.uri().equals("/");
-        var body = found ? HELLO : NOTHING;
+        if (part instanceof HttpRequest head) {
+            var post = head.method().equals(HttpMethod.POST);
+            request = head;
+            body = post && head.uri().equals("/echo") ? new ByteArrayOutputStream() : null;
+            checksum = post && head.uri().equals("/upload") ? new CRC32() : null;
+            length = 0;
+        }
+        if (part instanceof HttpContent piece) {
+            var bytes = piece.content();
+            if (checksum != null) {
+                length += bytes.readableBytes();
+                checksum.update(bytes.nioBuffer());
+            } else if (body != null) {
+                bytes.readBytes(body, bytes.readableBytes());
+            }
+        }
+        if (part.decoderResult().isFailure()) {
+            fail(context, HttpResponseStatus.BAD_REQUEST);
+        } else if (part instanceof LastHttpContent) {
+            answer(context);
+        }
+    }
+
+    private void answer(ChannelHandlerContext context) throws Exception {
+        if (body != null) {
+            echo(context);
+        } else if (checksum != null) {
+            text(context, "%d %08x".formatted(length, checksum.getValue()));
+        } else if (!request.method().equals(HttpMethod.GET)) {
+            fail(context, HttpResponseStatus.NOT_FOUND);
+        } else {
+            switch (request.uri()) {
+                case "/" -> send(context, HttpResponseStatus.OK, HttpHeaderValues.TEXT_PLAIN, HELLO);
+                case "/wait" -> pause(context);
+                case "/json" -> json(context, Data.account());
+                case "/page" -> send(context, HttpResponseStatus.OK, "text/html; charset=utf-8",
+                    Page.render(Data.ROWS).getBytes(StandardCharsets.UTF_8));
+                default -> order(context);
+            }
+        }
+    }
+
+    /** Reads no more of the connection until the timer has fired, so that answers keep their order. */
+    private void pause(ChannelHandlerContext context) {
+        waiting = true;
+        context.channel().config().setAutoRead(false);
+        context.executor().schedule(() -> resume(context), 10, TimeUnit.MILLISECONDS);
+    }
+
+    private void resume(ChannelHandlerContext context) {
+        waiting = false;
+        text(context, "waited");
+        while (!waiting && !later.isEmpty()) {
+            try {
+                channelRead(context, later.remove());
+            } catch (Exception error) {
+                exceptionCaught(context, error);
+            }
+        }
+        context.flush();
+        context.channel().config().setAutoRead(!waiting);
+    }
+
+    private void echo(ChannelHandlerContext context) throws Exception {
+        Data.Message message = null;
+        try {
+            message = MAPPER.readValue(body.toByteArray(), Data.Message.class);
+        } catch (JsonProcessingException error) {
+            // answered like null, which is JSON but no message
+        }
+        if (message == null) {
+            fail(context, HttpResponseStatus.BAD_REQUEST);
+        } else {
+            json(context, message.read());
+        }
+    }
+
+    private void order(ChannelHandlerContext context) {
+        var uri = new QueryStringDecoder(request.uri());
+        var path = uri.path().split("/", -1);  // decoded
+        if (path.length != 5 || !COLLECTIONS.contains(path[1]) || !path[3].equals("orders")) {
+            fail(context, HttpResponseStatus.NOT_FOUND);
+            return;
+        }
+        var page = uri.parameters().getOrDefault("page", List.of("")).get(0);
+        text(context, path[1] + " " + path[2] + " " + path[4] + " " + page);
+    }
+
+    private void text(ChannelHandlerContext context, String text) {
+        send(context, HttpResponseStatus.OK, HttpHeaderValues.TEXT_PLAIN,
+            text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    private void json(ChannelHandlerContext context, Object value) throws JsonProcessingException {
+        send(context, HttpResponseStatus.OK, HttpHeaderValues.APPLICATION_JSON,
+            MAPPER.writeValueAsBytes(value));
+    }
+
+    private void fail(ChannelHandlerContext context, HttpResponseStatus status) {
+        send(context, status, HttpHeaderValues.TEXT_PLAIN, NOTHING);
+    }
+
+    private void send(
+            ChannelHandlerContext context, HttpResponseStatus status, CharSequence type, byte[] bytes) {
         var response = new DefaultFullHttpResponse(
-            request.protocolVersion(),
-            found ? HttpResponseStatus.OK : HttpResponseStatus.NOT_FOUND,
-            Unpooled.wrappedBuffer(body));
+            request.protocolVersion(), status, Unpooled.wrappedBuffer(bytes));
         response.headers()
-            .set(HttpHeaderNames.CONTENT_TYPE, HttpHeaderValues.TEXT_PLAIN)
-            .setInt(HttpHeaderNames.CONTENT_LENGTH, body.length);
+            .set(HttpHeaderNames.CONTENT_TYPE, type)
+            .setInt(HttpHeaderNames.CONTENT_LENGTH, bytes.length);
         context.write(response);
     }
 
