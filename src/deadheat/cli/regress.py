@@ -221,7 +221,7 @@ def _build(
 
 def _print(
     run_id: str,
-    store_path: Path | None,
+    store_path: Path,
     outcomes: Sequence[Regression],
     stopped: Unmeasurable | None,
     as_json: bool,
