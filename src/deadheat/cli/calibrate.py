@@ -19,12 +19,12 @@ from deadheat.cli.limits import server_limit_options
 from deadheat.cli.options import catalog_option, json_option, seed_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.two_hosts import world_on
-from deadheat.cli.values import Number
+from deadheat.cli.values import Duration, Number
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.host.machine import host_key
 from deadheat.output import echo, echo_json
-from deadheat.protocol import load_protocol
+from deadheat.protocol import amend, load_protocol
 from deadheat.report.findings.analysis import fits_of
 from deadheat.report.format import count, duration, percent
 from deadheat.report.model.runs import find_run
@@ -46,6 +46,12 @@ FROM = "Analyze this stored race instead of measuring; repeat it for several."
     show_default=True,
     help="Number of races; each is a run.",
 )
+@click.option(
+    "--budget",
+    "budget_s",
+    type=Duration(),
+    help="Time of each race; a longer one finds smaller slowdowns.  [default: 1m]",
+)
 @seed_option
 @click.option("--from", "runs", multiple=True, metavar="RUN", help=FROM)
 @server_limit_options
@@ -60,6 +66,7 @@ FROM = "Analyze this stored race instead of measuring; repeat it for several."
 def command(
     copies: int,
     races: int,
+    budget_s: float | None,
     seed: int,
     runs: tuple[str, ...],
     limits: Limits,
@@ -78,6 +85,7 @@ def command(
     \b
     Examples:
       deadheat calibrate
+      deadheat calibrate --races 20 --budget 2m
       deadheat calibrate --from 20261120-1435 --from 20261120-1502
     """
     with Store(store_path) as store:
@@ -85,6 +93,7 @@ def command(
             result, fingerprint = _analyze_stored(store, runs)
         else:
             protocol = load_protocol(find_root(catalog), "calibrate")
+            protocol = amend(protocol, {}, {"budget_s": budget_s})
             with world_on(hosts, "engine", 1, limits=limits) as world, progress_view() as listen:
                 result = calibrate(world, store, protocol, copies, races, seed, listen)
                 fingerprint = world.server_host.fingerprint()

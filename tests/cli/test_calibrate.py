@@ -1,0 +1,31 @@
+"""`deadheat calibrate`, without its races."""
+
+import pytest
+
+from deadheat.campaign.calibrate import Calibration
+from deadheat.cli import calibrate
+from deadheat.errors import Unmeasurable
+from deadheat.measure.world import World
+from deadheat.protocol import Protocol
+from deadheat.store import Store
+from tests.cli.conftest import Deadheat
+from tests.cli.test_run import HERE
+
+
+@pytest.mark.parametrize(("words", "budget_s"), [((), 60), (("--budget", "2m"), 120)])
+def test_each_race_has_the_budget(
+    words: tuple[str, ...],
+    budget_s: float,
+    deadheat: Deadheat,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    protocols: list[Protocol] = []
+
+    def seen(_: World, __: Store, protocol: Protocol, *___: object) -> Calibration:
+        protocols.append(protocol)
+        raise Unmeasurable("seen")
+
+    monkeypatch.setenv("DEADHEAT_CATALOG", str(HERE))
+    monkeypatch.setattr(calibrate, "calibrate", seen)
+    assert "seen" in deadheat("calibrate", *words).err
+    assert [protocol.stopping.budget_s for protocol in protocols] == [budget_s]
