@@ -155,6 +155,7 @@ def test_clear_differences_settle_before_the_budget(tmp_path: Path) -> None:
     conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
     assert conclusion["why"] == "settled"
     assert fake.host.now_s() < 45
+    assert 0 < conclusion["race_s"] <= fake.host.now_s()
 
 
 def test_a_change_is_judged_as_soon_as_a_slowdown_is_ruled_out(tmp_path: Path) -> None:

@@ -48,3 +48,9 @@ def test_heading_of_a_resumed_run_says_when(tmp_path: Path) -> None:
     extended = RESUMED | {"more_s": 420.0}
     text = heading_of(tmp_path / "more", {"why": "budget spent", "resumed": [extended]})
     assert "given 7 min more on 2026-11-20 12:30 UTC after 4 trials" in text
+
+
+def test_bug_a_race_of_30_s_ended_after_two_minutes(tmp_path: Path) -> None:
+    """The heading gave the time of the run, in which servers are built, beside the budget."""
+    conclusion = {"why": "budget spent", "race_s": 29.6}
+    assert "budget spent after 29.6 s" in heading_of(tmp_path, conclusion)

@@ -123,11 +123,14 @@ def _race(
         run.conclusion["why"] = "all repetitions done"
         return
     race = Race(context) if protocol.slices is None else SliceRace(context)
+    begun_s = world.server_host.now_s() - past.elapsed_s
     try:
         look = race.run()
     except KeyboardInterrupt:
         run.conclusion["look"] = race.standings.last.number
         raise
+    finally:
+        run.conclusion["race_s"] = world.server_host.now_s() - begun_s
     if not race.standings.contenders_left:
         more = "; `deadheat verify` says more" if plan.selections else ""
         raise DeadheatError(

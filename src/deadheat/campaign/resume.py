@@ -28,6 +28,7 @@ ENDED = (
     "share",
     "look",
     "decided",
+    "race_s",
 )  # what a conclusion says about the end, which a resumption undoes
 NEW_RUN = "start a new run"
 

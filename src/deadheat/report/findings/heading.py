@@ -39,7 +39,7 @@ def _state(view: RunView) -> str:
         return format.UNENDED[view.state]
     why = str(view.conclusion.get("why") or view.state)
     text = why if view.state in ("complete", why) else f"{view.state}: {why}"
-    return f"{text} after {format.duration(view.elapsed_s)}"
+    return f"{text} after {format.duration(view.race_s)}"
 
 
 def _resumed(view: RunView) -> list[str]:

@@ -39,4 +39,4 @@ def _end(view: RunView) -> str:
         why = "rate known"
     if view.state not in ("complete", why):
         why = f"{view.state}: {why}"
-    return f"{why} after {format.duration(view.elapsed_s)}"
+    return f"{why} after {format.duration(view.race_s)}"

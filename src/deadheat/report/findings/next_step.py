@@ -99,7 +99,7 @@ def _with_budget(
 
 def more_for_lone(view: RunView, name: str, source: Source) -> NextStep:
     """The command that measures the only contender for longer."""
-    spent_s = float(view.elapsed_s or view.stopping.get("budget_s") or BUDGET_S)
+    spent_s = float(view.race_s or view.stopping.get("budget_s") or BUDGET_S)
     minutes = math.ceil(max(spent_s, MINUTE_S) / MINUTE_S)
     if can_extend(view, source):
         return _more(view, minutes * MINUTE_S, source)

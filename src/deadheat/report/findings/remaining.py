@@ -41,7 +41,7 @@ class Remaining:
 
 def reasonable_s(view: RunView) -> float:
     """An hour, or as long again as a race that took longer."""
-    return max(HOUR_S, float(view.elapsed_s or 0.0))
+    return max(HOUR_S, float(view.race_s or 0.0))
 
 
 def time_text(time_s: float) -> str:

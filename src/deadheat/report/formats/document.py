@@ -42,6 +42,8 @@ class Run(Part):
     ended_at: datetime.datetime | None
     elapsed_s: Finite | None
     """Start to end; to the last trial for a run that has not ended."""
+    race_s: Finite | None
+    """The race alone, without builds: what the budget bounds."""
     protocol: dict[str, Any]
     """The protocol of this run: the file's values, overridden by the command line."""
     command: tuple[str, ...]

@@ -130,6 +130,7 @@ def _run(view: RunView, analysis: Analysis) -> to.Run:
             "started_at": view.started_at,
             "ended_at": view.ended_at,
             "elapsed_s": view.elapsed_s,
+            "race_s": view.race_s,
             "protocol": view.protocol,
             "command": view.command,
             "seed": view.seed,

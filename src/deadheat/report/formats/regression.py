@@ -169,7 +169,7 @@ def _fix_of_checks(level: AnalyzedLevel) -> str | None:
 
 def _with_budget(view: RunView, times: float) -> str:
     """The command of the run with a budget that is `times` its duration, 2 to 12 times."""
-    longer_s = (view.elapsed_s or 300.0) * min(max(times, 2.0), 12.0)
+    longer_s = (view.race_s or 300.0) * min(max(times, 2.0), 12.0)
     budget = f"{math.ceil(longer_s / 60)}m"
     words = list(view.command)
     own = words.index("--") if "--" in words else len(words)

@@ -300,6 +300,15 @@ class RunView:
         return (self.ended_at - self.started_at).total_seconds() - paused_s
 
     @property
+    def race_s(self) -> float | None:
+        """The race alone, which the budget bounds: without builds, and what is measured after it.
+
+        Runs of earlier versions did not store it; theirs is `elapsed_s`.
+        """
+        race_s: float | None = self.conclusion.get("race_s")
+        return self.elapsed_s if race_s is None else race_s
+
+    @property
     def trials(self) -> int:
         """How many trials there are, in closed and in open loop, on all workloads."""
         own = sum(len(contender.trials) for contender in (*self.contenders, *self.controls))
