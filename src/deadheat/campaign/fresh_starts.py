@@ -102,7 +102,7 @@ class FreshStarts:
         fitted = self._standings.fit(self._level)
         if fitted is None:
             return {}
-        model, names, _ = fitted
+        model, names = fitted
         each_s = slice_s(self._protocol)
         gains = {}
         for instance in instances:
