@@ -30,7 +30,7 @@ class FakeStandings:
     def instances(self, name: str) -> int:
         return self.counts[name]
 
-    def fit(self, _: object) -> tuple[Any, list[str], None]:
+    def fit(self, _: object) -> tuple[Any, list[str]]:
         names = list(self.counts)
         spread = np.array([self.instance_sd.get(name, 0.015) for name in names])
         counts = np.array([self.counts[name] for name in names])
@@ -39,7 +39,7 @@ class FakeStandings:
             slice_variance=np.full(len(names), 0.05**2),
             contender_degrees=np.maximum(2.0 * (counts - 1), 1.0),
         )
-        return SimpleNamespace(robust=robust, instances=counts, slices=20 * counts), names, None
+        return SimpleNamespace(robust=robust, instances=counts, slices=20 * counts), names
 
 
 def protocol(**slices: Any) -> Protocol:

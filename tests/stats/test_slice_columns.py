@@ -1,57 +1,82 @@
-"""Columns give what rows give."""
+"""Slices column by column, and which of them count."""
 
 import random
 
 import numpy as np
+import pytest
 
-from deadheat.stats.counted_slices import SliceRow, count_columns, count_slices, slices_of
-from deadheat.stats.slice_columns import SliceColumns
+from deadheat.stats.counted_slices import count_slices, slices_of
+from deadheat.stats.slice_columns import SliceColumns, SliceRow, SliceTable
 
 NAMES = ("b", "a", "c")
+ROUNDS = 48
 
 
-def rows(seed: int) -> list[SliceRow]:
-    """Three contenders in 24 rounds, in no order; the first instance of one climbs."""
-    order = random.Random(seed)
-    made = [
-        SliceRow(name, 10 * place + half, round_ // 4, round_, float(round_), rate)
-        for round_ in range(48)
-        for place, name in enumerate(NAMES)
-        for half in (round_ // 24,)
-        for climbs in (name == "a" and round_ < 8,)
-        for rate in (order.gauss(1000 if not climbs else 400, 10),)
-    ]
+def rows(climbing: bool = False) -> list[SliceRow]:
+    """Three contenders with two instances each, in no order; the first one of `a` may climb."""
+    order = random.Random(1)
+    made = []
+    for number in range(ROUNDS):
+        for place, name in enumerate(NAMES):
+            half = number // (ROUNDS // 2)
+            mean = 400 if climbing and name == "a" and number < 8 else 1000
+            rate_per_s = order.gauss(mean, 5)
+            made.append(
+                SliceRow(name, 10 * place + half, number // 4, number, number * 1.0, rate_per_s)
+            )
     order.shuffle(made)
     return made
 
 
-def test_slices_are_in_order_of_time_then_name() -> None:
-    shuffled = rows(1)
-    ordered = [shuffled[place] for place in SliceColumns.of_rows(shuffled).by_time()]
-    assert ordered == sorted(shuffled, key=lambda row: (row.at_s, row.contender))
+def columns(made: list[SliceRow]) -> SliceColumns:
+    table = SliceTable()
+    table.add(made[:40])
+    table.add(made[40:])
+    return table.columns
 
 
-def test_columns_count_the_same_slices_as_rows() -> None:
-    shuffled = rows(2)
-    by_row, columns = count_slices(shuffled), SliceColumns.of_rows(shuffled)
-    counted = count_columns(columns)
-    assert by_row.rows == tuple(shuffled[place] for place in counted.places)
-    assert by_row.settlings[10].excluded
-    assert by_row.settlings == counted.settlings
-    assert (
-        by_row.owners == counted.owners == {p * 10 + h: NAMES[p] for p in range(3) for h in (0, 1)}
-    )
-    slices, same = slices_of(by_row.rows, NAMES), slices_of(columns.taken(counted.places), NAMES)
-    for name in ("log_rate", "contender", "instance", "block", "round", "time_s"):
-        np.testing.assert_array_equal(getattr(slices, name), getattr(same, name))
+def as_rows(slices: SliceColumns) -> list[SliceRow]:
+    parts = (slices.instance, slices.block, slices.round, slices.at_s, slices.rate_per_s)
+    names = [slices.names[place] for place in slices.contender]
+    return [SliceRow(*row) for row in zip(names, *(part.tolist() for part in parts), strict=True)]
+
+
+def test_a_table_gives_back_what_was_added() -> None:
+    made = rows()
+    assert as_rows(columns(made)) == made
+
+
+def test_slices_that_count_are_in_order_of_time_then_name() -> None:
+    made = rows()
+    counted = count_slices(columns(made))
+    assert as_rows(counted.slices) == sorted(made, key=lambda row: (row.at_s, row.contender))
+    assert counted.settlings == {}
+
+
+def test_the_early_slices_of_an_instance_that_climbed_do_not_count() -> None:
+    counted = count_slices(columns(rows(climbing=True)))
+    finding = counted.settlings[10]
+    assert counted.owners[10] == "a"
+    assert finding.excluded >= 8
+    first = min(row.round for row in as_rows(counted.slices) if row.instance == 10)
+    assert first == finding.excluded
+
+
+def test_the_model_reads_the_slices_of_the_names_asked_for() -> None:
+    slices = slices_of(count_slices(columns(rows())).slices, ("c", "a"))
+    assert slices.contenders == 2
+    assert len(slices) == 2 * ROUNDS
+    assert sorted(set(slices.instance.tolist())) == [0, 1, 2, 3]
+    assert np.exp(slices.log_rate).mean() == pytest.approx(1000, rel=0.01)
 
 
 def test_a_name_without_slices_changes_nothing() -> None:
-    columns = SliceColumns.of_rows(rows(3))
-    more = SliceColumns(("no slice", *columns.names), columns.contender + 1, columns.instance,
-                        columns.block, columns.round, columns.at_s, columns.rate_per_s)  # fmt: skip
-    assert count_columns(more).places.tolist() == count_columns(columns).places.tolist()
+    known = columns(rows(climbing=True))
+    arrays = (known.instance, known.block, known.round, known.at_s, known.rate_per_s)
+    more = SliceColumns(("no slice", *known.names), known.contender + 1, *arrays)
+    assert count_slices(more).settlings == count_slices(known).settlings
+    assert more.present == {*NAMES}
 
 
 def test_no_slices_are_counted_as_none() -> None:
-    assert count_slices([]).rows == ()
+    assert len(count_slices(SliceTable().columns).slices) == 0

@@ -116,7 +116,7 @@ class FreshStarts:
         if fitted is None:
             return
         self._estimated_at_block = self._blocks
-        model, names, _ = fitted
+        model, names = fitted
         pairs = max(1, len(names) * (len(names) - 1) // 2)
         alpha = (1 - self._stopping.confidence) / pairs
         each_s = slice_s(self._protocol)

@@ -8,11 +8,12 @@ from deadheat.campaign.standings import Standings
 from deadheat.measure.slices import SERIES
 from deadheat.protocol import Protocol
 from deadheat.stats.alpha_spending import Looks
-from deadheat.stats.counted_slices import Counted, SliceRow, count_slices, slices_of
+from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.decision import Verdict
 from deadheat.stats.model_ranking import pair_fits, rank_from_model
 from deadheat.stats.pairs import PairFits
 from deadheat.stats.ranking import Ranking
+from deadheat.stats.slice_columns import SliceRow, SliceTable
 from deadheat.stats.slice_model import ModelFit, fit_slices
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
@@ -36,7 +37,7 @@ class SliceStandings(Standings):
         levels_of: Callable[[str], Collection[Level]] | None = None,
     ) -> None:
         super().__init__(protocol, contenders, controls, levels_of)
-        self._rows: dict[Level, list[SliceRow]] = {level: [] for level in protocol.levels}
+        self._slices = {level: SliceTable() for level in protocol.levels}
         self._instances: dict[str, set[int]] = {}
         self._open = set(contenders)
         self._ranking: Ranking | None = None  # of the last look, at the main level
@@ -50,7 +51,7 @@ class SliceStandings(Standings):
         """Take in a trial; the slices of one that failed a gate do not count."""
         super().add(name, record)
         if record.state == "ok" and all(gate.passed for gate in record.gates):
-            self._rows[level_of(record)] += rows_of(name, record)
+            self._slices[level_of(record)].add(rows_of(name, record))
         if record.instance_id is not None:
             self._instances.setdefault(name, set()).add(record.instance_id)
 
@@ -69,21 +70,21 @@ class SliceStandings(Standings):
         """How many instances of a contender have been measured."""
         return len(self._instances.get(name, ()))
 
-    def fit(self, level: Level) -> tuple[ModelFit, list[str], Counted] | None:
+    def fit(self, level: Level) -> tuple[ModelFit, list[str]] | None:
         """The model at one level with the names of its contenders; None without a slice."""
-        counted = count_slices(self._rows[level])
-        seen = {row.contender for row in counted.rows}
+        slices = count_slices(self._slices[level].columns).slices
+        seen = slices.present
         names = [name for name in (*self._contenders, *self._controls) if name in seen]
         if not names:
             return None
-        return fit_slices(slices_of(counted.rows, names)), names, counted
+        return fit_slices(slices_of(slices, names)), names
 
     def ranking(self, level: Level, share: float) -> Ranking | None:
         """The ranking at one level; None where there is nothing to compare yet."""
         fitted = self.fit(level)
         if fitted is None:
             return None
-        model, names, _ = fitted
+        model, names = fitted
         if len([name for name in names if name in self._contenders]) < 2:
             return None
         stopping = self._protocol.stopping
@@ -99,8 +100,8 @@ class SliceStandings(Standings):
 
     def fits(self, level: Level) -> PairFits:
         """Every pair of the contenders, in the order in which they were named."""
-        counted = count_slices(self._rows[level])
-        model = fit_slices(slices_of(counted.rows, self._contenders))
+        slices = count_slices(self._slices[level].columns).slices
+        model = fit_slices(slices_of(slices, self._contenders))
         return pair_fits(model, model.robust)
 
     def _enough_starts(self) -> bool:

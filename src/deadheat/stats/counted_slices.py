@@ -1,65 +1,36 @@
 """Which slices of a race count: the early ones of an instance that still settled do not."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.settling import SLICES_MIN, Settling, settling
-from deadheat.stats.slice_columns import SliceColumns, SliceRow
+from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slices import Indices, Slices
-
-__all__ = ["Counted", "CountedColumns", "SliceRow", "count_columns", "count_slices", "slices_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """The slices that count, and a finding for each instance whose slices do not all count.
-
-    `settlings` maps an instance to what `settling` says of it; instances without a finding are
-    left out.
-    """
-
-    rows: tuple[SliceRow, ...]
-    settlings: Mapping[int, Settling]
-    owners: Mapping[int, str]  # instance -> contender
-
-    @property
-    def excluded(self) -> dict[str, int]:
-        """Contender -> how many of its slices do not count."""
-        counts: dict[str, int] = {}
-        for instance, finding in self.settlings.items():
-            name = self.owners[instance]
-            counts[name] = counts.get(name, 0) + finding.excluded
-        return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CountedColumns:
-    """As `Counted`, with `places`: those of the rows that count, in the order of their time."""
+class Counted:
+    """The slices that count, and a finding for each instance whose slices do not all count.
 
-    places: Indices
+    `slices` are in the order of their time. `settlings` maps an instance to what `settling` says of
+    it; instances without a finding are left out. `owners` maps each instance to its contender.
+    """
+
+    slices: SliceColumns
     settlings: Mapping[int, Settling]
     owners: Mapping[int, str]
 
 
-def count_slices(rows: Iterable[SliceRow]) -> Counted:
-    """`count_columns` of rows."""
-    every = tuple(rows)
-    counted = count_columns(SliceColumns.of_rows(every))
-    kept = tuple(every[place] for place in counted.places.tolist())
-    return Counted(kept, counted.settlings, counted.owners)
-
-
-def count_columns(columns: SliceColumns) -> CountedColumns:
+def count_slices(columns: SliceColumns) -> Counted:
     """Leave out the early slices of each instance that still climbed or sank (see `settling`).
 
     The reference of a slice is what the others did in its round, each relative to its own mean.
     """
-    order = columns.by_time()
-    every = columns.taken(order)
+    every = columns.taken(columns.by_time())
     reference = _references(every)
     counts = np.ones(len(every), dtype=bool)
     settlings: dict[int, Settling] = {}
@@ -71,7 +42,7 @@ def count_columns(columns: SliceColumns) -> CountedColumns:
             if finding.excluded or not finding.settled:
                 settlings[instance] = finding
             counts[places[: finding.excluded]] = False
-    return CountedColumns(order[counts], settlings, owners)
+    return Counted(every.taken(counts), settlings, owners)
 
 
 def _by_instance(instance: Indices) -> Iterator[tuple[int, Indices]]:
@@ -83,9 +54,8 @@ def _by_instance(instance: Indices) -> Iterator[tuple[int, Indices]]:
         yield int(numbers[number]), places[number]
 
 
-def slices_of(rows: SliceColumns | Sequence[SliceRow], names: Sequence[str]) -> Slices:
-    """The arrays that the model reads; rows of other names are left out."""
-    columns = rows if isinstance(rows, SliceColumns) else SliceColumns.of_rows(rows)
+def slices_of(columns: SliceColumns, names: Sequence[str]) -> Slices:
+    """The arrays that the model reads; slices of other names are left out."""
     place = {name: number for number, name in enumerate(names)}
     places = np.array([place.get(name, -1) for name in columns.names], dtype=np.int64)
     contender = places[columns.contender]

@@ -1,8 +1,9 @@
-"""`SliceColumns`: the valid slices of a race, one array for each figure."""
+"""`SliceColumns`: the valid slices of a race, one array for each figure; and as they come."""
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,7 @@ from deadheat.stats.slices import Indices
 class SliceRow(NamedTuple):
     """One valid slice. `instance`, `block` and `round` are numbers of the whole race.
 
-    A round belongs to one block; `at_s` is on one clock. A named tuple, because a race may have
-    hundreds of thousands.
+    A round belongs to one block; `at_s` is on one clock.
     """
 
     contender: str
@@ -28,7 +28,10 @@ class SliceRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceColumns:
-    """Rows of the same order in all arrays. `contender` is an index into `names`."""
+    """Slices of the same order in all arrays, as in `SliceRow`.
+
+    `contender` is an index into `names`.
+    """
 
     names: tuple[str, ...]
     contender: Indices
@@ -38,30 +41,40 @@ class SliceColumns:
     at_s: Floats
     rate_per_s: Floats
 
-    @classmethod
-    def of_rows(cls, rows: Sequence[SliceRow]) -> Self:
-        names = tuple(dict.fromkeys(row.contender for row in rows))
-        place = {name: number for number, name in enumerate(names)}
-        return cls(
-            names=names,
-            contender=np.array([place[row.contender] for row in rows], dtype=np.int64),
-            instance=np.array([row.instance for row in rows], dtype=np.int64),
-            block=np.array([row.block for row in rows], dtype=np.int64),
-            round=np.array([row.round for row in rows], dtype=np.int64),
-            at_s=np.array([row.at_s for row in rows], dtype=float),
-            rate_per_s=np.array([row.rate_per_s for row in rows], dtype=float),
-        )
-
     def __len__(self) -> int:
         return len(self.contender)
 
     def taken(self, places: Indices | npt.NDArray[np.bool_]) -> Self:
-        """The rows at these places, in their order, or those that are marked."""
+        """The slices at these places, in their order, or those that are marked."""
         arrays = {each.name: getattr(self, each.name)[places] for each in fields(self)[1:]}
         return type(self)(names=self.names, **arrays)
 
+    @property
+    def present(self) -> set[str]:
+        """The names that have a slice."""
+        return {self.names[place] for place in np.unique(self.contender)}
+
     def by_time(self) -> Indices:
-        """The places of the rows from the first to the last; by name, where they began together."""
+        """The places of the slices from the first to the last; those of one time by name."""
         rank = np.empty(len(self.names), dtype=np.int64)
         rank[sorted(range(len(self.names)), key=self.names.__getitem__)] = range(len(self.names))
         return np.lexsort((rank[self.contender], self.at_s))
+
+
+class SliceTable:
+    """Slices as they come. Each takes 48 bytes, so a race of hours does not fill the memory."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self._columns: list[array[Any]] = [array(code) for code in "qqqqdd"]  # as in `SliceRow`
+
+    def add(self, rows: Iterable[SliceRow]) -> None:
+        for row in rows:
+            place = self._places.setdefault(row.contender, len(self._places))
+            for column, value in zip(self._columns, (place, *row[1:]), strict=True):
+                column.append(value)
+
+    @property
+    def columns(self) -> SliceColumns:
+        """A copy of what is there."""
+        return SliceColumns(tuple(self._places), *map(np.array, self._columns))

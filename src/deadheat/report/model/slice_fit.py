@@ -15,7 +15,7 @@ from deadheat.measure.gates.pooled import ClientUse, client_gates
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
-from deadheat.stats.counted_slices import count_columns, slices_of
+from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Indices
@@ -89,17 +89,15 @@ def _all_slices(trials: Mapping[str, Sequence[TrialView]], kept: Kept) -> AllSli
 
 
 def _worked_out(trials: Mapping[str, Sequence[TrialView]]) -> AllSlices | None:
-    columns = _columns(trials)
-    counted = count_columns(columns)
-    rows = columns.taken(counted.places)
-    present = {columns.names[place] for place in np.unique(rows.contender)}
+    counted = count_slices(_columns(trials))
+    present = counted.slices.present
     names = tuple(name for name in trials if name in present)
     if not names:
         return None
     every = [trial for own in trials.values() for trial in own]
     return AllSlices(
         names=names,
-        fit=fit_slices(slices_of(rows, names)),
+        fit=fit_slices(slices_of(counted.slices, names)),
         settlings=tuple(
             (counted.owners[instance], finding) for instance, finding in counted.settlings.items()
         ),
