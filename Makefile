@@ -12,7 +12,9 @@ export PYTHONDONTWRITEBYTECODE :=
 run: build                 ## race eight real servers, and print the ranked table
 	$(UV) run deadheat run $(FIRST_EIGHT) --connections 100 --budget 4m -o results.md
 
-# The tests that run alone come first: what they compile, the workers only load.
+# The tests that run alone come first: what they compile, the workers only load. The matrices of the
+# tests are small: threads of OpenBLAS would only wait for them, and keep processors busy.
+test: export OPENBLAS_NUM_THREADS := 1
 test:                      ## every check and every test; the steps before pytest run in pairs
 	$(MAKE) --jobs=2 --output-sync=target packages lint test-engine test-page
 	$(UV) run pytest -m alone

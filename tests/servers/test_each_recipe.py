@@ -36,6 +36,11 @@ FASTEST_BUILDS = {
     "python-venv": "python-bottle",
     "ruby-debian": "ruby-puma",
 }
+# Whether a server builds is tested here, not how fast it or its compiler gets.
+QUICK_BUILDS = {
+    "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
+    "MAVEN_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 NOT_TESTED = {
     "maven-kotlinc": "the Kotlin compiler takes a minute",
     "maven-scalac": "the Scala compiler takes minutes",
@@ -54,6 +59,8 @@ def catalog() -> Catalog:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEADHEAT_HOME", str(tmp_path_factory.mktemp("home")))
+        for name, value in QUICK_BUILDS.items():
+            patch.setenv(name, value)
         patch.setattr(inspection, "SERVE_S", 0.2)  # slow servers are retried for longer
         with local_world("engine", 1) as world:
             yield world
