@@ -82,7 +82,7 @@ function line(entry, i, entries, scaled) {
 }
 
 /**
- * Name, language, and why there is no rank where other rows have one or no trial is valid.
+ * Name, language, and why there is no rank where other rows have one or the row has no ratio.
  * @param {Row} row
  * @param {Entry[]} entries
  * @returns {Child}
@@ -93,7 +93,7 @@ function who(row, entries) {
   return [
     h("a", { class: "clamp name", href: `#${row.panel}`, dir: "auto" }, row.name),
     language ? h("span", { class: "language clamp", dir: "auto" }, language) : null,
-    row.ranked || (row.valid && !ranks)
+    row.ranked || (!ranks && row.standing.ratio_to_leader)
       ? null
       : h(
           "span",
