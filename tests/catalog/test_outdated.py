@@ -35,6 +35,7 @@ CARGO = """\
 NPM = {
     "koa": {"wanted": "3.3.0", "latest": "3.4.0"},
     "debug": {"wanted": "4.0.0", "latest": "4.0.0"},
+    "restify": {"wanted": "12.0.0", "latest": "11.1.0"},  # `latest` is a tag of npm
 }
 CASES = [
     (

@@ -8,7 +8,7 @@ import pytest
 from deadheat.build.builder import Built
 from deadheat.build.prepare import Candidate
 from deadheat.catalog import load_server, selection
-from deadheat.host import Completed
+from deadheat.host import Completed, Exchange
 from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.load import Engine
 from deadheat.measure.freezing import FREEZE_S, freeze_faults
@@ -25,6 +25,10 @@ def host() -> FakeHost:
 
 @pytest.fixture
 def world(host: FakeHost) -> World:
+    return world_of(host)
+
+
+def world_of(host: FakeHost) -> World:
     """The load has no result, which the check does not need."""
     engine = Engine()
     host.on_run(lambda _: True, lambda *_: Completed(1, "", "", 1.0, 0.0))
@@ -79,3 +83,21 @@ def test_a_server_that_dies_while_frozen_is_a_fault(host: FakeHost, world: World
     assert freeze_faults(world, [mortal]) == [
         "after 90 s frozen: no readable HTTP response to GET /"
     ]
+
+
+class SlowAfterThaw(FakeHost):
+    """Its servers answer after a second once they have been frozen."""
+
+    def exchange(
+        self, address: tuple[str, int], payload: bytes, silence_s: float, deadline_s: float
+    ) -> Exchange:
+        if silence_s < 1 and any(name == "thaw" for name, _ in self.calls):
+            return Exchange(b"", closed=False)
+        return super().exchange(address, payload, silence_s, deadline_s)
+
+
+def test_a_server_that_needs_a_second_after_its_thaw_passes() -> None:
+    """Regression: akka-http was asked once after its thaw, and had 0.3 s to answer."""
+    host = SlowAfterThaw()
+    slow = serve(host, "slow", FakeServer(answer=lambda _: GOOD))
+    assert freeze_faults(world_of(host), [slow]) == [None]

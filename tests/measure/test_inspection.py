@@ -7,6 +7,7 @@ import pytest
 from deadheat.build.builder import Built
 from deadheat.build.prepare import Candidate
 from deadheat.catalog import load_server, selection
+from deadheat.errors import DeadheatError
 from deadheat.load import LoadResult
 from deadheat.measure import inspection
 from deadheat.measure.inspection import Inspection, inspect
@@ -55,6 +56,22 @@ def test_failed_short_load_is_retried_for_longer(
     monkeypatch.setattr(inspection, "load_server", late_at_first)
     assert inspect(world, candidate("hello"), [5]).cautions == ()
     assert loads_s == [0.2, 0.4, 0.4, 0.4]
+
+
+def test_a_first_request_that_is_late_is_retried_for_longer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: a slow first request counted 0 of 1000 connections, without another load."""
+    monkeypatch.setattr(inspection, "RETRY_S", 0.4)
+    load = inspection.load_server
+
+    def late(world: World, instance: Instance, connections: int, duration_s: float) -> LoadResult:
+        if duration_s < 0.4:
+            raise DeadheatError("the first request failed")
+        return load(world, instance, connections, duration_s)
+
+    monkeypatch.setattr(inspection, "load_server", late)
+    assert inspect(world, candidate("hello"), [5]).served == {"5": 5}
 
 
 def test_loads_that_differ_give_a_range(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

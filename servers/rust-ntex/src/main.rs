@@ -1,5 +1,7 @@
 use std::error::Error;
 
+use ntex::SharedCfg;
+use ntex::server::Affinity;
 use ntex::web::{App, HttpServer, get};
 
 #[get("/")]
@@ -13,10 +15,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let [_, address, workers] = args.as_slice() else {
         return Err("usage: server HOST:PORT WORKERS".into());
     };
-    HttpServer::new(async || App::new().service(hello))
+    HttpServer::new(async |_| App::new().service(hello))
         .workers(workers.parse()?)
+        .affinity(Affinity::Disabled)
         .backlog(4096)
-        .bind(address)?
+        .bind(address, SharedCfg::default())?
         .run()
         .await?;
     Ok(())

@@ -132,7 +132,11 @@ def ask(host: Host, declaration: Declaration, scratch: Path) -> Answer:
 
 
 def _is_behind(pin: Pin) -> bool:
-    return pin.pinned != pin.latest and not PRE_RELEASE.search(pin.latest)
+    """Whether `latest` is newer: npm's tag `latest` may name an older version than the newest."""
+    if PRE_RELEASE.search(pin.latest):
+        return False
+    pinned, latest = (re.findall(r"\d+", version) for version in (pin.pinned, pin.latest))
+    return [int(number) for number in latest] > [int(number) for number in pinned]
 
 
 def _complete(folder: Path) -> None:

@@ -10,7 +10,7 @@ from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.inspection import load_server
 from deadheat.measure.lifecycle import Instance, StartFailed
-from deadheat.measure.verify import BODY, PATIENCE_S, fault_of, first_answer
+from deadheat.measure.verify import BODY, fault_of, first_answer
 from deadheat.measure.world import World
 
 FREEZE_S = 90.0  # longer than the watchdogs of gunicorn (30 s) and of puma and unicorn (60 s)
@@ -82,7 +82,7 @@ def _answer_fault(world: World, frozen: _Frozen | str) -> str | None:
     lifecycle.thaw(world, instance)
     with suppress(DeadheatError):  # that a dead server cannot be loaded shows in its answer
         load_server(world, instance, CONNECTIONS, LOAD_S)
-    answer = first_answer(world.server_host, instance.address, instance.path, PATIENCE_S)
+    answer = first_answer(world.server_host, instance.address, instance.path)
     fault = fault_of(answer, instance.contender.media_type, BODY)
     return None if fault is None else f"after {FREEZE_S:g} s frozen: {fault}"
 

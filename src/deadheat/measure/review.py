@@ -10,13 +10,12 @@ from deadheat.host import Exited
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.freezing import FREEZE_S, freeze_faults
-from deadheat.measure.inspection import load_server
+from deadheat.measure.inspection import RETRY_S, load_server, short_load
 from deadheat.measure.lifecycle import Instance, StartFailed
 from deadheat.measure.verify import Behavior, verify
 from deadheat.measure.world import World
 
 CONNECTIONS = 100
-LOAD_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +121,11 @@ def _against(seen: bool | None, declared: bool, yes: str, no: str) -> str:
 
 
 def _load(world: World, instance: Instance) -> Check:
+    """A short load, and a longer one if it fails: a JVM that has just started is slow."""
     try:
-        result = load_server(world, instance, CONNECTIONS, LOAD_S)
+        result = short_load(world, instance, CONNECTIONS)
+        if result is None:
+            result = load_server(world, instance, CONNECTIONS, RETRY_S)
     except DeadheatError as error:
         return Check("load", False, str(error))
     served = result.connections_served or 0

@@ -147,8 +147,8 @@ def ask_payload(
 def first_answer(
     host: Host, address: tuple[str, int], path: str = "/", deadline_s: float = DEADLINE_S
 ) -> Response | None:
-    """The response to one `GET`; None if there is no readable answer."""
-    return ask_once(host, address, path, deadline_s=deadline_s).first
+    """The response to one `GET`, asked twice after silence; None if there is no readable one."""
+    return ask_payload(host, address, _request(CLOSE, path=path), deadline_s).first
 
 
 def _ask(
