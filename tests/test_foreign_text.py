@@ -20,6 +20,7 @@ PRINTS = (
     "output.py",
     "console.py",
     *(f"host/agent/{name}.py" for name in ("command", "requests", "session")),
+    "host/batch_runner.py",
     "load/several.py",
 )
 # Clear the screen, hide text, one-character CSI, return, reverse the direction, hide a space.

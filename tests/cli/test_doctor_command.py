@@ -69,4 +69,4 @@ def test_doctor_help_shows_an_example() -> None:
         text=True,
         check=True,
     )
-    assert "Examples:\n    deadheat doctor --strict" in done.stdout
+    assert "Examples:\n    deadheat doctor\n    deadheat doctor --strict" in done.stdout

@@ -44,7 +44,8 @@ def test_every_option_has_a_help_text_and_a_place(name: str, command: click.Comm
     shown = command.get_help(click.Context(command, info_name=name, **cli.context_settings))
     _, rows = re.split(rf"^(?:Options|{'|'.join(SECTIONS)}):$", shown, maxsplit=1, flags=re.M)
     flags = re.findall(r"^  (?:-\w, )?(--[\w-]+)", rows.partition("\n  Example")[0], re.M)
-    options = [param for param in command.params if isinstance(param, click.Option)]
+    every = [param for param in command.params if isinstance(param, click.Option)]
+    options = [option for option in every if not option.hidden]
     assert {*flags, "--help"} == {max(option.opts, key=len) for option in options} | {"--help"}
     assert all(option.help for option in options)
     order = [flag for listed in SECTIONS.values() for flag in listed]

@@ -129,8 +129,7 @@ def _race(
     except KeyboardInterrupt:
         run.conclusion["look"] = race.standings.last.number
         raise
-    finally:
-        run.conclusion["race_s"] = world.server_host.now_s() - begun_s
+    run.conclusion["race_s"] = world.server_host.now_s() - begun_s
     if not race.standings.contenders_left:
         more = "; `deadheat verify` says more" if plan.selections else ""
         raise DeadheatError(

@@ -303,7 +303,7 @@ class RunView:
     def race_s(self) -> float | None:
         """The race alone, which the budget bounds: without builds, and what is measured after it.
 
-        Runs of earlier versions did not store it; theirs is `elapsed_s`.
+        A run that was cut short, or is of an earlier version, has `elapsed_s` instead.
         """
         race_s: float | None = self.conclusion.get("race_s")
         return self.elapsed_s if race_s is None else race_s
