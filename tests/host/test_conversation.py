@@ -50,7 +50,7 @@ def test_reports_a_missing_program(host: LocalHost, tmp_path: Path) -> None:
 
 
 def test_a_process_without_a_compiler_has_no_compiler_time(host: LocalHost, tmp_path: Path) -> None:
-    assert host.compiler_cpu_s(shell(host, ECHO, tmp_path)) is None
+    assert host.compiler_busy_s(shell(host, ECHO, tmp_path)) is None
 
 
 def test_bug_bytes_without_a_line_end_put_off_the_deadline(host: LocalHost, tmp_path: Path) -> None:

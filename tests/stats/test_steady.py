@@ -35,7 +35,7 @@ def warm(
     requests: Floats,
     rule: Rule,
     earlier: Earlier | None = None,
-    compiler_cpu_s: Floats | None = None,
+    compiler_busy_s: Floats | None = None,
     control_rate: Floats | None = None,
 ) -> tuple[int, Reading]:
     """The number of windows after which the rule stops, and its reading."""
@@ -43,7 +43,7 @@ def warm(
         seen = Windows.of(
             list(requests[:windows]),
             WINDOW_S,
-            None if compiler_cpu_s is None else list(compiler_cpu_s[:windows]),
+            None if compiler_busy_s is None else list(compiler_busy_s[:windows]),
             None if control_rate is None else list(control_rate[:windows]),
         )
         reading = read(seen, rule, earlier)
@@ -175,7 +175,7 @@ def test_bug_the_more_instances_the_harder_it_was_to_reach_their_rate() -> None:
 def test_busy_compiler_keeps_a_server_from_being_warm() -> None:
     requests = noisy([50_000] * 100)
     compiling = np.where(np.arange(100) < 30, 0.05, 0.001)  # half a CPU for 3 s
-    windows, reading = warm(requests, NATIVE, compiler_cpu_s=compiling)
+    windows, reading = warm(requests, NATIVE, compiler_busy_s=compiling)
     assert reading.steady
     assert 30 < windows <= 36
     busy = read(Windows.of(list(requests[:20]), WINDOW_S, list(compiling[:20])), NATIVE)

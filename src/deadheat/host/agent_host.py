@@ -112,8 +112,8 @@ class AgentHost:
     def ask(self, process: str, line: str | None, deadline_s: float) -> str:
         return str(self._ask("ask", deadline_s, process=process, line=line, deadline_s=deadline_s))
 
-    def compiler_cpu_s(self, process: str) -> float | None:
-        seconds = self._ask("compiler_cpu_s", process=process)
+    def compiler_busy_s(self, process: str) -> float | None:
+        seconds = self._ask("compiler_busy_s", process=process)
         return None if seconds is None else float(seconds)
 
     def alive(self, process: str) -> Exited | None:

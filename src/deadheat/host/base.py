@@ -172,8 +172,8 @@ class Host(Protocol):
         every later call raises `HostError` too.
         """
 
-    def compiler_cpu_s(self, process: str) -> float | None:
-        """CPU time of the JVM compiler threads in the tree; None if there are none."""
+    def compiler_busy_s(self, process: str) -> float | None:
+        """Time that JVM compiler threads in the tree ran or waited for a CPU; None without any."""
 
     def alive(self, process: str) -> Exited | None:
         """None while the first process of the tree lives, else how it ended."""

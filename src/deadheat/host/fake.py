@@ -118,7 +118,7 @@ class FakeHost:
         spec = self._process(process).spec
         return rule_for(self._asks, spec)(self, spec, line)
 
-    def compiler_cpu_s(self, process: str) -> float | None:
+    def compiler_busy_s(self, process: str) -> float | None:
         return None
 
     def alive(self, process: str) -> Exited | None:

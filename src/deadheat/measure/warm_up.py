@@ -93,7 +93,7 @@ def _until_steady(
     counts: list[float] = []
     seconds: list[float] = []
     compiler_s: list[float] = []
-    compiled = _compiler_cpu_s(world, instance)
+    compiled = _compiler_busy_s(world, instance)
     kind = instance.contender.compiler if compiled is None else Compiler.TIERED
     rule = Rule.of(kind)
     rule = replace(rule, budget_s=rule.budget_s * warmup.limit_s / LIMIT_S)
@@ -111,7 +111,7 @@ def _until_steady(
             new_counts, new_seconds = windows_of(load(chunk_s), warmup.window_s)
             counts += new_counts
             seconds += new_seconds
-            before, compiled = compiled, _compiler_cpu_s(world, instance)
+            before, compiled = compiled, _compiler_busy_s(world, instance)
             used_s = (compiled or 0.0) - (before or 0.0)
             compiler_s += [used_s / max(len(new_counts), 1)] * len(new_counts)
             windows = Windows.of(counts, seconds, compiler_s if compiled is not None else None)
@@ -184,8 +184,8 @@ def _engine_load(
     return world.engine.parse(spec, done, world.engine_version)
 
 
-def _compiler_cpu_s(world: World, instance: Instance) -> float | None:
-    return world.server_host.compiler_cpu_s(instance.process) if instance.process else None
+def _compiler_busy_s(world: World, instance: Instance) -> float | None:
+    return world.server_host.compiler_busy_s(instance.process) if instance.process else None
 
 
 def _rates(counts: Sequence[float], seconds: Sequence[float]) -> tuple[float, ...]:

@@ -67,7 +67,7 @@ class Rule:
     safety: float = 1.25
     confidence: float = 0.95
     windows_min: int = 10
-    compiler_cpus_max: float = 0.10
+    compiler_busy_max: float = 0.10
 
     @classmethod
     def of(cls, compiler: Compiler, floor_requests: float | None = None) -> Self:
@@ -86,14 +86,14 @@ class Rule:
 class Windows:
     """Successive windows of load on one instance, oldest first; arrays of one length.
 
-    `requests` counts right answers, `seconds` is the length. `compiler_cpu_s` is the CPU time of
-    the compiler's threads in each window. `control_rate` is the rate of a control measured near
+    `requests` counts right answers, `seconds` is the length. `compiler_busy_s` is the time that
+    compiler threads ran or waited for a CPU. `control_rate` is the rate of a control measured near
     each window, by which the rate is divided.
     """
 
     requests: Floats
     seconds: Floats
-    compiler_cpu_s: Floats | None = None
+    compiler_busy_s: Floats | None = None
     control_rate: Floats | None = None
 
     @classmethod
@@ -101,13 +101,13 @@ class Windows:
         cls,
         requests: Sequence[float],
         seconds: Sequence[float] | float,
-        compiler_cpu_s: Sequence[float] | None = None,
+        compiler_busy_s: Sequence[float] | None = None,
         control_rate: Sequence[float] | None = None,
     ) -> Self:
         """Raises `ValueError` for lengths that differ, and for times and counts that cannot be."""
         counts = np.asarray(requests, dtype=float)
         lengths = np.broadcast_to(np.asarray(seconds, dtype=float), counts.shape)
-        cpu = None if compiler_cpu_s is None else np.asarray(compiler_cpu_s, dtype=float)
+        cpu = None if compiler_busy_s is None else np.asarray(compiler_busy_s, dtype=float)
         control = None if control_rate is None else np.asarray(control_rate, dtype=float)
         for values in (cpu, control):
             if values is not None and values.shape != counts.shape:
@@ -215,9 +215,9 @@ def _judge(
     waived = spent_s >= rule.budget_s / 2
     if done < floor and not waived:
         return go_on(f"{done:,.0f} of at least {floor:,.0f} requests served")
-    busy = _compiler_cpus(windows)
-    if busy > rule.compiler_cpus_max:
-        return go_on(f"the compiler uses {busy:.0%} of a CPU")
+    busy = _compiler_busy(windows)
+    if busy > rule.compiler_busy_max:
+        return go_on(f"the compiler runs, or waits for a CPU, {busy:.0%} of the time")
     cumulative = np.concatenate(([0.0], np.cumsum(windows.requests)))
     rates = windows.rates()
     if earlier is not None and done >= floor:
@@ -330,13 +330,13 @@ def _first_after(cumulative: Floats, requests: float) -> int:
     return min(int(np.searchsorted(cumulative, requests)), len(cumulative) - 1)
 
 
-def _compiler_cpus(windows: Windows) -> float:
-    """CPUs that the compiler's threads kept busy lately; 0 where that is not known."""
-    if windows.compiler_cpu_s is None:
+def _compiler_busy(windows: Windows) -> float:
+    """Threads of the compiler that lately ran or waited for a CPU; 0 where that is not known."""
+    if windows.compiler_busy_s is None:
         return 0.0
     ago_s = np.cumsum(windows.seconds[::-1])[::-1]
     lately = ago_s <= max(_COMPILER_LOOK_S, float(windows.seconds[-1]))
-    return float(windows.compiler_cpu_s[lately].sum() / windows.seconds[lately].sum())
+    return float(windows.compiler_busy_s[lately].sum() / windows.seconds[lately].sum())
 
 
 @lru_cache(maxsize=1024)

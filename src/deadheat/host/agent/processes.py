@@ -67,17 +67,30 @@ def cpu_ticks_of(fields: list[str], own: bool = True) -> int:
 COMPILER_THREADS = ("C1 CompilerThre", "C2 CompilerThre")  # HotSpot's names, truncated in comm
 
 
-def compiler_cpu_s(pids: list[int]) -> float | None:
-    """CPU time of the JIT compiler threads of these processes; None if there are none."""
-    ticks = []
+def compiler_busy_s(pids: list[int]) -> float | None:
+    """Time that the JIT compiler threads of these processes ran, or waited for a CPU.
+
+    None if there are none. A server with hundreds of threads on one CPU keeps its compiler waiting:
+    little CPU time does not show that there is little left to compile.
+    """
+    busy_s = []
     for pid in pids:
         with contextlib.suppress(OSError):
             for thread in numbered(Path(f"/proc/{pid}/task")):
                 task = f"{pid}/task/{thread}"
                 name = read_text(f"/proc/{task}/comm") or ""
-                if name.startswith(COMPILER_THREADS) and (fields := stat_fields(task)):
-                    ticks.append(cpu_ticks_of(fields))
-    return sum(ticks) / TICKS_PER_S if ticks else None
+                if name.startswith(COMPILER_THREADS):
+                    busy_s.append(_busy_s(task))
+    return sum(busy_s) if busy_s else None
+
+
+def _busy_s(task: str) -> float:
+    """Time that a thread ran or waited for a CPU; where the kernel does not count waits, ran."""
+    schedule = (read_text(f"/proc/{task}/schedstat") or "").split()
+    if len(schedule) >= 2:
+        return (int(schedule[0]) + int(schedule[1])) / 1e9
+    fields = stat_fields(task)
+    return cpu_ticks_of(fields) / TICKS_PER_S if fields else 0.0
 
 
 def memory_of(pid: int) -> int:

@@ -25,7 +25,7 @@ from .limiter import Limiter
 from .listeners import listeners
 from .log import Log, open_log, read_tail
 from .ports import Ports
-from .processes import compiler_cpu_s, start_times
+from .processes import compiler_busy_s, start_times
 from .samples import Watch, listen_drops
 from .tree import Tree
 
@@ -49,7 +49,7 @@ class Agent:
             "start": self.start,
             "converse": self.converse,
             "ask": self.ask,
-            "compiler_cpu_s": lambda process: compiler_cpu_s(self.tree(process).members()),
+            "compiler_busy_s": lambda process: compiler_busy_s(self.tree(process).members()),
             "listeners": lambda process, port: listeners(self.tree(process).members(), port),
             "members": lambda process: start_times(self.tree(process).members()),
             "alive": self.alive,
