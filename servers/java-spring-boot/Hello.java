@@ -1,23 +1,26 @@
 package hello;
 
-import static org.springframework.http.MediaType.TEXT_PLAIN;
 import static org.springframework.http.MediaType.TEXT_PLAIN_VALUE;
 
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Map;
 import java.util.zip.CRC32;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
-import org.springframework.context.annotation.Bean;
 import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RequestMethod;
+import org.springframework.web.bind.annotation.RequestParam;
+import org.springframework.web.bind.annotation.ResponseBody;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.servlet.ModelAndView;
-import org.springframework.web.servlet.function.RouterFunction;
-import org.springframework.web.servlet.function.RouterFunctions;
-import org.springframework.web.servlet.function.ServerResponse;
+import org.springframework.web.servlet.mvc.method.RequestMappingInfo;
+import org.springframework.web.servlet.mvc.method.annotation.RequestMappingHandlerMapping;
 
 @SpringBootApplication
 @RestController
@@ -59,17 +62,27 @@ public class Hello {
         return "%d %08x".formatted(length, checksum.getValue());
     }
 
-    @Bean
-    public RouterFunction<ServerResponse> orders() {
-        var routes = RouterFunctions.route();
+    public record Orders(String collection) {
+        @ResponseBody
+        public String order(
+                @PathVariable("id") String id, @PathVariable("order") String order,
+                @RequestParam(name = "page", defaultValue = "") String page) {
+            return collection + " " + id + " " + order + " " + page;
+        }
+    }
+
+    @Autowired
+    public void orders(
+            @Qualifier("requestMappingHandlerMapping") RequestMappingHandlerMapping routes)
+            throws NoSuchMethodException {
+        var method = Orders.class.getMethod("order", String.class, String.class, String.class);
         for (int n = 0; n < 100; n++) {
             var collection = n == 0 ? "users" : "resource" + n;
-            routes.GET("/" + collection + "/{id}/orders/{order}", request ->
-                ServerResponse.ok().contentType(TEXT_PLAIN).body(
-                    collection + " " + request.pathVariable("id") + " "
-                    + request.pathVariable("order") + " " + request.param("page").orElse("")));
+            var route = RequestMappingInfo.paths("/" + collection + "/{id}/orders/{order}")
+                .methods(RequestMethod.GET).produces(TEXT_PLAIN_VALUE)
+                .options(routes.getBuilderConfiguration());
+            routes.registerMapping(route.build(), new Orders(collection), method);
         }
-        return routes.build();
     }
 
     public static void main(String[] args) {
