@@ -8,6 +8,10 @@ from deadheat.host.local import LocalHost
 from deadheat.load import Engine, generator_version
 from deadheat.measure.world import World, split_cpus
 
+# A shell ignores SIGINT for what it runs in the background, and so would every command of a test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.fixture(autouse=True)
 def signal_handlers() -> Iterator[None]:
