@@ -4,12 +4,12 @@
     python -m bench.long_run --show FILE
 
 `deadheat run` races the servers (default: 20 of those that are ready here, of many languages) by a
-protocol that never settles, into a store of its own. `deadheat serve` shows the race to a reader
-that fetches its page and its document every few seconds, and follows its events. Every ten seconds,
-the memory, the descriptors and the threads of these processes are read: the command (cli), its
-agent, its load processes (load, the mean over them) and `serve`. The first ten minutes do not
-count. Exits with 1 if a process breaks the rule, if a page could not be fetched, or if the race
-ended early.
+protocol that never settles, into a separate store. Meanwhile, the script fetches the page and the
+document of the race from `deadheat serve` every few seconds, and follows its events. Every ten
+seconds, it reads the memory, the descriptors and the threads of these processes: the command (cli),
+its agent, its load processes (load, the mean over them) and `serve`. The first ten minutes do not
+count. The script exits with 1 if a process breaks the rule, if a page could not be fetched, or if
+the race ended early.
 """
 
 import argparse

@@ -31,10 +31,13 @@ def test_bug_a_compiler_that_waits_for_a_cpu_was_taken_for_idle(
     assert processes.compiler_busy_s([1]) == pytest.approx(2.0 + 3.0 + 0.5)
 
 
-def test_a_kernel_that_counts_no_waits_gives_cpu_time(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("waits", [{}, {"schedstat": "0 0 0\n"}], ids=["no file", "zeros"])
+def test_a_kernel_that_counts_no_waits_gives_cpu_time(
+    waits: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     ticks = processes.TICKS_PER_S
     stat = STAT.format(user=2 * ticks, system=ticks)
-    pretend(monkeypatch, {"8": {"comm": "C1 CompilerThre\n", "stat": stat}})
+    pretend(monkeypatch, {"8": {"comm": "C1 CompilerThre\n", "stat": stat, **waits}})
     assert processes.compiler_busy_s([1]) == pytest.approx(3.0)
 
 

@@ -188,9 +188,10 @@ def _serve(world: World, instance: Instance, connections: int) -> tuple[list[int
     """
     try:
         short = short_load(world, instance, connections)
-        results = [short] if short is not None else []
-        for _ in range(0 if results else RETRIES):
-            results.append(load_server(world, instance, connections, RETRY_S))
+        if short is not None:
+            results = [short]
+        else:
+            results = [load_server(world, instance, connections, RETRY_S) for _ in range(RETRIES)]
     except DeadheatError as error:
         return [0], f"at {connections} connections: {error}"
     if lifecycle.ended(world, instance) is not None:

@@ -85,12 +85,14 @@ def compiler_busy_s(pids: list[int]) -> float | None:
 
 
 def _busy_s(task: str) -> float:
-    """Time that a thread ran or waited for a CPU; where the kernel does not count waits, ran."""
-    schedule = (read_text(f"/proc/{task}/schedstat") or "").split()
-    if len(schedule) >= 2:
-        return (int(schedule[0]) + int(schedule[1])) / 1e9
+    """Time that a thread ran or waited for a CPU.
+
+    Where the kernel does not count waits, the file is missing or all zero: then only its CPU time.
+    """
     fields = stat_fields(task)
-    return cpu_ticks_of(fields) / TICKS_PER_S if fields else 0.0
+    ran_s = cpu_ticks_of(fields) / TICKS_PER_S if fields else 0.0
+    schedule = (read_text(f"/proc/{task}/schedstat") or "0 0 0").split()
+    return max(ran_s, (int(schedule[0]) + int(schedule[1])) / 1e9)
 
 
 def memory_of(pid: int) -> int:

@@ -43,7 +43,7 @@ class Run(Part):
     elapsed_s: Finite | None
     """Start to end; to the last trial for a run that has not ended."""
     race_s: Finite | None
-    """The race alone, without builds: what the budget bounds."""
+    """The race alone, without builds: what the budget bounds. `elapsed_s` if it was cut short."""
     protocol: dict[str, Any]
     """The protocol of this run: the file's values, overridden by the command line."""
     command: tuple[str, ...]
