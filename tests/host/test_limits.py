@@ -1,11 +1,13 @@
 """What exceeds a limit ends under its name; a log is cut while it is written."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from deadheat.host import Limits, ProcessSpec
-from deadheat.host.agent.limiter import Limiter
+from deadheat.host.agent.limiter import OWN_TREES_EVERY, Limiter
 from deadheat.host.agent.log import Log
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
@@ -175,3 +177,24 @@ def test_the_largest_tree_ends_before_the_machine_is_out_of_memory(
     ((tree, limit),) = ended
     assert tree is large
     assert limit.startswith("memory_limit: 0.59 GiB, the largest tree when the machine had 0.01")
+
+
+def test_bug_checking_hundreds_of_idle_load_processes_disturbed_each_slice() -> None:
+    """With 168 of them, a third of the slices failed `client_wait`. They take turns now."""
+    servers = {f"server {n}": SimpleNamespace(is_limited=True) for n in range(3)}
+    loads = {f"load {n}": SimpleNamespace(is_limited=False) for n in range(2 * OWN_TREES_EVERY)}
+    for tree in (*servers.values(), *loads.values()):
+        tree.frozen, tree.freezes, tree.freezes_checked, tree.checks = False, 0, 0, 0
+
+    class Counting(Limiter):
+        def check(self, tree: Any, family: object) -> None:
+            tree.checks += 1
+
+        def check_machine(self, trees: object) -> None:
+            pass
+
+    limiter = Counting(cast("Any", {**servers, **loads}), cgroups=True)
+    for turn in range(OWN_TREES_EVERY):
+        limiter.check_all(turn)
+    assert {tree.checks for tree in servers.values()} == {OWN_TREES_EVERY}
+    assert {tree.checks for tree in loads.values()} == {1}

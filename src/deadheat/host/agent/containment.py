@@ -52,7 +52,7 @@ class Containment:
         defaults: Json = {"cwd": None, "env": {}, "cpus": None, "open_files": None}
         defaults["stdin_fd"] = None
         defaults["limits"] = {}
-        defaults["client"] = False
+        defaults["client"] = defaults["limited"] = False
         full = dict(defaults, **spec, cgroup=cgroup, containment=self.name)
         return (CgroupTree if cgroup else InitTree)(full, stdout, stderr)
 

@@ -36,6 +36,7 @@ class Tree(abc.ABC):
         self.limits.update({k: v for k, v in spec["limits"].items() if v is not None})
         self.log: Log | None = None
         self.container: int | None = None  # the first process of a container
+        self.is_limited = spec["limited"]  # not a program of deadheat itself, such as its load
         self.is_client = spec["client"]  # of a runtime, whose container is adopted later
         self.frozen = False
         self.freezes = self.freezes_checked = 0
