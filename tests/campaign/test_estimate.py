@@ -59,7 +59,7 @@ def test_budget_limits_a_race_to_settle() -> None:
     estimated = estimate(made(stopping, {"kind": "none"}), ["a", "b"])
     assert estimated.least_s == 60.0
     assert estimated.most_s == 60.0, "the budget is a hard cap"
-    assert "within 3 %, or after 1.0 min" in estimated.rule
+    assert "within 3 %, or after 1 min" in estimated.rule
 
 
 def test_estimate_has_json_and_text() -> None:

@@ -257,7 +257,7 @@ def test_each_workload_is_warmed_up(fake: FakeWorld, made: Any) -> None:
         "plain": [],
     }
     assert later["deft"]["deep"]["rate_per_s"] == pytest.approx(900, rel=0.1)
-    assert "start 1 of deft: warming up on deep" in [
+    assert "starting deft, instance 1: warming up on deep" in [
         event.what for event in fake.events if isinstance(event, Progress)
     ]
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from deadheat.build.builder import Builder, Built
 from deadheat.build.prepare import Candidate, prepare
-from deadheat.campaign.estimate import spell_time
 from deadheat.catalog import Selection
+from deadheat.duration import spell_duration
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
 from deadheat.measure.contender import Contender, contender_from
@@ -40,7 +40,7 @@ def report_builds(candidates: Sequence[Candidate], listen: Listener) -> None:
     """Say how long the builds took, if that is a second or more: a budget does not contain them."""
     built_s = sum(c.built.elapsed_s for c in candidates if c.built and not c.built.cached)
     if built_s >= 1:
-        listen(Event(f"the builds took {spell_time(built_s)}, before any measurement"))
+        listen(Event(f"the builds took {spell_duration(built_s)}, before any measurement"))
 
 
 def enter_made(

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from deadheat.campaign.block_rounds import rounds_of_block, slice_s
+from deadheat.duration import spell_duration
 from deadheat.measure.contender import CONTROL_WORKS
 from deadheat.protocol import Protocol
 
@@ -41,8 +42,8 @@ class Estimate:
             f"each block    {self.trials_per_block} trials, about {self.block_s:.0f} s",
             f"starting all  about {self.invocation_start_s:.0f} s, with warm-up",
             f"ends          {self.rule}",
-            f"takes         {spell_time(self.least_s)} at least, "
-            f"{spell_time(self.most_s)} at most, without builds",
+            f"takes         {spell_duration(self.least_s)} at least, "
+            f"{spell_duration(self.most_s)} at most, without builds",
         ]
 
 
@@ -68,7 +69,7 @@ def estimate(protocol: Protocol, names: Sequence[str], lacking: Sequence[str] = 
     slow_s = warm_ups * max(0.0, search_s)
     rule = (
         f"when every neighboring pair is separated or equivalent within "
-        f"{100 * stopping.margin:.0f} %, or after {spell_time(stopping.budget_s)}"
+        f"{100 * stopping.margin:.0f} %, or after {spell_duration(stopping.budget_s)}"
         if settle
         else f"after {stopping.repetitions} repetitions"
     )
@@ -86,10 +87,3 @@ def estimate(protocol: Protocol, names: Sequence[str], lacking: Sequence[str] = 
         most_s=stopping.budget_s if settle else least_s + slow_s,
         rule=rule,
     )
-
-
-def spell_time(duration_s: float) -> str:
-    """`12 s`, `3.4 min`, `2.1 h`."""
-    if duration_s >= 7200:
-        return f"{duration_s / 3600:.1f} h"
-    return f"{duration_s / 60:.1f} min" if duration_s >= 60 else f"{duration_s:.0f} s"

@@ -8,10 +8,11 @@ import random
 from dataclasses import replace
 
 from deadheat.campaign.context import RunContext
-from deadheat.campaign.estimate import START_S, spell_time
+from deadheat.campaign.estimate import START_S
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.standings import Standings
+from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
 from deadheat.measure.trial import load_spec
@@ -40,7 +41,9 @@ def measure_latency(
     connections = max(protocol.connections)
     loads_each = len(LATENCY_SHARES) * len(protocol.workload_names)
     about_s = len(waiting) * (START_S + loads_each * duration_s)
-    text = f"measuring latency at fixed rates takes about {spell_time(about_s)} more than the race"
+    text = (
+        f"measuring latency at fixed rates takes about {spell_duration(about_s)} more than the race"
+    )
     run.listen(Event(text))
     for number in itertools.count(1):
         with Heat(run.world, starter, dropped.append, protocol.at_once) as heat:

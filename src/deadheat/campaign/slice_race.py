@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from deadheat.campaign.block_rounds import rounds_of_block
 from deadheat.campaign.board import board
 from deadheat.campaign.context import RunContext
-from deadheat.campaign.estimate import spell_time
 from deadheat.campaign.fresh_starts import FreshStarts
 from deadheat.campaign.half_load import measure_half_load
 from deadheat.campaign.heat import Heat
@@ -19,6 +18,7 @@ from deadheat.campaign.slice_block import SliceBlock
 from deadheat.campaign.slice_standings import SliceStandings
 from deadheat.campaign.standings import Look
 from deadheat.campaign.trouble import Troubles
+from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.client import CLIENT_SHARE_MAX
@@ -101,7 +101,7 @@ class SliceRace:
         """The contenders for whose first start the budget was too short."""
         names = [name for name in self.standings.names if not self.standings.instances(name)]
         if names and self._left_s() <= 0:
-            budget = spell_time(self._protocol.stopping.budget_s)
+            budget = spell_duration(self._protocol.stopping.budget_s)
             text = f"the budget of {budget} was spent before these were measured: "
             self._run.listen(Event(text + ", ".join(names), trouble=True))
 

@@ -13,10 +13,12 @@ class Troubles:
         self._reported: set[str] = set()
 
     def report(self, name: str, record: TrialRecord) -> None:
+        level = level_of(record)
         if record.state == "failed":
-            text = f"{name} at {level_of(record).short}: {record.reason}"
+            text = f"{name} at {level}: {record.reason}"
             self._listen(Event(text, trouble=True))
         for gate in record.gates:
             if not gate.passed and gate.code not in self._reported:
                 self._reported.add(gate.code)
-                self._listen(Event(f"check {gate.code} failed at {name}: {gate.advice}", True))
+                text = f"{name} at {level}: check {gate.code} failed: {gate.advice}"
+                self._listen(Event(text, trouble=True))

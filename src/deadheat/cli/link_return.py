@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 
 from deadheat.campaign.campaign import Plan
 from deadheat.cli.hosts import Hosts
+from deadheat.duration import spell_duration
 from deadheat.errors import DeadheatError, LinkLost
 from deadheat.host.ssh import SILENCE_S, SshHost
 from deadheat.output import echo
-from deadheat.report.format import duration
 
 PAUSE_S = 2.0  # between two tries
 
@@ -30,7 +30,7 @@ def over_links(
             _say_waiting(lost, wait_s)
             if not await_link(hosts.far, wait_s):
                 raise DeadheatError(
-                    f"{lost}, and was not back within {duration(wait_s)}",
+                    f"{lost}, and was not back within {spell_duration(wait_s)}",
                     f"when it is back: deadheat run --resume {lost.run_id}, with the same hosts",
                 ) from lost
             plan = rest(lost.run_id)
@@ -59,7 +59,7 @@ def await_link(
 
 def _say_waiting(lost: LinkLost, wait_s: float) -> None:
     """Say that the run waits; what was measured is in the store."""
-    text = f"{lost}; the run goes on if it is back within {duration(wait_s)}"
+    text = f"{lost}; the run goes on if it is back within {spell_duration(wait_s)}"
     echo(text + lost.said, fg="yellow", err=True)
 
 

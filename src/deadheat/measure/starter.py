@@ -140,7 +140,7 @@ class Starter:
         contender, self._behavior = entered.contender, {}
         if (left_s := self._left_s()) <= 0:
             raise OutOfTime
-        self._listen(Progress(f"start {invocation} of {contender.name}"))
+        self._listen(Progress(f"starting {contender.name}, instance {invocation}"))
         begun_s = self._world.server_host.now_s()
         values = {"contender_id": entered.contender_id, "invocation": invocation, "at_s": at_s}
         try:
@@ -305,7 +305,7 @@ class Starter:
         results: dict[str, Warmed] = {}
         for workload in self._workloads(instance.contender):
             on = f" on {workload}" if len(self._protocol.workload_names) > 1 else ""
-            self._listen(Progress(f"start {invocation} of {name}: warming up{on}"))
+            self._listen(Progress(f"starting {name}, instance {invocation}: warming up{on}"))
             readings = self._readings.setdefault((name, workload), [])
             load = loads.get(Level(workload, max(self._protocol.connections)))
             warmed = warm(

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from deadheat.duration import spell_duration
 from deadheat.foreign_text import escaped
 from deadheat.store import Unit
 from deadheat.workload import HELLO
@@ -109,17 +110,7 @@ def reading_and_limit(read: float, limit: float, unit: Unit | None) -> tuple[str
 
 def duration(seconds: float | None) -> str:
     """`45 s`, `3 min 20 s`, `2 h 5 min`."""
-    if seconds is None:
-        return NONE
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 59.5:
-        return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
+    return NONE if seconds is None else spell_duration(seconds)
 
 
 def moment(at: datetime.datetime) -> str:
