@@ -108,9 +108,9 @@ def _page(
 
 
 def _elsewhere(store: Store, replay: Replay, other: Replay | None) -> Replay | None:
-    """A replay with its client elsewhere: the one given, else the last one that is stored."""
-    if is_elsewhere(replay, other):
-        return other
+    """A replay with its client elsewhere: `other` if it is one; without `other`, the last one."""
+    if other is not None:
+        return other if is_elsewhere(replay, other) else None
     run_id = latest_run_of(store, replay.protocol.name, on_several_hosts=not replay.links)
     return load_replay(store, run_id) if run_id is not None else None
 
