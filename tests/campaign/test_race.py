@@ -17,6 +17,7 @@ from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.measure.contender import Contender
 from deadheat.protocol import Protocol
 from deadheat.store import Store, StoreError, TrialRecord
+from deadheat.store.run_argument import run_argument
 from tests.campaign.fake_world import GREETING, FakeWorld, greet
 
 Order = list[tuple[str, int]]
@@ -274,7 +275,8 @@ def test_an_interrupted_run_is_kept(fake: FakeWorld) -> None:
     assert (run["id"], run["state"]) == (run_id, "interrupted")
     assert json.loads(run["conclusion"])["why"] == "interrupted"
     assert run["ended_at"] is not None
-    way_on = f"deadheat run --resume {run_id} goes on"
+    resumed = run_argument(run_id, fake.path)
+    way_on = f"deadheat run --resume {resumed} goes on"
     assert f"interrupted: what was measured is kept; {way_on}" in fake.troubles()
     assert fake.left_running() == []
 

@@ -21,6 +21,7 @@ OBSERVED = (
     (r'\btime="\d+"', 'time="<n>"'),
     (r"(?m)\bafter -?\d+(?:\.\d)? m?s(?=$|,)", "after <n> s"),
     (r"\bdeadheat report [0-9a-f]{4}\b", "deadheat report <run>"),
+    (r"--resume [0-9a-f]{4}\b", "--resume <run>"),
     (r"\bin \d+ s\b", "in <n> s"),
     (r"\bhead \d+ B\b", "head <n> B"),  # it names the version of Python
     (r"\b20\d{6}-\d{6}-[0-9a-f]{4}\b", "<run>"),

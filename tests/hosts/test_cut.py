@@ -9,6 +9,7 @@ from deadheat.cli.link_return import await_link
 from deadheat.host.ssh import SILENCE_S
 from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.listing import RunSummary, run_summaries
+from deadheat.store.run_argument import run_argument
 from tests.host.support import eventually
 from tests.hosts.bed import Bed
 from tests.hosts.greeting import started
@@ -97,7 +98,7 @@ def test_a_run_whose_link_stayed_away_can_be_resumed(bed: Bed, catalog: Path) ->
     acknowledged = trials(path)
     assert acknowledged
     assert "the connection was lost, and was not back within 1 s" in err
-    assert f"deadheat run --resume {run.id}" in err
+    assert f"deadheat run --resume {run_argument(run.id, path)}" in err
     resumed = started(bed, catalog, "--resume", run.id)
     try:
         await_more_trials(path)

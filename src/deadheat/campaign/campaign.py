@@ -26,6 +26,7 @@ from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
 from deadheat.store.listing import run_summary
+from deadheat.store.run_argument import run_argument
 
 NOT_OURS = (
     "runs already: it keeps its CPUs and runs on while others are measured, and what a fresh start "
@@ -88,7 +89,8 @@ def _left_by(run: Run, plan: Plan, store: Store) -> str:
     """What an interrupt leaves; how a server of the user's own was started is not kept."""
     if not run_summary(store, run.id).trials:
         return "nothing was measured yet"
-    goes_on = "" if plan.extra else f"; deadheat run --resume {run.id} goes on"
+    argument = run_argument(run.id, store.path)
+    goes_on = "" if plan.extra else f"; deadheat run --resume {argument} goes on"
     return f"what was measured is kept{goes_on}"
 
 

@@ -22,7 +22,6 @@ from deadheat.cli.options import (
 )
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.server_names import complete_servers
-from deadheat.cli.stored import run_argument
 from deadheat.cli.two_hosts import world_on
 from deadheat.cli.values import Duration, Levels
 from deadheat.cli.workbench import answering, command_line, open_catalog
@@ -33,6 +32,7 @@ from deadheat.protocol import amend, load_protocol
 from deadheat.report.findings.capacity import capacity_text
 from deadheat.report.format import count
 from deadheat.store import Store
+from deadheat.store.run_argument import run_argument
 
 
 @click.command("capacity", cls=Command)

@@ -7,13 +7,13 @@ import click
 from deadheat import report
 from deadheat.cli.help import Command
 from deadheat.cli.options import FILE, store_option
-from deadheat.cli.stored import run_argument
 from deadheat.cli.workbench import make_room
 from deadheat.output import echo
 from deadheat.report.foreign import reading
 from deadheat.store import Store
 from deadheat.store.bundle import import_runs, open_bundle
 from deadheat.store.listing import run_ids
+from deadheat.store.run_argument import run_argument
 
 UNREPORTABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from deadheat.campaign.campaign import Plan
 from deadheat.cli.hosts import Hosts
@@ -9,6 +10,7 @@ from deadheat.duration import spell_duration
 from deadheat.errors import DeadheatError, LinkLost
 from deadheat.host.ssh import SILENCE_S, SshHost
 from deadheat.output import echo
+from deadheat.store.run_argument import run_argument
 
 PAUSE_S = 2.0  # between two tries
 
@@ -18,6 +20,7 @@ def over_links(
     attempt: Callable[[Plan], str],
     rest: Callable[[str], Plan],
     hosts: Hosts,
+    store_path: Path,
     wait_s: float,
 ) -> str:
     """Carry out the plan; go on with the rest of the run each time that a lost link is back."""
@@ -29,9 +32,10 @@ def over_links(
                 raise
             _say_waiting(lost, wait_s)
             if not await_link(hosts.far, wait_s):
+                run = run_argument(lost.run_id, store_path)
                 raise DeadheatError(
                     f"{lost}, and was not back within {spell_duration(wait_s)}",
-                    f"when it is back: deadheat run --resume {lost.run_id}, with the same hosts",
+                    f"when it is back: deadheat run --resume {run}, with the same hosts",
                 ) from lost
             plan = rest(lost.run_id)
 

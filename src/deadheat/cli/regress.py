@@ -34,7 +34,7 @@ from deadheat.cli.options import (
 )
 from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
-from deadheat.cli.stored import require_another, run_argument
+from deadheat.cli.stored import require_another
 from deadheat.cli.two_hosts import world_on
 from deadheat.cli.workbench import (
     builder_on,
@@ -62,6 +62,7 @@ from deadheat.report.formats.regression import (
 )
 from deadheat.stats.change import Outcome
 from deadheat.store import Store, home
+from deadheat.store.run_argument import run_argument
 
 EXIT_CODES = {
     Outcome.PASS: ExitCode.OK,

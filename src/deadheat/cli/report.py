@@ -13,7 +13,7 @@ from deadheat import report
 from deadheat.audit.view import with_defects
 from deadheat.cli.help import Command
 from deadheat.cli.options import FILE, store_option, verbose_option
-from deadheat.cli.stored import run_argument, stored, write_output
+from deadheat.cli.stored import stored, write_output
 from deadheat.errors import DeadheatError
 from deadheat.output import echo_rendered
 from deadheat.report.foreign import reading
@@ -23,6 +23,7 @@ from deadheat.report.picture import NAMING, PICTURES, draw, png
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import contender_names
+from deadheat.store.run_argument import run_argument
 
 PICTURE_FORMATS = ("svg", "png")
 

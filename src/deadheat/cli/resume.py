@@ -13,13 +13,14 @@ from deadheat.cli.stored import stored
 from deadheat.errors import DeadheatError
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.model.load import load_view
-from deadheat.report.model.runs import find_run, short_id
+from deadheat.report.model.runs import find_run
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Decided
 from deadheat.store import Store
 from deadheat.store.listing import run_summary
 from deadheat.store.rows import StoredContender
+from deadheat.store.run_argument import run_argument
 from deadheat.workload import Level
 
 NEW_RUN = "start a new run"
@@ -57,7 +58,8 @@ def resumed_plan(
     with Store(store_path, read_only=True) as store:
         run_id = find_run(store, wanted)
         if (state := run_summary(store, run_id).state) in ENDS:
-            hint = f"`deadheat run --more 5m {short_id(run_id)}` gives it more time, or {NEW_RUN}"
+            run = run_argument(run_id, store_path)
+            hint = f"`deadheat run --more 5m {run}` gives it more time, or {NEW_RUN}"
             more = state == "complete"
             raise DeadheatError(f"--resume: run {run_id} {ENDS[state]}", hint if more else NEW_RUN)
     return rest_of_run(store_path, run_id, catalog, latency_s)
@@ -86,7 +88,8 @@ def extended_plan(
         run_id = find_run(store, names[0])
         if (state := run_summary(store, run_id).state) != "complete":
             why = ENDS.get(state, "has not ended by itself")
-            hint = NEW_RUN if state in ENDS else f"deadheat run --resume {short_id(run_id)}"
+            run = run_argument(run_id, store_path)
+            hint = NEW_RUN if state in ENDS else f"deadheat run --resume {run}"
             raise DeadheatError(f"--more: run {run_id} {why}", hint)
         unfinished = load_unfinished(store, run_id, "--more")
         extended = unfinished.extended(more_s, verdicts_of(load_view(store, run_id)))

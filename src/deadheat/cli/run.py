@@ -165,7 +165,7 @@ def command(
             rest_of_run, store_path, catalog=servers_catalog, latency_s=LATENCY_S
         )
         attempt = Attempt(store_path, install, limits, isolate, runtime, hosts, wait_quiet_s)
-        run_id = over_links(plan, attempt, rest, hosts, link_wait_s)
+        run_id = over_links(plan, attempt, rest, hosts, store_path, link_wait_s)
     except Unmeasurable as error:
         if as_json and error.run_id is not None:
             print_results(store_path, error.run_id, output, as_json, verbose)

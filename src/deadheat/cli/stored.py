@@ -1,11 +1,9 @@
 """The store that reading commands open, and the file that --output writes."""
 
-import shlex
 from pathlib import Path
 
 from deadheat.errors import DeadheatError
-from deadheat.report.model.runs import short_id
-from deadheat.store import Store, StoreError, home
+from deadheat.store import Store, StoreError
 
 MEASURE = "measure with deadheat run, or choose another store with --store FILE"
 
@@ -20,12 +18,6 @@ def stored(path: Path, hint: str = MEASURE) -> Store:
     if path.is_file() and path.stat().st_size == 0:
         raise StoreError(f"{path} is empty: no run is stored in it", hint)
     return Store(path, read_only=True)
-
-
-def run_argument(run_id: str, path: Path) -> str:
-    """How a command names a run: the end of its id, and --store unless it is the default."""
-    default = path.absolute() == (home() / "runs.sqlite").absolute()
-    return short_id(run_id) + ("" if default else f" --store {shlex.quote(str(path))}")
 
 
 def write_output(path: Path, written: str | bytes, source: Path) -> None:

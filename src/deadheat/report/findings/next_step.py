@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.findings.remaining import block_of, reasonable_s, remaining, too_close
-from deadheat.report.model.runs import short_id
 from deadheat.report.model.view import RunView
 from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.distributions import NORMAL
 from deadheat.stats.ranking import Pair
+from deadheat.store.run_argument import short_id
 
 MINUTE_S = 60.0
 MINUTES_MIN = 2

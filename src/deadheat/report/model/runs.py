@@ -7,6 +7,7 @@ from typing import NoReturn
 from deadheat.report import format
 from deadheat.store import Store, StoreError
 from deadheat.store.listing import RunSummary, run_ids, run_summaries
+from deadheat.store.run_argument import short_id
 
 NEAREST = 3
 NAMED = 4  # contenders of a run
@@ -44,11 +45,6 @@ def find_run(store: Store, wanted: str | None) -> str:
         f"RUN {wanted!r}: no stored run has this id",
         f"similar ids: {', '.join(near)}; to list all: deadheat report --list",
     )
-
-
-def short_id(run_id: str) -> str:
-    """The last part of an id, which commands accept as RUN."""
-    return run_id.rpartition("-")[2]
 
 
 def lines(runs: Sequence[RunSummary], names: Mapping[str, Sequence[str]]) -> str:
