@@ -83,7 +83,7 @@ def measure(world: World, chosen: Selection, turns: int) -> list[Turn]:
     instance = lifecycle.start(world, contender_from(chosen, candidate.built))
     try:
         spec = load_spec(protocol, instance, max(protocol.connections))
-        load = open_load(world, instance, spec)
+        load = open_load(world, spec)
         warm(world, instance, protocol, load=lambda s: load_slice(world, load, SliceRequest(s)))
         measured = []
         for number in range(turns):
