@@ -26,9 +26,9 @@ def gib(size_bytes: float) -> str:
 class Limiter(threading.Thread):
     """Ends each tree that exceeds its limits, and cuts logs, until the agent ends.
 
-    A frozen tree is checked once. deadheat's own programs take turns, because checking all of them
-    at once takes a CPU from a load for milliseconds. The sum of resident sets counts shared memory
-    more than once, so the exact memory is read only if the sum exceeds the limit.
+    A frozen tree is checked once. deadheat's own programs are checked in turns, because a check of
+    hundreds of them disturbs a load. Resident sets count shared memory more than once, so the exact
+    memory is read only if their sum exceeds the limit.
     """
 
     def __init__(self, trees: dict[str, Tree], cgroups: bool) -> None:
