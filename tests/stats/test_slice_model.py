@@ -158,6 +158,20 @@ def test_one_contender_alone_has_the_mean_rate_of_its_slices() -> None:
     assert np.isnan(fit.robust.variance).all(), "it was rounding over rounding"
 
 
+def test_the_model_holds_when_hardly_anything_ran_side_by_side() -> None:
+    """An interrupted race had no two instances in one block, and its last look divided by zero."""
+    generator = np.random.default_rng(1)
+    whole = race(generator, Field.copies(3), Schedule(24, 4), QUIET)
+    for kept in (0.02, 0.05, 0.1, 0.2):
+        for _ in range(60):
+            few = whole.taken(generator.random(len(whole)) < kept)
+            if len(few):
+                log_rate = fit_slices(few, fewest_instances=1).robust.log_rate
+                met = np.bincount(few.contender, minlength=3) > 0
+                assert np.abs(log_rate[met]).max() < 2.0
+                assert np.isnan(log_rate[~met]).all()
+
+
 def test_heats_are_linked_by_a_control_that_ran_in_both() -> None:
     """Nothing but the control's own instances links the heats: their variance is in the pair."""
     schedule = Schedule(96, 6, lockstep=True)

@@ -100,7 +100,8 @@ def estimate(
     """Contender effects, variances and degrees of freedom under one weighting; and the loads."""
     count, who = layout.contenders, layout.contender_of
     known = fit.equations.information.diagonal
-    information = np.maximum(known, _LEAST_INFORMATION * max(known.max(initial=0.0), 1e-300))
+    best_known = float(known.max(initial=0.0)) or 1.0
+    information = np.maximum(known, _LEAST_INFORMATION * best_known)
     noise = 1 / information
     common = _common_variance(layout, fit)
     first = _combine(layout, fit.equations, np.full(layout.instance_count, common))

@@ -59,7 +59,8 @@ def _by_moments(posterior: Floats) -> Floats:
     """Degrees of the scaled chi-squared with two moments of the precision (Satterthwaite)."""
     precision = posterior @ np.exp(-_GRID)
     spread = posterior @ np.exp(-2 * _GRID) - precision**2
-    return np.asarray(2 * precision**2 / spread)
+    unbounded = np.full(len(spread), np.inf)  # where the posterior is all at one point of the grid
+    return np.asarray(np.divide(2 * precision**2, spread, out=unbounded, where=spread > 0))
 
 
 def _posterior(likelihood: Floats) -> Floats:
