@@ -1,20 +1,21 @@
-"""Does the resident load process measure what a separate one measures?
+"""Does a slice measure what a longer load measures, and how much of its beginning has to go?
 
-Each server is warmed, then loaded in turns: ten slices of 100 ms by a load process that keeps its
-connections, while the server is frozen between them; and one second by a separate load process,
-which opens new connections and discards the first 0.5 s. The output is the ratios of the rates and
-of the median latencies (resident over separate), with the standard error of their mean log over the
-turns.
+All servers are started, warmed and frozen, as in a race. A turn is: for each time to discard,
+rounds of one slice of 100 ms of each server; then each server by itself, for one second by its
+resident load process and one second by a separate process, both after 0.5 s that do not count. The
+output is each rate over that of the resident second, with the standard error of the mean log over
+the turns.
 
-    python bench/resident.py --turns 12 -o docs/results/resident.json
+    python bench/resident.py --turns 10 -o docs/results/resident.json
 """
 
 import argparse
+import contextlib
 import json
 import math
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from deadheat.catalog import Selection, selection
 from deadheat.cli.one_host import local_world
 from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
 from deadheat.host import ProcessSpec
-from deadheat.load import LoadResult, LoadSpec
+from deadheat.load import LoadSpec
 from deadheat.load.pooling import pool
 from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
@@ -39,19 +40,29 @@ from deadheat.protocol import load_protocol
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.schedules import FIELD, ROOT
 
-SLICES = 10
-SEPARATE_S, SEPARATE_DISCARD_S = 1.0, 0.5
+DISCARDS_S = (0.01, 0.02, 0.03, 0.04, 0.06)
+ROUNDS = 5
+SLICE_S = 0.1
+LONG_S, LONG_DISCARD_S = 1.0, 0.5
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One measurement of each kind on one instance."""
+class WarmInstance:
+    """A warm instance, frozen, with the load process that is connected to it."""
+
+    name: str
+    instance: lifecycle.Instance
+    spec: LoadSpec
+    load: LoadProcess
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What one server reached in one turn; `kind` is how it was loaded."""
 
     server: str
-    resident_rate_per_s: float
-    separate_rate_per_s: float
-    resident_us_p50: float
-    separate_us_p50: float
+    kind: str
+    rate_per_s: float
 
 
 def main() -> None:
@@ -60,22 +71,26 @@ def main() -> None:
         show(json.loads(options.show.read_text()))
         return
     catalog = open_catalog(None)
-    turns: list[Turn] = []
-    with local_world("engine", 1) as world:
-        for server in chosen_servers(catalog, options.servers):
-            turns += measure(world, selection(server), options.turns)
-            print(f"measured {server.name}", file=sys.stderr, flush=True)
+    rates: list[Rate] = []
+    with local_world("engine", 1) as world, contextlib.ExitStack() as running:
+        instances = [
+            running.enter_context(_warm_instance(world, selection(server)))
+            for server in chosen_servers(catalog, options.servers)
+        ]
+        for number in range(options.turns):
+            rates += turn(world, instances, number)
+            print(f"turn {number + 1} of {options.turns}", file=sys.stderr, flush=True)
     summary = {
         "command": " ".join(["python", *sys.argv]),
-        "turns": [asdict(turn) for turn in turns],
+        "rates": [asdict(rate) for rate in rates],
     }
     show(summary)
     if options.output:
-        options.output.write_text(json.dumps(summary, indent=1) + "\n")
+        options.output.write_text(json.dumps(summary) + "\n")
 
 
-def measure(world: World, chosen: Selection, turns: int) -> list[Turn]:
-    """`turns` turns on one warm instance, each kind first in half of them."""
+@contextlib.contextmanager
+def _warm_instance(world: World, chosen: Selection) -> Iterator[WarmInstance]:
     (candidate,) = prepare([chosen], world.server_host, builder_on(world.server_host), print)
     if candidate.built is None:
         sys.exit(f"{chosen.name} cannot be built: {candidate.fault}")
@@ -85,68 +100,73 @@ def measure(world: World, chosen: Selection, turns: int) -> list[Turn]:
         spec = load_spec(protocol, instance, max(protocol.connections))
         load = open_load(world, spec)
         warm(world, instance, protocol, load=lambda s: load_slice(world, load, SliceRequest(s)))
-        measured = []
-        for number in range(turns):
-            kinds = [("resident", load), ("separate", None)]
-            results = {
-                kind: _resident(world, instance, held) if held else _separate(world, spec)
-                for kind, held in (kinds if number % 2 else kinds[::-1])
-            }
-            measured.append(Turn(chosen.name, *_figures(results)))
+        lifecycle.freeze(world, instance)
+        yield WarmInstance(chosen.name, instance, spec, load)
+        lifecycle.thaw(world, instance)
         close_load(world, load)
-        return measured
     finally:
         lifecycle.stop(world, instance)
 
 
-def _resident(world: World, instance: lifecycle.Instance, load: LoadProcess) -> LoadResult:
-    lifecycle.freeze(world, instance)
+def turn(world: World, instances: Sequence[WarmInstance], number: int) -> Iterator[Rate]:
+    """Everything once; the times to discard begin with another one in each turn."""
+    first = number % len(DISCARDS_S)
+    for discard_s in DISCARDS_S[first:] + DISCARDS_S[:first]:
+        yield from _rounds(world, instances, discard_s)
+    for warmed in instances:
+        lifecycle.thaw(world, warmed.instance)
+        long = load_slice(world, warmed.load, SliceRequest(LONG_S, LONG_DISCARD_S))
+        yield Rate(warmed.name, "resident second", long.rate_per_s)
+        yield Rate(warmed.name, "separate second", _separate_rate_per_s(world, warmed.spec))
+        lifecycle.freeze(world, warmed.instance)
+
+
+def _rounds(world: World, instances: Sequence[WarmInstance], discard_s: float) -> Iterator[Rate]:
+    request = SliceRequest(SLICE_S, discard_s)
     slices = [
-        measure_slice(world, instance, load, SliceRequest(0.1), 0.0, number)
-        for number in range(SLICES)
+        [measure_slice(world, each.instance, each.load, request, 0.0, number) for each in instances]
+        for number in range(ROUNDS)
     ]
-    lifecycle.thaw(world, instance)
-    return pool([part.result for part in slices if part.result is not None])
+    for warmed, own in zip(instances, zip(*slices, strict=True), strict=True):
+        pooled = pool([part.result for part in own if part.result is not None])
+        yield Rate(warmed.name, _kind(discard_s), pooled.rate_per_s)
 
 
-def _separate(world: World, spec: LoadSpec) -> LoadResult:
-    timed = replace(spec, duration_s=SEPARATE_S, discard_s=SEPARATE_DISCARD_S)
+def _kind(discard_s: float) -> str:
+    return f"after {1000 * discard_s:.0f} ms"
+
+
+def _separate_rate_per_s(world: World, spec: LoadSpec) -> float:
+    timed = replace(spec, duration_s=LONG_S, discard_s=LONG_DISCARD_S)
     command = ProcessSpec(world.engine.command(timed), cpus=world.load_cpus)
     done = world.load_host.run(command, timed.limit_s)
-    return world.engine.parse(timed, done, world.engine_version)
-
-
-def _figures(results: dict[str, LoadResult]) -> tuple[float, float, float, float]:
-    resident, separate = results["resident"], results["separate"]
-    return (
-        resident.rate_per_s,
-        separate.rate_per_s,
-        resident.service_us["p50"] or math.nan,
-        separate.service_us["p50"] or math.nan,
-    )
+    return world.engine.parse(timed, done, world.engine_version).rate_per_s
 
 
 def show(summary: dict[str, Any]) -> None:
-    print("resident over separate   rate             p50")
-    for name in dict.fromkeys(turn["server"] for turn in summary["turns"]):
-        turns = [turn for turn in summary["turns"] if turn["server"] == name]
-        rates = [t["resident_rate_per_s"] / t["separate_rate_per_s"] for t in turns]
-        medians = [t["resident_us_p50"] / t["separate_us_p50"] for t in turns]
-        print(f"{name:22}  {_mean(rates)}  {_mean(medians)}")
+    kinds = [*(_kind(discard_s) for discard_s in DISCARDS_S), "separate second"]
+    print(f"{'rate over a long load':22}", *(f"{kind:>14}" for kind in kinds))
+    rates: dict[tuple[str, str], list[float]] = {}
+    for rate in summary["rates"]:
+        rates.setdefault((rate["server"], rate["kind"]), []).append(rate["rate_per_s"])
+    for name in dict.fromkeys(server for server, _ in rates):
+        long = rates[name, "resident second"]
+        means = [_mean_ratio(rates[name, kind], long) for kind in kinds]
+        print(f"{name:22}", *(f"{mean:>14}" for mean in means))
 
 
-def _mean(ratios: Sequence[float]) -> str:
-    """`1.012 +- 0.008`: the geometric mean and its standard error."""
-    logs = [math.log(ratio) for ratio in ratios]
+def _mean_ratio(rates: Sequence[float], others: Sequence[float]) -> str:
+    """`1.01 +- 0.01`: the geometric mean and its standard error."""
+    logs = [math.log(rate / other) for rate, other in zip(rates, others, strict=True)]
     mean = math.exp(statistics.mean(logs))
     if len(logs) < 2:
-        return f"{mean:.3f}         "
-    return f"{mean:.3f} +- {mean * statistics.stdev(logs) / math.sqrt(len(logs)):.3f}"
+        return f"{mean:.2f}"
+    return f"{mean:.2f} +- {mean * statistics.stdev(logs) / math.sqrt(len(logs)):.2f}"
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--turns", type=int, default=12, help="of each server")
+    parser.add_argument("--turns", type=int, default=10)
     parser.add_argument("--servers", nargs="*", default=FIELD, help="names in the catalog")
     parser.add_argument("--show", type=Path, help="print a stored summary instead")
     parser.add_argument("-o", "--output", type=Path, help="write the summary as JSON")

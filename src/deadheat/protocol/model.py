@@ -41,7 +41,7 @@ class Stopping(Strict):
 class Slices(Strict):
     """How a race is cut into short loads, close together. The protocol has their duration."""
 
-    discard_s: float = Field(default=0.01, ge=0.005, le=1)  # and until each connection answered
+    discard_s: float = Field(default=0.06, ge=0.005, le=1)  # and until each connection answered
     rounds: int = Field(default=8, ge=1, le=100)  # in a block, at least
     rounds_max: int | None = Field(default=None, ge=1, le=100)  # while few contenders race
     control_every: int = Field(default=4, ge=1)  # the round of a block in which controls run
