@@ -216,7 +216,7 @@ def _half(variance: Floats, degrees: Floats) -> Floats:
 
 
 def _median(outcomes: Sequence[Outcome], name: str) -> float:
-    return statistics.median(getattr(outcome, name) for outcome in outcomes)
+    return float(statistics.median(getattr(outcome, name) for outcome in outcomes))
 
 
 if __name__ == "__main__":

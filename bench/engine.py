@@ -13,11 +13,13 @@ import argparse
 import json
 import os
 import sys
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-from generators import GENERATORS, OURS, Generator
-from samples import Scene, sample
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from bench.generators import GENERATORS, OURS, Generator
+from bench.samples import Scene, sample
 
 # Scenes, and the most that a request may cost of what it costs another generator.
 TARGETS = {

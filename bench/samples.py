@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from generators import Generator, engine
+from bench.generators import Generator, engine
 
 SLICE_S = 0.06
 

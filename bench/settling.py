@@ -93,8 +93,9 @@ def climb(
     for curve in clean_curves(server)[server]:
         for _ in range(seeds):
             served = float(generator.uniform(*SERVED))
-            options = {"speed": speed, "noise": noise, "window_s": SLICE_S}
-            (run,) = curve.replay(generator, slices, served=served, **options)
+            (run,) = curve.replay(
+                generator, slices, served=served, speed=speed, noise=noise, window_s=SLICE_S
+            )
             rates = np.diff(run) / SLICE_S
             outcome = settling(rates)
             changed.append(outcome.excluded > 0 or not outcome.settled)

@@ -20,12 +20,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-from made_store import make
-from served import DEADHEAT, Served
-
 from deadheat.report import FORMATS
 from deadheat.report.model.runs import list_runs
 from deadheat.store import Store
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from bench.made_store import make
+from bench.served import DEADHEAT, Served
 
 MODEL = Path(__file__).parents[1] / "docs" / "results" / "make-run.deadheat"
 SERVER = "go-gin"

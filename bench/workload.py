@@ -12,11 +12,13 @@ import argparse
 import json
 import os
 import sys
+from pathlib import Path
 from statistics import median
 from typing import Any
 
-from generators import OURS, of_ours
-from samples import Scene, sample
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from bench.generators import OURS, of_ours
+from bench.samples import Scene, sample
 
 RATIO_MAX = 1.10
 SCENES = ("kept-100", "kept-1000", "slices-100")

@@ -58,7 +58,7 @@ watch(slice_block, "measure_slice", "slice")
 watch(Store, "add_trials", "store")
 watch(starter.Starter, "_stop", "stop")
 add_trials, open_host = Store.add_trials, local.LocalHost.__init__
-Store.add_trials = acknowledge  # type: ignore[method-assign]
+Store.add_trials = acknowledge  # type: ignore[method-assign,assignment]
 local.LocalHost.__init__ = contained  # type: ignore[method-assign,assignment]
 for constant in ("SILENT_S", "AGENT_END_DEADLINE_S"):
     setattr(agent_host, constant, min(getattr(agent_host, constant), settings["deadline_s"]))
