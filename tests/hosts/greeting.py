@@ -68,6 +68,7 @@ connections = [4]
 duration_s = 0.05
 
 [slices]
+discard_s = 0.01
 rounds = 2
 control_every = 1
 

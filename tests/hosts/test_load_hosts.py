@@ -22,6 +22,7 @@ duration_s = 0.05
 controls = true
 
 [slices]
+discard_s = 0.01
 rounds = 2
 control_every = 1
 
