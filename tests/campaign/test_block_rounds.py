@@ -23,7 +23,7 @@ def protocol(budget_s: float, levels: int = 1, **slices: int) -> Protocol:
 @pytest.mark.parametrize(
     ("contenders", "budget_s", "levels", "rounds"),
     [
-        (8, 240, 1, 18),  # that is what a tenth of the budget holds
+        (8, 240, 1, 18),  # a tenth of the budget holds 18
         (2, 240, 1, 24),
         (24, 720, 1, 18),
         (8, 240, 3, 12),  # each level has its rounds

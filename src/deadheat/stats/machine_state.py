@@ -52,7 +52,8 @@ def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
     own = np.arange(locals_)
     parts[:, own, own] += _summed(layout, weights)
     parts[..., -1] += _summed(layout, weighted)
-    parts[(layout.instances >= 0).sum(axis=1) == 1] = 0.0  # alone: the state takes it, to rounding
+    alone = (layout.instances >= 0).sum(axis=1) == 1  # only rounding is left beside the state
+    parts[alone] = 0.0
     count = layout.instance_count
     index = np.where(layout.instances < 0, count, layout.instances)
     score = np.bincount(index.ravel(), parts[..., -1].ravel(), count + 1).astype(float)
