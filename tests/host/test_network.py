@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import Exchange, HostError, Listener, Listeners
+from deadheat.host.agent import backlogs as agent_backlogs
 from deadheat.host.agent import listeners as agent_listeners
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
@@ -108,9 +109,11 @@ def test_an_exchange_with_a_server_that_does_not_read_ends_at_its_deadline(host:
     assert exchange == Exchange(b"", closed=False, in_time=False)
 
 
+BACKLOG = 77
 LISTEN = """
 import signal, socket, sys
-sockets = [socket.create_server((sys.argv[1], int(sys.argv[2])), family=int(sys.argv[3]))]
+address, port, family, backlog = sys.argv[1], *map(int, sys.argv[2:])
+sockets = [socket.create_server((address, port), family=family, backlog=backlog)]
 print("ready", flush=True)
 signal.pause()
 """
@@ -119,7 +122,9 @@ signal.pause()
 def start_listener(host: LocalHost, folder: Path, port: int, address: str = "127.0.0.1") -> str:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     code = f"import os\nif os.fork(): os.wait()\n{LISTEN}"  # a child listens
-    process = host.start(python(code, address, str(port), str(int(family))), log(folder))
+    process = host.start(
+        python(code, address, str(port), str(int(family)), str(BACKLOG)), log(folder)
+    )
     eventually(lambda: "ready" in (folder / "log.txt").read_text())
     return process
 
@@ -129,7 +134,10 @@ def test_lists_the_listening_sockets_of_a_tree(host: LocalHost, tmp_path: Path) 
     process = start_listener(host, tmp_path, port)
     listeners = host.listeners(process, port)
     host.stop(process, "SIGKILL", 0)
-    assert listeners == Listeners([Listener("127.0.0.1", port)], [], complete=True)
+    most = int(Path("/proc/sys/net/core/somaxconn").read_text())
+    backlog = min(BACKLOG, most)
+    own = [Listener("127.0.0.1", port, backlog=backlog)]
+    assert listeners == Listeners(own, [], complete=True, backlog_max=most)
 
 
 def test_lists_a_listening_socket_of_ipv6(host: LocalHost, tmp_path: Path) -> None:
@@ -137,8 +145,16 @@ def test_lists_a_listening_socket_of_ipv6(host: LocalHost, tmp_path: Path) -> No
     process = start_listener(host, tmp_path, port, "::1")
     listeners = host.listeners(process, port)
     host.stop(process, "SIGKILL", 0)
-    assert listeners == Listeners([Listener("::1", port)], [], complete=True)
-    assert str(listeners.own[0]) == f"[::1]:{port}"
+    assert [str(each) for each in listeners.own] == [f"[::1]:{port}"]
+    assert listeners.own[0].backlog == min(BACKLOG, listeners.backlog_max or 0)
+
+
+def test_a_kernel_without_sock_diag_shows_no_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent_backlogs, "NETLINK_SOCK_DIAG", 99)  # no such protocol
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        own = agent_listeners.listeners([os.getpid()], port)["own"]
+    assert [row["backlog"] for row in own if row["port"] == port] == [None]
 
 
 def test_names_another_process_that_listens_on_a_port(host: LocalHost, tmp_path: Path) -> None:
@@ -159,7 +175,8 @@ def test_says_that_sockets_cannot_be_seen_in_a_sandbox_without_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(agent_listeners, "listening_sockets", dict)
-    assert agent_listeners.listeners([], 80) == {"own": [], "others": [], "complete": False}
+    listeners = agent_listeners.listeners([], 80)
+    assert (listeners["own"], listeners["others"], listeners["complete"]) == ([], [], False)
 
 
 def test_says_that_the_sockets_of_another_user_cannot_be_seen(

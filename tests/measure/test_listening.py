@@ -1,7 +1,9 @@
+from typing import Literal
+
 import pytest
 
 from deadheat.host import Listener, Listeners
-from deadheat.measure.listening import is_known, missed_port, wrong_listener
+from deadheat.measure.listening import backlog_reading, is_known, missed_port, wrong_listener
 
 PORT = 8080
 OWN = Listener("127.0.0.1", PORT)
@@ -71,3 +73,34 @@ def test_another_address_of_the_machine_is_no_conflict() -> None:
 def test_explains_a_refused_connection(own: list[Listener], expected: str | None) -> None:
     missed = missed_port(Listeners(own, [], complete=True), PORT)
     assert (missed.verdict if missed else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("declared", "seen", "most", "agrees"),
+    [
+        (256, 256, 4096, True),
+        (4096, 128, 128, True),  # lowered by the kernel
+        ("system", 4096, 4096, True),
+        (256, 4096, 4096, False),  # Play: the option was not read
+        ("system", 128, 4096, False),
+        (256, None, 4096, None),
+        ("system", 4096, None, None),
+    ],
+)
+def test_compares_the_backlog_with_the_manifest(
+    declared: int | Literal["system"], seen: int | None, most: int | None, agrees: bool | None
+) -> None:
+    """Regression: Play's backlog of 256 was 4096 in the replays, and nobody noticed."""
+    listener = Listener("127.0.0.1", PORT, backlog=seen)
+    listeners = Listeners([listener], [], complete=True, backlog_max=most)
+    reading = backlog_reading(listeners, PORT, "127.0.0.1", declared)
+    assert reading.agrees is agrees
+    assert ("server.toml says" in str(reading)) == (agrees is False)
+
+
+def test_every_socket_of_a_port_needs_the_backlog() -> None:
+    """Workers with SO_REUSEPORT each have a socket."""
+    workers = [Listener("127.0.0.1", PORT, backlog=backlog) for backlog in (128, 511)]
+    listeners = Listeners(workers, [], complete=True, backlog_max=4096)
+    reading = backlog_reading(listeners, PORT, "127.0.0.1", 511)
+    assert str(reading) == "it listens with a backlog of 128 and 511; server.toml says 511"

@@ -86,6 +86,20 @@ def test_a_second_port_fails(host: FakeHost, world: World) -> None:
     assert port
 
 
+def test_another_backlog_than_declared_fails(host: FakeHost, world: World) -> None:
+    class ShortHost(FakeHost):
+        def listeners(self, process: str, port: int) -> Listeners:
+            own = (Listener("127.0.0.1", port, backlog=5),)
+            return Listeners(own, (), complete=True, backlog_max=4096)
+
+    short = ShortHost()
+    short.on_run(lambda _: True, lambda *_: Completed(1, "", "", 1.0, 0.0))
+    its_world = replace(world, server_host=short, load_host=short)
+    reviewed = checks(short, its_world, FakeServer(answer=answer))
+    assert reviewed["backlog"].passed is False
+    assert reviewed["backlog"].reading.startswith("it listens with a backlog of 5; ")
+
+
 def test_the_port_of_a_jvm_is_no_second_listener(host: FakeHost, world: World) -> None:
     """Regression: a JVM's socket is IPv6, so every server on it failed."""
 

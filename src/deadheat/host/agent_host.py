@@ -132,7 +132,7 @@ class AgentHost:
         own, others = (
             [Listener(**listener) for listener in answer[name]] for name in ("own", "others")
         )
-        return Listeners(own, others, answer["complete"])
+        return Listeners(own, others, answer["complete"], answer["backlog_max"])
 
     def members(self, process: str) -> frozenset[tuple[int, int]]:
         return frozenset((pid, ticks) for pid, ticks in self._ask("members", process=process))

@@ -97,11 +97,15 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A listening TCP socket. `process` names who holds it; None if this cannot be seen."""
+    """A listening TCP socket. `process` names who holds it; None if this cannot be seen.
+
+    `backlog` is as the kernel has lowered it (listen(2)); None if the kernel does not report it.
+    """
 
     address: str
     port: int
     process: str | None = None
+    backlog: int | None = None
 
     def __str__(self) -> str:
         host = f"[{self.address}]" if ":" in self.address else self.address
@@ -112,12 +116,14 @@ class Listener:
 class Listeners:
     """The listening sockets of a process tree, and those of other processes on one port.
 
-    `complete` is False if the machine does not show every socket of the tree.
+    `complete` is False if the machine does not show every socket of the tree. `backlog_max` is
+    the longest backlog that the kernel allows, somaxconn; None if it cannot be read.
     """
 
     own: Sequence[Listener]
     others: Sequence[Listener]
     complete: bool
+    backlog_max: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from deadheat.build.prepare import Candidate
 from deadheat.errors import DeadheatError
@@ -13,6 +13,7 @@ from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.database import DatabaseMissing
 from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.listening import BacklogReading, backlog_reading
 from deadheat.measure.verify import Behavior, verify
 from deadheat.measure.workload_check import growth_fault, workload_fault
 from deadheat.measure.world import World
@@ -119,6 +120,9 @@ def inspect(
         memory_bytes = world.server_host.usage(instance.process).memory_bytes
         if instance.listens_itself is None:
             cautions.append(lifecycle.UNKNOWN_LISTENER)
+        backlog = _backlog(world, instance, selection.start.backlog)
+        if backlog.agrees is False:
+            cautions.append(str(backlog))
         behavior = verify(
             world.server_host,
             instance.address,
@@ -163,6 +167,11 @@ def inspect(
         stop=f"{ended.how} {took_s:.2f} s after {contender.stop_signal}",
         workloads=tuple(each.name for each in workloads) if wrong is None else (),
     )
+
+
+def _backlog(world: World, instance: Instance, declared: int | Literal["system"]) -> BacklogReading:
+    listeners = world.server_host.listeners(instance.process, instance.port)
+    return backlog_reading(listeners, instance.port, instance.host, declared)
 
 
 def _database_env(world: World, workloads: Sequence[Workload]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from deadheat.host import Listener, Listeners
 
@@ -56,6 +57,41 @@ def wrong_listener(listeners: Listeners, port: int, host: str = LOOPBACK) -> Wro
 def is_known(listeners: Listeners, port: int, host: str = LOOPBACK) -> bool:
     """Whether this machine shows that the instance itself listens on its port."""
     return any(_reaches(each, port, host) for each in listeners.own)
+
+
+@dataclass(frozen=True, slots=True)
+class BacklogReading:
+    """The backlogs of an instance's sockets on its port, and what its manifest says."""
+
+    seen: tuple[int, ...]
+    expected: int | None
+
+    @property
+    def agrees(self) -> bool | None:
+        """None if this machine does not show it."""
+        if not self.seen or self.expected is None:
+            return None
+        return {*self.seen} == {self.expected}
+
+    def __str__(self) -> str:
+        seen = " and ".join(f"{each:,}" for each in sorted({*self.seen}))
+        if self.agrees is None:
+            return "this machine does not show backlogs"
+        if self.agrees:
+            return f"it listens with a backlog of {seen}"
+        return f"it listens with a backlog of {seen}; server.toml says {self.expected:,}"
+
+
+def backlog_reading(
+    listeners: Listeners, port: int, host: str, declared: int | Literal["system"]
+) -> BacklogReading:
+    """`declared` is `start.backlog`, which the kernel lowers to somaxconn."""
+    reached = [each for each in listeners.own if _reaches(each, port, host)]
+    seen = tuple(each.backlog for each in reached if each.backlog is not None)
+    most = listeners.backlog_max
+    if declared == "system" or most is None:
+        return BacklogReading(seen, most)
+    return BacklogReading(seen, min(declared, most))
 
 
 def missed_port(listeners: Listeners, port: int, host: str = LOOPBACK) -> WrongListener | None:

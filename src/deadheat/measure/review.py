@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from deadheat.build.prepare import Candidate
 from deadheat.catalog.lock_file import LockFault, check_locks
 from deadheat.errors import DeadheatError
-from deadheat.host import Exited
+from deadheat.host import Exited, Listeners
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.freezing import FREEZE_S, freeze_faults
 from deadheat.measure.inspection import RETRY_S, load_server, short_load
 from deadheat.measure.lifecycle import Instance, StartFailed
+from deadheat.measure.listening import backlog_reading
 from deadheat.measure.verify import Behavior, verify
 from deadheat.measure.world import World
 
@@ -56,7 +57,9 @@ def review(world: World, candidate: Candidate, isolated: bool) -> Iterator[Check
         behavior = verify(world.server_host, address, contender.media_type, deadline_s=deadline_s)
         yield from _answers(behavior, candidate)
         yield _load(world, instance)
-        yield _listeners(world, instance)
+        listeners = world.server_host.listeners(instance.process, instance.port)
+        yield _listeners(listeners, instance)
+        yield _backlog(listeners, instance, candidate)
     finally:
         ended = lifecycle.stop(world, instance)
     yield _stop(ended, contender.stop_signal)
@@ -133,10 +136,9 @@ def _load(world: World, instance: Instance) -> Check:
     return Check("load", served == CONNECTIONS and not result.errors_total, reading)
 
 
-def _listeners(world: World, instance: Instance) -> Check:
+def _listeners(listeners: Listeners, instance: Instance) -> Check:
     """Asked after a load, because some servers open a second port late."""
     rule = "no other listener"
-    listeners = world.server_host.listeners(instance.process, instance.port)
     here = instance.host
     same = (here, f"::ffff:{here}")  # a JVM's socket has IPv6's spelling of the address
     others = {
@@ -149,6 +151,12 @@ def _listeners(world: World, instance: Instance) -> Check:
     if not listeners.own or not listeners.complete:
         return Check(rule, None, "this machine does not show every socket of the server")
     return Check(rule, True, f"listens on {here}:PORT only")
+
+
+def _backlog(listeners: Listeners, instance: Instance, candidate: Candidate) -> Check:
+    declared = candidate.selection.start.backlog
+    reading = backlog_reading(listeners, instance.port, instance.host, declared)
+    return Check("backlog", reading.agrees, str(reading))
 
 
 def _stop(ended: Exited, signal: str) -> Check:

@@ -8,11 +8,13 @@ import socket
 import sys
 from pathlib import Path
 
+from .backlogs import backlogs
 from .fault import Json
-from .kernel_files import numbered, read_text
+from .kernel_files import numbered, read_number, read_text
 from .processes import user_of
 
 LISTENING = "0A"  # the state in /proc/net/tcp
+BACKLOG_MAX = "/proc/sys/net/core/somaxconn"
 
 
 def listening_sockets() -> dict[int, Json]:
@@ -60,7 +62,7 @@ def listeners(tree: list[int], port: int) -> Json:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         sockets = listening_sockets()
         if sockets.pop(os.fstat(probe.fileno()).st_ino, None) is None:
-            return {"own": [], "others": [], "complete": False}
+            return {"own": [], "others": [], "complete": False, "backlog_max": None}
     held = [sockets_of(pid) for pid in tree]
     inodes = set().union(*(each for each in held if each is not None))
     complete = None not in held
@@ -71,14 +73,22 @@ def listeners(tree: list[int], port: int) -> Json:
         if complete and inode not in names and row["user"] not in users:
             names[inode] = f"a process of user {row['user']}"
 
+    backlog = backlogs()
+
     def row_of(inode: int, process: str | None) -> Json:
-        socket_row = sockets[inode]
-        return {"address": socket_row["address"], "port": socket_row["port"], "process": process}
+        row = sockets[inode]
+        return {
+            "address": row["address"],
+            "port": row["port"],
+            "process": process,
+            "backlog": backlog.get(inode),
+        }
 
     return {
         "own": [row_of(inode, None) for inode in sockets if inode in inodes],
         "others": [row_of(inode, names.get(inode)) for inode in others],
         "complete": complete,
+        "backlog_max": read_number(BACKLOG_MAX),
     }
 
 
