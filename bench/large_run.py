@@ -5,11 +5,11 @@
 
 The large run repeats the blocks of a stored run: once of one with whole trials, once of a race in
 slices. Each figure is the median over `--times` fresh processes, of their CPU time in seconds and
-of their peak memory in MiB. `alone` is the first report of a run of which nothing is kept, as of an
-imported one. `after run` is one after the terminal's: a run makes that when it ends, and keeps what
-it works out from all trials. `--than` also measures the sources in that folder, in turns. Bytecode
-is cached, as after the first command. A report after its run of more than 3 s of CPU time ends this
-with exit code 1.
+of their peak memory in MiB. `alone` is the first report of a run of which nothing is kept, as of a
+bundle that is read with --from. `after run` is one after the terminal's: a run makes that when it
+ends, and keeps what it works out from all trials. `deadheat import` does the same. `--than` also
+measures the sources in that folder, in turns. Bytecode is cached, as after the first command. A
+report after its run of more than 3 s of CPU time ends this with exit code 1.
 """
 
 import argparse

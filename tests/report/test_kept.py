@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from deadheat import report
+from deadheat.cli import cli
 from deadheat.report.model import facts, kept, slice_fit
 from deadheat.report.model.distribution import merged
 from deadheat.report.model.kept import kept_path
 from deadheat.report.model.load import load_view
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
+from deadheat.store.listing import run_ids
 from tests.report.made import SETTLE, MadeRun, histogram, made_run
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -76,6 +79,21 @@ def test_a_report_of_what_is_kept_is_that_of_the_trials(
         monkeypatch.setattr(slice_fit, "_worked_out", unexpected)
         monkeypatch.setattr(kept.Kept, "put", unexpected)
         assert shown(store, run_id, format) == expected
+
+
+def test_the_first_report_of_an_imported_run_works_nothing_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle, path = RESULTS / "make-run.deadheat", tmp_path / "runs.sqlite"
+    assert CliRunner().invoke(cli, ["import", str(bundle), "--store", str(path)]).exit_code == 0
+
+    def unexpected(*_: object) -> None:
+        pytest.fail("worked out again")
+
+    monkeypatch.setattr(slice_fit, "_worked_out", unexpected)
+    with Store(path, read_only=True) as store:
+        (run_id,) = run_ids(store)
+        assert shown(store, run_id, "terminal")
 
 
 def test_the_second_report_merges_nothing(run: MadeRun, merges: list[int]) -> None:
