@@ -1,9 +1,7 @@
 """`deadheat regress`: checks whether a change makes a server slower."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -11,15 +9,6 @@ import click
 from deadheat import report
 from deadheat.build.builder import Builder
 from deadheat.campaign.campaign import Plan, conduct
-from deadheat.campaign.far_revision import build_far_revision
-from deadheat.campaign.revision import (
-    BUILD_TIMEOUT_S,
-    Revision,
-    build_revision,
-    contender_of,
-    repository_of,
-    resolve,
-)
 from deadheat.cli.containers import native_only
 from deadheat.cli.exit_codes import ExitCode, explain
 from deadheat.cli.hosts import Hosts, host_options
@@ -34,6 +23,7 @@ from deadheat.cli.options import (
 )
 from deadheat.cli.own import OwnServers, WithCommand, own_options
 from deadheat.cli.progress_view import progress_view
+from deadheat.cli.revisions import revisions_on
 from deadheat.cli.stored import require_another
 from deadheat.cli.two_hosts import world_on
 from deadheat.cli.workbench import (
@@ -45,9 +35,7 @@ from deadheat.cli.workbench import (
 )
 from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.events import Listener
-from deadheat.host import Host, Limits
-from deadheat.host.local import LocalHost
-from deadheat.host.ssh import SshHost
+from deadheat.host import Limits
 from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol, amend
@@ -61,7 +49,7 @@ from deadheat.report.formats.regression import (
     worst,
 )
 from deadheat.stats.change import Outcome
-from deadheat.store import Store, home
+from deadheat.store import Store
 from deadheat.store.run_argument import run_argument
 
 EXIT_CODES = {
@@ -152,42 +140,25 @@ def command(
             hosts, protocol.generator, protocol.threads, limits=limits, isolate=isolate
         ) as world,
         host_for_builds(world, limits, isolate) as host,
-        _host_for_git(host, limits) as here,
+        revisions_on(host, limits, base, head, build) as revisions,
     ):
         warn_of_running_runs(store)
-        repository = repository_of(here, Path.cwd())
-        revisions = [
-            resolve(here, repository, role, name) for role, name in (("base", base), ("head", head))
-        ]
-        _require_change(*revisions)
         with progress_view() as listen:
-            contenders = [
-                replace(
-                    contender_of(
-                        revision,
-                        _build(here, host, repository, revision, build, limits, listen),
-                        own.command,
-                    ),
-                    path=own.request_path,
-                    body_varies=own.any_body,
-                    sample=sample,
-                )
-                for revision in revisions
-            ]
             plan = Plan(
                 protocol=amend(protocol, {}, {"question": "slower"}),
                 selections=[],
                 labels={},
-                extra=contenders,
+                extra=revisions.contenders(own, sample, listen),
                 seed=seed,
                 command=command_line(),
             )
             run_id, stopped = _conduct(plan, world, store, builder_on(host), listen)
     with Store(store_path, read_only=True) as store:
         view = report.load_view(store, run_id)
-    names = [revision.name for revision in revisions]
     outcomes = [
-        outcome for each in view.by_workload for outcome in regressions(each, analyze(each), *names)
+        outcome
+        for each in view.by_workload
+        for outcome in regressions(each, analyze(each), *revisions.names)
     ]
     if comment_path:
         comment_path.write_text(comment(view, outcomes), encoding="utf-8")
@@ -202,22 +173,6 @@ def command(
         fixes = [outcome.fix for outcome in outcomes if outcome.fix]
         explain("inconclusive: the data do not decide it", fixes[0] if fixes else "race again")
     sys.exit(EXIT_CODES[worst(outcomes)])
-
-
-def _build(
-    here: Host,
-    host: Host,
-    repository: Path,
-    revision: Revision,
-    build: str | None,
-    limits: Limits,
-    listen: Listener,
-) -> Path:
-    """The folder of the revision on the server host; git runs here."""
-    build_s = limits.build_step_s or BUILD_TIMEOUT_S
-    if isinstance(host, SshHost):
-        return build_far_revision(here, host, repository, revision, build, listen, build_s)
-    return build_revision(host, repository, revision, build, home() / "revisions", listen, build_s)
 
 
 def _print(
@@ -241,16 +196,6 @@ def _print(
     echo(f"full report: deadheat report {run_argument(run_id, store_path)}")
 
 
-@contextmanager
-def _host_for_git(host: Host, limits: Limits) -> Iterator[Host]:
-    """This machine, which has the repository."""
-    if not isinstance(host, SshHost):
-        yield host
-        return
-    with LocalHost(limits=limits) as here:
-        yield here
-
-
 def _conduct(
     plan: Plan, world: World, store: Store, builder: Builder, listen: Listener
 ) -> tuple[str, Unmeasurable | None]:
@@ -268,12 +213,4 @@ def _require_command(command: Sequence[str]) -> None:
         raise DeadheatError(
             "missing start command: expected a command behind `--`, with {port} for the port",
             "deadheat regress --base main -- ./my-server --port {port}",
-        )
-
-
-def _require_change(base: Revision, head: Revision) -> None:
-    if base.commit == head.commit:
-        raise DeadheatError(
-            f"--base {base.asked} and --head {head.asked} are the same commit",
-            "commit the change, or race it uncommitted: --head $(git stash create)",
         )
