@@ -20,6 +20,8 @@ REGRESS = (
     *("--", "python3", "-I", "-S", "answer.py", "127.0.0.1", "{port}"),
 )
 RESUMED = {"interrupted", "failed", "lost"}
+ERRORS = (1, 2)  # exit codes that no run has which nothing disturbs
+NOT_STORED = "before all its contenders were stored"  # a fault came too early to resume the run
 CGROUPS_SHARE = 0.7  # of the chains; the others use the other ways to contain processes
 
 
@@ -63,6 +65,8 @@ class Chain:
             if fault.kind == "disk":
                 place.free_disk()
             outcome.failures += self._lost(place)
+            if not outcome.injected and outcome.code in ERRORS and NOT_STORED not in outcome.stderr:
+                outcome.failures.append(f"ended with {outcome.code} by itself: {outcome.stderr}")
             if outcome.injected or outcome.failures:
                 return outcome
         return None
@@ -87,7 +91,7 @@ class Chain:
         """Run to the end without a fault: the run has to be complete, and nothing is left."""
         arguments = self._arguments(place)
         outcome = attempt(place, arguments, self.containment, self._rates)
-        if outcome.code == 1 and "before all its contenders were stored" in outcome.stderr:
+        if outcome.code == 1 and NOT_STORED in outcome.stderr:
             arguments = NEW
             outcome = attempt(place, arguments, self.containment, self._rates)
         failures = [f"at the end: {failure}" for failure in outcome.failures]

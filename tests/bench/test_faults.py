@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.faulted import chain
 from bench.faulted.matrix import MOMENTS, Fault, faults, fewest_first
 from bench.faults import Outcome, failed_chains, new_chains, read, run, table, write
 
@@ -22,6 +23,17 @@ def test_nothing_is_lost_and_nothing_is_left() -> None:
     cases, stopped = run(SHORT, jobs=2, end_s=math.inf)
     assert len(cases) + stopped >= 2
     assert [case for case in cases if case["failures"]] == []
+
+
+def test_a_race_that_cannot_begin_is_a_failed_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: with a broken protocol, the matrix had 0 cases and none failed."""
+    protocol = tmp_path / "broken.toml"
+    protocol.write_text("rounds = 0\n")
+    monkeypatch.setattr(chain, "NEW", ("run", "alpha", "beta", "--protocol", str(protocol)))
+    cases, _ = run([([Fault("cli", "KILL", "slice")], 1)], jobs=1, end_s=math.inf)
+    assert "ended with 1 by itself: error: " in cases[0]["failures"][0]
 
 
 def test_matrix_has_each_fault_only_once() -> None:
