@@ -104,7 +104,7 @@ def test_a_race_is_followed_beside_its_page(
     monkeypatch.setenv("MADE_STORE", str(made))
     monkeypatch.setenv("DEADHEAT_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(long_run, "END_S", 0.0)
-    monkeypatch.setattr(long_run, "DEADHEAT", (sys.executable, "-c", MADE_RACE))
+    monkeypatch.setattr(long_run, "RACE", (sys.executable, "-c", MADE_RACE))
     options = argparse.Namespace(
         servers=["alpha", "beta"], hours=1.5 / 3600, interval=0.1, fetch=0.5, skip=0.0,
         protocol="settle",

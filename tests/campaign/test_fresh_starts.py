@@ -10,7 +10,7 @@ import pytest
 
 from deadheat.campaign.fresh_starts import FEW_SHARE, FreshStarts
 from deadheat.campaign.slice_standings import SliceStandings
-from deadheat.measure.starter import WarmInstance
+from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import Protocol
 
 BUDGET_S = 100.0

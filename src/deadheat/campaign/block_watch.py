@@ -9,7 +9,7 @@ from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge_block, on_load_host, worst_of
 from deadheat.measure.load_process import processes_on
 from deadheat.measure.network_counters import LOAD, increases
-from deadheat.measure.starter import WarmInstance
+from deadheat.measure.warm_instance import WarmInstance
 from deadheat.measure.world import World
 from deadheat.store import Gate
 

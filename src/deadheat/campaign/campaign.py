@@ -21,7 +21,7 @@ from deadheat.events import Event, Listener
 from deadheat.load.several import Several
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, controls_for
-from deadheat.measure.starter import EnteredContender
+from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from deadheat.campaign.past import Past
 from deadheat.events import Listener
-from deadheat.measure.starter import EnteredContender
+from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store

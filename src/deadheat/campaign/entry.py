@@ -10,7 +10,7 @@ from deadheat.duration import spell_duration
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
 from deadheat.measure.contender import Contender, contender_from
-from deadheat.measure.starter import EnteredContender
+from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
 from deadheat.store import Store
 

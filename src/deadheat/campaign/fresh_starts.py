@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from deadheat.campaign.block_rounds import rounds_of_block, slice_s
 from deadheat.campaign.slice_standings import FEWEST_INSTANCES, SliceStandings
-from deadheat.measure.starter import WarmInstance
+from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import Protocol
 from deadheat.stats.measurement_value import Action, Contribution, Cost, contribution
 

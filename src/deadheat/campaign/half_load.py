@@ -9,8 +9,8 @@ from dataclasses import replace
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.one_trial import TrialRunner
-from deadheat.measure.starter import WarmInstance
 from deadheat.measure.trial import load_spec
+from deadheat.measure.warm_instance import WarmInstance
 from deadheat.store import TrialRecord
 
 HALF_LOAD = "half_load"  # the kind of its trials

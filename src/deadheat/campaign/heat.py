@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Self
 
 from deadheat.errors import DeadheatError
-from deadheat.measure.starter import EnteredContender, OutOfTime, Starter, Unfit, WarmInstance
+from deadheat.measure.starter import Starter
+from deadheat.measure.starts import OutOfTime, Unfit
+from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.measure.world import World
 
 MEMORY_FREE_BYTES_MIN = 1 << 30  # left for the machine while all instances of a heat are up

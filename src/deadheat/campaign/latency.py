@@ -14,8 +14,9 @@ from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.standings import Standings
 from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
-from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
+from deadheat.measure.starter import Starter
 from deadheat.measure.trial import load_spec
+from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.workload import Level
 
 LATENCY_SHARES = (0.5, 0.7, 0.9)

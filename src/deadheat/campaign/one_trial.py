@@ -6,8 +6,8 @@ from deadheat.campaign.standings import Standings
 from deadheat.campaign.trouble import Troubles
 from deadheat.load import LoadSpec
 from deadheat.measure import lifecycle
-from deadheat.measure.starter import WarmInstance
 from deadheat.measure.trial import TrialContext, measure
+from deadheat.measure.warm_instance import WarmInstance
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
 

@@ -15,8 +15,9 @@ from deadheat.campaign.pace import Moment, pace_of
 from deadheat.campaign.standings import Look, Standings
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
+from deadheat.measure.starter import Starter
 from deadheat.measure.trial import load_spec
+from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
 

@@ -15,7 +15,7 @@ from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender, contender_from
-from deadheat.measure.starter import EnteredContender
+from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World, by_role
 from deadheat.protocol import Protocol, stored_protocol
 from deadheat.stats.ranking import Decided

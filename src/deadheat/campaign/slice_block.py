@@ -12,8 +12,8 @@ from deadheat.host import Sample, Usage
 from deadheat.load.pooling import pool
 from deadheat.load.slices import SliceRequest
 from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
-from deadheat.measure.starter import WarmInstance
 from deadheat.measure.trial import TrialContext
+from deadheat.measure.warm_instance import WarmInstance
 from deadheat.store import Gate, TrialRecord
 from deadheat.workload import Level
 

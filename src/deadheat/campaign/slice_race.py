@@ -22,7 +22,8 @@ from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.client import CLIENT_SHARE_MAX
-from deadheat.measure.starter import EnteredContender, Starter, WarmInstance
+from deadheat.measure.starter import Starter
+from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
 

@@ -20,15 +20,15 @@ def backlogs() -> dict[int, int]:
 
     The kernel has lowered what was passed to listen(2) to somaxconn.
     """
-    found: dict[int, int] = {}
+    by_inode: dict[int, int] = {}
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG) as netlink:
             netlink.settimeout(DEADLINE_S)
             for family in (socket.AF_INET, socket.AF_INET6):
-                found.update(_of_family(netlink, family))
+                by_inode.update(_of_family(netlink, family))
     except (OSError, struct.error):
         return {}
-    return found
+    return by_inode
 
 
 def _of_family(netlink: socket.socket, family: int) -> dict[int, int]:
@@ -36,13 +36,13 @@ def _of_family(netlink: socket.socket, family: int) -> dict[int, int]:
     request = REQUEST.pack(family, socket.IPPROTO_TCP, 0, LISTENING)
     length = HEADER.size + len(request)
     netlink.send(HEADER.pack(length, SOCK_DIAG_BY_FAMILY, REQUEST_AND_DUMP, 0, 0) + request)
-    found: dict[int, int] = {}
+    by_inode: dict[int, int] = {}
     while True:
         received = netlink.recv(1 << 16)
         while received:
             size, kind, _, _, _ = HEADER.unpack_from(received)
             if kind != SOCK_DIAG_BY_FAMILY:  # the end of the dump, or an error
-                return found
+                return by_inode
             _, _, backlog, _, inode = ANSWER.unpack_from(received, HEADER.size)
-            found[inode] = backlog
+            by_inode[inode] = backlog
             received = received[(size + 3) & ~3 :]

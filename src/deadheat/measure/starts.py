@@ -1,0 +1,46 @@
+"""What the starts of a race share, and how one can fail."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from deadheat.events import Listener
+from deadheat.measure.world import World
+from deadheat.protocol import Protocol
+from deadheat.stats.steady import Reading
+from deadheat.store import Store
+
+
+class Unfit(Exception):
+    """A contender that cannot take part in the run; the store has its fault."""
+
+
+class OutOfTime(Exception):
+    """The budget of the race was spent before an instance was ready. Nothing runs then."""
+
+
+class Ended(Exception):
+    """The server or its load process ended during the start; the store has the fault."""
+
+
+@dataclass(slots=True)
+class EarlierStarts:
+    """What the starts of a race so far have shown.
+
+    `left_out` has each verified contender, with the workloads that it is left out of. `readings`
+    has the warm-ups by contender and workload.
+    """
+
+    left_out: dict[str, frozenset[str]] = field(default_factory=dict)
+    readings: dict[tuple[str, str], list[Reading]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """What all starts of a race share. A start takes no longer than `left_s`."""
+
+    world: World
+    protocol: Protocol
+    store: Store
+    listen: Listener
+    left_s: Callable[[], float]
+    earlier: EarlierStarts
