@@ -12,6 +12,10 @@ mod command_line;
 mod faults;
 #[path = "cases/runs.rs"]
 mod runs;
+#[path = "cases/slice_connections.rs"]
+mod slice_connections;
+#[path = "cases/slice_lines.rs"]
+mod slice_lines;
 #[path = "cases/slices.rs"]
 mod slices;
 #[path = "cases/together.rs"]

@@ -5,6 +5,15 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
+use super::{GOOD, Reply, Server, Then};
+
+/// Of each resident process, unless its arguments say otherwise.
+pub(crate) const CONNECTIONS: u64 = 3;
+
+pub(crate) fn good_server() -> Server {
+    Server::start(|_| Reply::new(GOOD, Then::Keep, "answered"))
+}
+
 pub(crate) struct Resident {
     pub process: Child,
     input: Option<ChildStdin>,
@@ -13,10 +22,11 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    /// Three connections of the backend under test, unless `args` say otherwise.
+    /// On the backend under test, with `CONNECTIONS` unless `args` say otherwise.
     pub(crate) fn start(url: &str, args: &[&str]) -> Self {
+        let connections = CONNECTIONS.to_string();
         let mut process = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
-            .args([url, "--slices", "-c", "3", "--backend", super::backend()])
+            .args([url, "--slices", "-c", &connections, "--backend", super::backend()])
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
