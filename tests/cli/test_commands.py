@@ -60,10 +60,10 @@ def test_verify_continues_from_its_output_file(
     rows = json.loads(kept.read_text())
     assert [row["state"] for row in rows] == ["fails", "works"]
     assert rows[1:] == before
-    rows[1]["start_key"] = "of another command"
+    rows[1]["source_key"] = "of another command"
     kept.write_text(json.dumps(rows))
     deadheat("verify", "hello", "--load", "3", "-o", str(kept))
-    assert json.loads(kept.read_text())[1]["start_key"] == before[0]["start_key"]
+    assert json.loads(kept.read_text())[1]["source_key"] == before[0]["source_key"]
 
 
 def test_verify_does_not_overwrite_another_file(deadheat: Deadheat, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from deadheat.report.formats.inspections import line, summary
 from deadheat.report.formats.server_pages import server_pages
 
 ROOT = Path(__file__).resolve().parents[2]
+GIN = load_catalog(ROOT).servers["go-gin"]
 BEHAVIOR = {
     "framing": "content-length", "head_bytes": 90, "keep_alive": True, "close_honored": True,
     "http_1_0": "closes", "head": "empty", "pipelined": 2, "unknown_path": 404, "date": True,
@@ -21,10 +22,11 @@ BEHAVIOR = {
 GOOD = Inspection(
     "go-gin", "go-gin", "default", version="1.0", build_key="k", ready_s=0.1,
     idle_memory_bytes=2**20, behavior=BEHAVIOR, served={"10": 10, "1000": 1000}, stop="exit 0",
+    source_key=selection(GIN).source_key,
 )  # fmt: skip
 SHORT = Inspection("go-gin:published", "go-gin", "published",
-                   cautions=("7 of 10 served",), behavior=BEHAVIOR,
-                   ready_s=0.1)  # fmt: skip
+                   cautions=("7 of 10 served",), behavior=BEHAVIOR, ready_s=0.1,
+                   source_key=selection(GIN, "published").source_key)  # fmt: skip
 BROKEN = Inspection("node-koa", "node-koa", "default", fault="a | b failed")
 LACKING = Inspection("rust-iron", "rust-iron", "default", fault="no cargo", lacks=("get cargo",))
 ALL = [GOOD, SHORT, BROKEN, LACKING]
@@ -80,6 +82,17 @@ def test_the_short_page_has_one_row_for_each_language(
     assert len(page.splitlines()) < 70
 
 
+def test_a_row_of_an_earlier_folder_says_so(catalog: Catalog) -> None:
+    """Regression: two thirds of the rows were of folders that had more workloads by then."""
+    earlier = replace(GOOD, source_key="of an earlier folder")
+    gone = Inspection("go-gin:gone", "go-gin", "gone", behavior=BEHAVIOR, ready_s=0.1)
+    page = server_pages([earlier, gone], catalog, "servers")["servers/go.md"]
+    assert (
+        page.count("| works, with a note | 10, 1,000 | verified before its folder changed |") == 1
+    )
+    assert page.count("verified before its folder changed") == 2
+
+
 def test_each_published_row_is_listed(catalog: Catalog) -> None:
     page = server_pages(ALL, catalog, "servers")["servers/published.md"]
     published = re.findall(r"^\| (kzmake-2018|woo-2016|landshark-2009) \|", page, re.MULTILINE)
@@ -124,7 +137,10 @@ def test_servers_md_and_its_folder_are_generated_from_the_stored_outcome(
     docs = ROOT / "docs"
     paths = [docs / "servers.md", *(docs / "servers").iterdir()]
     pages = {str(path.relative_to(docs)): path.read_text("utf-8") for path in paths}
-    assert pages == server_pages(stored, catalog, "servers")
+    assert pages == server_pages(stored, catalog, "servers"), (
+        "run deadheat verify --all --freeze SERVER -o docs/results/servers.json "
+        "--page docs/servers.md for each server that you changed"
+    )
 
 
 def test_every_contender_of_the_catalog_has_a_stored_outcome(

@@ -2,13 +2,14 @@
 
 import difflib
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from deadheat.catalog.folder import check_folder
+from deadheat.catalog.folder import check_folder, hash_files
 from deadheat.catalog.manifest import Build, Manifest, Need, Recipe, Runtime, Setting, Start
 from deadheat.catalog.placeholders import fill, fill_env, fill_text, unknown_placeholders
 from deadheat.catalog.toml_lines import FileFault, file_fault, read_toml, read_toml_text
@@ -65,9 +66,18 @@ class Selection:
         return ":".join(parts)
 
     @property
-    def start_key(self) -> str:
-        """A hash of how it is started: command, environment, signals."""
-        return hashlib.sha256(self.start.model_dump_json().encode()).hexdigest()[:12]
+    def source_key(self) -> str:
+        """A hash of all that decides how it behaves, but for the toolchain: how it is built and
+        started, and the workloads that it has to answer."""
+        files = hash_files(self.server.folder)
+        inputs = {
+            "files": {name: digest for name, digest in files.items() if name != "server.toml"},
+            "steps": self.server.steps,
+            "env": dict(self.server.build_env),
+            "start": self.start.model_dump(mode="json"),
+            "workloads": sorted(self.server.manifest.workloads),
+        }
+        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def selection(server: Server, setting: str = "default", workers: int | None = None) -> Selection:

@@ -37,11 +37,11 @@ class KeptInspections:
     def of(
         self, selection: Selection, build_key: str | None, levels: tuple[int, ...]
     ) -> Inspection | None:
-        """The kept inspection of this build, start and load, if the server worked; else None."""
+        """The kept inspection of this build, source and load, if the server worked; else None."""
         row = self.rows.get(selection.name)
         if row is None or row.fault is not None:
             return None
-        if (row.build_key, row.start_key) != (build_key, selection.start_key):
+        if (row.build_key, row.source_key) != (build_key, selection.source_key):
             return None
         return row if set(map(str, levels)) <= set(row.served) else None
 

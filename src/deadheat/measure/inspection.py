@@ -41,7 +41,7 @@ class Inspection:
     setting: str
     version: str | None = None
     build_key: str | None = None
-    start_key: str | None = None
+    source_key: str | None = None
     fault: str | None = None
     words: str = ""
     lacks: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ def inspect(
         "server": selection.server.name,
         "setting": selection.setting,
         "version": candidate.version,
-        "start_key": selection.start_key,
+        "source_key": selection.source_key,
     }
     if candidate.built is None:
         fault, *lines = (candidate.fault or "").splitlines()

@@ -3,9 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
-from deadheat.catalog import Catalog, Server
+from deadheat.catalog import Catalog, Server, selection
 from deadheat.measure.inspection import Inspection
 from deadheat.protocol.figures import read_figures
 from deadheat.report import format
@@ -29,10 +30,11 @@ one, started it, checked its answers, loaded it at 10, 100 and 1,000 connections
 also wrote this page and those that it links to. [servers-missing.md](servers-missing.md) lists
 servers without a folder, with the reasons."""
 TABLE = """The page of a language has the version, the settings and the results of each server. A
-*shortfall* is a contender that did not work, or did not serve every connection: in
-one load of one second and then in three of ten seconds, or in one of ten seconds in older rows;
-the settings called `published` have the published backlogs and limits. Every server with workers
-also has the setting `multicore`, four of them; `bench/multicore.py` shows how many worked."""
+*shortfall* is a contender that did not work, or was verified before its folder changed, or did not
+serve every connection: in one load of one second and then in three of ten seconds. The settings
+called `published` have the published backlogs and limits. Every server with workers also has the
+setting `multicore`, four of them; `bench/multicore.py` shows how many worked."""
+CHANGED = "verified before its folder changed"
 BEHAVIOR = """## Behavior
 
 Each server that answered, in its default setting. *Ready* is the time from the start to the first
@@ -51,7 +53,11 @@ def server_pages(
 ) -> Mapping[str, str]:
     """Pages by path: `name`.md lists the servers; the folder `name` has one for each language."""
     shown = sorted(
-        (inspection for inspection in inspections if inspection.server in catalog.servers),
+        (
+            _with_change(inspection, catalog.servers[inspection.server])
+            for inspection in inspections
+            if inspection.server in catalog.servers
+        ),
         key=lambda row: (row.server, row.setting != "default", row.setting),
     )
     languages: dict[str, list[Inspection]] = {}
@@ -66,6 +72,16 @@ def server_pages(
     )
     pages[f"{name}/published.md"] = f"{PUBLISHED.format(index=f'{name}.md')}\n\n{table}\n"
     return pages
+
+
+def _with_change(inspection: Inspection, server: Server) -> Inspection:
+    """With a caution if the folder now has another build, start or workload."""
+    if inspection.fault is not None or inspection.lacks:
+        return inspection
+    is_here = inspection.setting in server.settings
+    if is_here and inspection.source_key == selection(server, inspection.setting).source_key:
+        return inspection
+    return replace(inspection, cautions=(*inspection.cautions, CHANGED))
 
 
 def _index(
