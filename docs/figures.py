@@ -2,9 +2,8 @@
 
     make figures
 
-In README.md, docs/evidence.md, docs/reliability-faults.md and docs/cluster.md, the block between
-`<!-- figures: COMMAND -->` and `<!-- end -->` is the output of COMMAND, a line for bash in the root
-of the repository. The store of that shell holds every bundle of docs/results. A document in
+In README.md and the documents of `NAMES`, the block between `<!-- figures: COMMAND -->` and
+`<!-- end -->` is the output of COMMAND, a line for bash in the root of the repository. The store of that shell holds every bundle of docs/results. A document in
 docs/results is the output of the `deadheat audit` command in its heading; workloads.md is that of
 docs/workload_results.py.
 """
@@ -23,7 +22,7 @@ from deadheat.store.bundle import import_runs, open_bundle
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
-NAMES = ("evidence", "reliability-faults", "cluster")
+NAMES = ("evidence", "reliability", "reliability-faults", "cluster")
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{n}.md" for n in NAMES))
 WORKLOADS = RESULTS / "workloads.md"  # docs/workload_results.py writes it
 DOCUMENTS = tuple(sorted(RESULTS.glob("*.md")))

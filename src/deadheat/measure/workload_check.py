@@ -8,6 +8,7 @@ from deadheat.measure.verify import DEADLINE_S, ask_payload
 from deadheat.workload import Sample, Workload
 
 SAMPLES = 3  # requests of each template, with different values
+GROWTH_ROUNDS = 2
 
 
 def workload_fault(
@@ -31,17 +32,24 @@ def growth_fault(
     workload: Workload,
     deadline_s: float = DEADLINE_S,
 ) -> str | None:
-    """The first check that is repeated and gets a wrong answer, or makes memory grow too much."""
+    """The first check that is repeated and gets a wrong answer, or makes memory grow too much.
+
+    Memory has to grow too much in each of `GROWTH_ROUNDS` rounds: several worker processes each
+    fill a heap in the first round, and a server that keeps what it gets grows again.
+    """
     for check, sample in workload.checked():
         if check.growth_mib_max is None:
             continue
-        before_bytes = host.usage(process).memory_bytes
-        for _ in range(check.repeat):
-            fault = _answer_fault(host, address, sample, deadline_s)
-            if fault is not None:
-                return _described(workload, check.about, sample, fault)
-        growth_mib = (host.usage(process).memory_bytes - before_bytes) / (1 << 20)
-        if growth_mib > check.growth_mib_max:
+        for _ in range(GROWTH_ROUNDS):
+            before_bytes = host.usage(process).memory_bytes
+            for _ in range(check.repeat):
+                fault = _answer_fault(host, address, sample, deadline_s)
+                if fault is not None:
+                    return _described(workload, check.about, sample, fault)
+            growth_mib = (host.usage(process).memory_bytes - before_bytes) / (1 << 20)
+            if growth_mib <= check.growth_mib_max:
+                break
+        else:
             fault = (
                 f"its memory grew by {growth_mib:.0f} MiB, "
                 f"expected {check.growth_mib_max} MiB or less"
