@@ -3,9 +3,9 @@
     make figures
 
 In README.md and the documents of `NAMES`, the block between `<!-- figures: COMMAND -->` and
-`<!-- end -->` is the output of COMMAND, a line for bash in the root of the repository. The store of that shell holds every bundle of docs/results. A document in
-docs/results is the output of the `deadheat audit` command in its heading; workloads.md is that of
-docs/workload_results.py.
+`<!-- end -->` is the output of COMMAND, a line for bash in the root of the repository. The store of
+that shell holds every bundle of docs/results. A document in docs/results is the output of the
+`deadheat audit` command in its heading; workloads.md is that of docs/workload_results.py.
 """
 
 import os
