@@ -9,9 +9,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from deadheat import report
-from deadheat.report import RunView
+from deadheat.errors import DeadheatError
 from deadheat.serve import live
 from deadheat.serve.app import make_app
+from deadheat.serve.document import Document, document_of, packed_document
 from deadheat.serve.timeline import points
 from deadheat.store import Store
 from tests.report.made import MadeRun, failed, made_run
@@ -87,20 +88,17 @@ def test_events_follow_a_run_in_progress(run: MadeRun, monkeypatch: pytest.Monke
     assert states == [("running", 0), ("running", 1), ("complete", 1)]
 
 
-def test_a_running_run_is_not_read_again_at_each_fetch(
-    run: MadeRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_running_run_is_not_read_again_at_each_fetch(run: MadeRun) -> None:
     """Each fetch made the document of a running run again, on the machine that was measuring."""
     made: list[str] = []
 
-    def load_view(store: Store, run_id: str, *, whole: bool) -> RunView:
+    def make(store_path: Path, run_id: str) -> Document:
         made.append(run_id)
-        return report.load_view(store, run_id, whole=whole)
+        return Document(packed_document(store_path, run_id), 1.0)
 
-    monkeypatch.setattr(live, "load_view", load_view)
     ticks = iter(range(100))
     now_s = [0.0]
-    documents = live.Documents(clock=lambda: now_s[0] + next(ticks))  # each look takes 1 s
+    documents = live.Documents(make, lambda: now_s[0] + next(ticks))  # each look takes 1 s
     growing = MadeRun(run.store)
     growing.race({"gamma": 100}, blocks=2)
     first = documents.of(run.store, growing.run_id)
@@ -117,6 +115,22 @@ def test_a_running_run_is_not_read_again_at_each_fetch(
     assert last is not second  # the end is shown without a rest
     assert documents.of(run.store, growing.run_id) is last
     assert len(made) == 3
+
+
+def test_a_document_is_made_in_a_process_of_its_own(run: MadeRun) -> None:
+    """Regression: the memory of `serve` grew by a quarter an hour beside a race."""
+    document = document_of(run.store.path, run.run_id)
+    assert document.packed == packed_document(run.store.path, run.run_id)
+    assert document.cpu_ms > 0
+
+
+def test_an_error_in_that_process_keeps_its_words(run: MadeRun, tmp_path: Path) -> None:
+    with pytest.raises(DeadheatError, match="no run 20000101-000000-aaaa"):
+        document_of(run.store.path, "20000101-000000-aaaa")
+    broken = tmp_path / "broken.sqlite"
+    broken.write_bytes(b"no database")
+    with pytest.raises(DeadheatError):
+        document_of(broken, run.run_id)
 
 
 def test_only_documents_of_runs_in_progress_are_regenerated(run: MadeRun) -> None:

@@ -20,6 +20,7 @@ from deadheat.errors import DeadheatError
 from deadheat.report.model.runs import find_run
 from deadheat.serve import listing, live, timeline
 from deadheat.serve.access import LOOPBACK, HeadersMiddleware, TokenMiddleware
+from deadheat.serve.document import PACKING
 from deadheat.serve.markup import message, policy
 from deadheat.store import Store
 
@@ -49,7 +50,7 @@ def make_app(
             Middleware(HeadersMiddleware),
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
             Middleware(TokenMiddleware, token=token),
-            Middleware(GZipMiddleware, minimum_size=2000, compresslevel=live.PACKING),
+            Middleware(GZipMiddleware, minimum_size=2000, compresslevel=PACKING),
         ],
         exception_handlers={DeadheatError: _error_page},
     )

@@ -1,7 +1,6 @@
 """The page of a run. It fetches the run's document, and fetches it again as new trials end."""
 
 import asyncio
-import gzip
 import json
 import threading
 import time
@@ -12,11 +11,8 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
-from deadheat.audit.view import with_defects
-from deadheat.report.findings.analysis import analyze
-from deadheat.report.formats import json_document
 from deadheat.report.formats import page as report_page
-from deadheat.report.model.load import load_view
+from deadheat.serve.document import Document, document_of
 from deadheat.serve.time_left import time_left
 from deadheat.store import Store
 from deadheat.store.listing import RunSummary, run_progress, run_summary
@@ -25,7 +21,6 @@ INTERVAL_S = 2.0
 CACHED_MAX = 8  # documents
 REST = 9  # at most a tenth of one CPU goes into the documents of a running run
 GROWING = ("running", "unended")  # the process of an unended run cannot be seen: it may go on
-PACKING = 4  # gzip level; the document is packed once for all readers
 BAR = """<body>
 <style>
 .live { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: baseline; max-width: 84rem; \
@@ -48,7 +43,7 @@ def page(_: Store, run_id: str) -> str:
 
 
 class Documents:
-    """The JSON documents of runs, packed with gzip, and cached.
+    """The JSON documents of runs, made by `make` and cached.
 
     A document of a run that goes on is made again only if the run has a new trial, and only if
     `REST` times the time that the last one took has passed: this machine may be measuring at the
@@ -56,8 +51,13 @@ class Documents:
     wait for one document.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        make: Callable[[Path, str], Document] = document_of,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.cpu_ms = 0.0
+        self._make = make
         self._clock = clock
         self._made: OrderedDict[str, _Made] = OrderedDict()
         self._lock = threading.Lock()
@@ -70,7 +70,7 @@ class Documents:
                 return made.packed
             summary = run_summary(store, run_id)
             if made is None or self._is_due(made, summary):
-                made = self._make(store, run_id, summary)
+                made = self._entry(store, run_id, summary)
                 self._made[run_id] = made
                 self._made.move_to_end(run_id)
                 if len(self._made) > CACHED_MAX:
@@ -82,14 +82,12 @@ class Documents:
         rested = summary.state not in GROWING or self._clock() >= made.rests_until_s
         return rested and summary != made.summary
 
-    def _make(self, store: Store, run_id: str, summary: RunSummary) -> "_Made":
-        begun_s, begun_cpu_s = self._clock(), time.thread_time()
-        view = with_defects(store, load_view(store, run_id, whole=True))
-        text = json_document.write(view, analyze(view), indent=None)
-        packed = gzip.compress(text.encode(), PACKING, mtime=0)
-        self.cpu_ms = round(1000 * (time.thread_time() - begun_cpu_s), 1)
+    def _entry(self, store: Store, run_id: str, summary: RunSummary) -> "_Made":
+        begun_s = self._clock()
+        document = self._make(store.path, run_id)
+        self.cpu_ms = document.cpu_ms
         now_s = self._clock()
-        return _Made(packed, summary, rests_until_s=now_s + REST * (now_s - begun_s))
+        return _Made(document.packed, summary, rests_until_s=now_s + REST * (now_s - begun_s))
 
 
 @dataclass(frozen=True, slots=True)

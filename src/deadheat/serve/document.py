@@ -1,0 +1,74 @@
+"""The JSON document of a run, packed with gzip: what the page of a run fetches.
+
+    python -P -m deadheat.serve.document STORE RUN
+
+A document takes tens of MiB while it is made, and Python keeps them. `serve` may be open for days,
+so it makes each document in a process of its own. That is this program: it writes its CPU time in
+milliseconds as a line, and then the packed document. An error is a JSON object on standard error.
+"""
+
+import gzip
+import json
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from deadheat.audit.view import with_defects
+from deadheat.errors import DeadheatError
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.formats import json_document
+from deadheat.report.model.load import load_view
+from deadheat.store import Store
+
+PACKING = 4  # gzip level; the document is packed once for all readers
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A packed document, and the CPU time that it took."""
+
+    packed: bytes
+    cpu_ms: float
+
+
+def document_of(store_path: Path, run_id: str) -> Document:
+    """The document of a run in any state, made by a process of its own.
+
+    Raises `DeadheatError` if there is no such run, or it cannot be reported.
+    """
+    command = (sys.executable, "-P", "-m", __name__, str(store_path), run_id)
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    if ended.returncode == 0:
+        cpu_ms, _, packed = ended.stdout.partition(b"\n")
+        return Document(packed, float(cpu_ms))
+    try:
+        raise DeadheatError(**json.loads(ended.stderr))
+    except (ValueError, TypeError):
+        *_, last = ended.stderr.decode(errors="replace").splitlines() or ["no reason given"]
+        reason = f"exit code {ended.returncode}, {last}"
+        raise DeadheatError(
+            f"the document of run {run_id} could not be made: {reason}",
+            f"deadheat report {run_id} --store {store_path}",
+        ) from None
+
+
+def packed_document(store_path: Path, run_id: str) -> bytes:
+    """The document, made here. Raises `StoreError` if there is no such run."""
+    with Store(store_path, read_only=True) as store:
+        view = with_defects(store, load_view(store, run_id, whole=True))
+    text = json_document.write(view, analyze(view), indent=None)
+    return gzip.compress(text.encode(), PACKING, mtime=0)
+
+
+def main() -> None:
+    try:
+        packed = packed_document(Path(sys.argv[1]), sys.argv[2])
+    except DeadheatError as error:
+        sys.exit(json.dumps({"message": str(error), "hint": error.hint}))
+    sys.stdout.buffer.write(f"{1000 * time.process_time():.1f}\n".encode() + packed)
+
+
+if __name__ == "__main__":
+    main()
