@@ -20,7 +20,7 @@ REGRESS = (
     *("--", "python3", "-I", "-S", "answer.py", "127.0.0.1", "{port}"),
 )
 RESUMED = {"interrupted", "failed", "lost"}
-ERRORS = (1, 2)  # exit codes that no run has which nothing disturbs
+ERRORS = (1, 2)  # exit codes of commands that could not begin
 NOT_STORED = "before all its contenders were stored"  # a fault came too early to resume the run
 CGROUPS_SHARE = 0.7  # of the chains; the others use the other ways to contain processes
 

@@ -90,7 +90,7 @@ def test_explains_a_refused_connection(own: list[Listener], expected: str | None
 def test_compares_the_backlog_with_the_manifest(
     declared: int | Literal["system"], seen: int | None, most: int | None, agrees: bool | None
 ) -> None:
-    """Regression: Play's backlog of 256 was 4096 in the replays, and nobody noticed."""
+    """Regression: Play's backlog of 256 was 4096 in the stored replays."""
     listener = Listener("127.0.0.1", PORT, backlog=seen)
     listeners = Listeners([listener], [], complete=True, backlog_max=most)
     reading = backlog_reading(listeners, PORT, "127.0.0.1", declared)

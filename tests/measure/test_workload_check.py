@@ -111,7 +111,7 @@ class GrowingHost(FakeHost):
 def test_limits_how_much_memory_grows_over_repeated_uploads(
     kept_bytes: int, kept_max: int, uploads: int, fault: str | None
 ) -> None:
-    """Regression: Rails with four workers failed, because each filled a heap of its own."""
+    """Regression: Rails with four workers failed, because each worker filled a heap."""
     host = GrowingHost(kept_bytes, kept_max)
     check = {
         "about": "many",

@@ -117,7 +117,7 @@ def test_a_running_run_is_not_read_again_at_each_fetch(run: MadeRun) -> None:
     assert len(made) == 3
 
 
-def test_a_document_is_made_in_a_process_of_its_own(run: MadeRun) -> None:
+def test_a_document_is_made_in_a_separate_process(run: MadeRun) -> None:
     """Regression: the memory of `serve` grew by a quarter an hour beside a race."""
     document = document_of(run.store.path, run.run_id)
     assert document.packed == packed_document(run.store.path, run.run_id)

@@ -3,8 +3,8 @@
     python -P -m deadheat.serve.document STORE RUN
 
 A document takes tens of MiB while it is made, and Python keeps them. `serve` may be open for days,
-so it makes each document in a process of its own. That is this program: it writes its CPU time in
-milliseconds as a line, and then the packed document. An error is a JSON object on standard error.
+so it starts this program for each document. The program writes a line with its CPU time in
+milliseconds, and then the packed document. An error is a JSON object on standard error.
 """
 
 import gzip
@@ -34,7 +34,7 @@ class Document:
 
 
 def document_of(store_path: Path, run_id: str) -> Document:
-    """The document of a run in any state, made by a process of its own.
+    """The document of a run in any state, made by a separate process.
 
     Raises `DeadheatError` if there is no such run, or it cannot be reported.
     """
