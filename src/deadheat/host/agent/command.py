@@ -10,6 +10,7 @@ import sys
 
 from .containment import CONTAINMENTS, Containment
 from .fault import Fault
+from .heap import share_heap
 from .namespaces import enter_network_namespace
 from .requests import Agent
 from .session import Session
@@ -48,6 +49,7 @@ def main(arguments: list[str]) -> int:
         "--silence", type=float, help="end after this many seconds without a line of input"
     )
     options = parser.parse_args(arguments)
+    share_heap()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(1))
     try:
