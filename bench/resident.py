@@ -38,7 +38,7 @@ from deadheat.measure.world import World
 from deadheat.protocol import load_protocol
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from bench.schedules import FIELD, ROOT
+from bench.copied_field import FIELD, ROOT
 
 DISCARDS_S = (0.01, 0.02, 0.03, 0.04, 0.06)
 ROUNDS = 5

@@ -5,35 +5,22 @@ second copy of a Go and of a Node.js server. Every race gets the same budget. Th
 median half-width of the simultaneous intervals of all pairs, as a fraction of the ratio; the result
 is the quotient of the two protocols' medians.
 
-    python bench/schedules.py --pairs 5 --budget 2m -o docs/results/schedules.json
-    python bench/schedules.py --against few-starts.toml --pairs 3 --budget 4m
+    python -m bench.schedules --pairs 5 --budget 2m -o docs/results/schedules.json
+    python -m bench.schedules --against few-starts.toml --pairs 3 --budget 4m
 """
 
 import argparse
 import json
 import math
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-DEADHEAT = Path(sys.executable).with_name("deadheat")
-FIELD = [
-    "go-net-http",
-    "go-gin",
-    "rust-hyper",
-    "node-http",
-    "node-express",
-    "python-gunicorn-flask",
-    "python-uvicorn",
-    "java-undertow",
-]
-COPIED = ("go-net-http", "node-express")
+from bench.copied_field import NAMES, catalog_with_copies, race, ranked
+
 NEW = "settle"
 UNKNOWN = 10.0  # the half-width counted for a pair without an interval: a factor of e to the 10
 
@@ -48,7 +35,8 @@ def main() -> None:
         races = []
         for pair in range(1, options.pairs + 1):
             for protocol in (options.against, NEW) if pair % 2 else (NEW, options.against):
-                races.append(race(catalog, Path(folder), protocol, options.budget))
+                document = race(catalog, Path(folder) / "runs.sqlite", protocol, options.budget)
+                races.append(summary_of(protocol, document))
     summary = {"command": " ".join(sys.argv), "budget": options.budget, "races": races}
     medians = {name: median_half_width(races, name) for name in (options.against, NEW)}
     summary |= {"against": options.against, **medians}
@@ -70,46 +58,16 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def catalog_with_copies(folder: Path) -> Path:
-    """A catalog of the field, in which a copy has another name and is a server like any other."""
-    catalog = folder / "catalog"
-    for part in ("protocols", "recipes"):
-        shutil.copytree(ROOT / part, catalog / part)
-    for name in FIELD:
-        shutil.copytree(ROOT / "servers" / name, catalog / "servers" / name)
-    for name in COPIED:
-        copy = catalog / "servers" / f"{name}-copy"
-        shutil.copytree(ROOT / "servers" / name, copy)
-        manifest = copy / "server.toml"
-        text = manifest.read_text().replace(f'name = "{name}"', f'name = "{copy.name}"', 1)
-        manifest.write_text(text.split("[[published]]")[0])
-    return catalog
-
-
-def race(catalog: Path, folder: Path, protocol: str, budget: str) -> dict[str, Any]:
-    """One race; its pairs' intervals from its own JSON report."""
-    names = [*FIELD, *(f"{name}-copy" for name in COPIED)]
-    store = folder / "runs.sqlite"
-    command = [str(DEADHEAT), "run", *names, "--protocol", protocol, "--budget", budget]
-    command += ["--catalog", str(catalog), "--store", str(store)]
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    document = report(store)
-    level = document["levels"][0]
+def summary_of(protocol: str, document: dict[str, Any]) -> dict[str, Any]:
+    """What the JSON report of one race says about its intervals."""
     return {
         "run": document["run"]["id"],
         "protocol": protocol,
         "measured_share": document["run"].get("measured_share"),
-        "ranked": len([row for row in level["standings"] if row["rank_low"]]),
-        "half_widths": half_widths(level["pairs"]),
+        "ranked": ranked(document),
+        "half_widths": half_widths(document["levels"][0]["pairs"]),
         "noise": [c["text"] for c in document["conclusions"] if c["topic"] == "noise"],
     }
-
-
-def report(store: Path) -> dict[str, Any]:
-    """The JSON report of the newest run."""
-    command = [str(DEADHEAT), "report", "--store", str(store), "--format", "json"]
-    document: dict[str, Any] = json.loads(subprocess.check_output(command))
-    return document
 
 
 def half_widths(pairs: Sequence[dict[str, Any]]) -> list[float]:
@@ -119,8 +77,7 @@ def half_widths(pairs: Sequence[dict[str, Any]]) -> list[float]:
         low, high = pair["ratio"]["low"], pair["ratio"]["high"]
         known = low is not None and high is not None and low > 0
         widths.append(min(math.log(high / low) / 2, UNKNOWN) if known else UNKNOWN)
-    contenders = len(FIELD) + len(COPIED)
-    return widths + [UNKNOWN] * (contenders * (contenders - 1) // 2 - len(widths))
+    return widths + [UNKNOWN] * (math.comb(len(NAMES), 2) - len(widths))
 
 
 def median_half_width(races: Sequence[dict[str, Any]], protocol: str) -> float:
@@ -140,7 +97,7 @@ def show(summary: dict[str, Any]) -> None:
         measured = f", {share:.0%} of the time measured" if share is not None else ""
         print(
             f"{each['protocol']:13}  {each['run']}  median half-width {shown:>7}, "
-            f"{each['ranked']} of {len(FIELD) + len(COPIED)} ranked{measured}"
+            f"{each['ranked']} of {len(NAMES)} ranked{measured}"
         )
     print(f"all races      {against} {summary[against]:.1%}, {NEW} {summary[NEW]:.1%}", end="")
     print(f": {summary['quotient']:.2f} times as wide")

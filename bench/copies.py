@@ -1,0 +1,114 @@
+"""Does a race like `make run` separate two copies of one server?
+
+The eight servers of `make run` and two copies race by `settle`, several times. A race passes if no
+server is separated from its copy and if all are ranked.
+
+    python -m bench.copies --races 10 --budget 4m -o docs/results/copies.json
+    python -m bench.copies --show docs/results/copies.json
+"""
+
+import argparse
+import json
+import shlex
+import statistics
+import sys
+import tempfile
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from bench.copied_field import COPIED, NAMES, catalog_with_copies, race, ranked
+
+
+def main() -> int:
+    options = _options()
+    if options.show:
+        outcome = json.loads(options.show.read_text())
+    else:
+        outcome = measure(options)
+        if options.output:
+            options.output.write_text(json.dumps(outcome, indent=1) + "\n")
+    print(shown(outcome))
+    return 0 if all(passes(each) for each in outcome["races"]) else 1
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--races", type=int, default=10)
+    parser.add_argument("--budget", default="4m", help="of each race")
+    parser.add_argument("--show", type=Path, help="print a stored outcome instead")
+    parser.add_argument("-o", "--output", type=Path, help="write the outcome as JSON")
+    return parser.parse_args()
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="deadheat-copies-") as folder:
+        catalog = catalog_with_copies(Path(folder))
+        store = Path(folder) / "runs.sqlite"
+        races = [
+            summary(race(catalog, store, "settle", options.budget)) for _ in range(options.races)
+        ]
+    command = shlex.join(["python", "-m", "bench.copies", *sys.argv[1:]])
+    return {"date": date.today().isoformat(), "command": command, "races": races}
+
+
+def summary(document: dict[str, Any]) -> dict[str, Any]:
+    """What the JSON report of one race says about copies, and how fine the race was."""
+    run, level = document["run"], document["levels"][0]
+    noise = [each["text"] for each in document["conclusions"] if each["topic"] == "noise"]
+    return {
+        "run": run["id"],
+        "elapsed_s": run["elapsed_s"],
+        "measured_share": run["measured_share"],
+        "minimum_detectable_effect": level["minimum_detectable_effect"],
+        "ranked": ranked(document),
+        "separated": sum(pair["verdict"] == "separated" for pair in level["pairs"]),
+        "copies": {pair["faster"].removesuffix("-copy"): copies(pair) for pair in of_copies(level)},
+        "noise": noise,
+    }
+
+
+def of_copies(level: dict[str, Any]) -> list[dict[str, Any]]:
+    """The pairs of a server and its copy."""
+    names = [{name, f"{name}-copy"} for name in COPIED]
+    return [pair for pair in level["pairs"] if {pair["faster"], pair["slower"]} in names]
+
+
+def copies(pair: dict[str, Any]) -> dict[str, Any]:
+    return {"verdict": pair["verdict"], **pair["ratio"]}
+
+
+def passes(summary: dict[str, Any]) -> bool:
+    """Whether all are ranked, and both pairs of copies were compared and not separated."""
+    verdicts = [each["verdict"] for each in summary["copies"].values()]
+    return (
+        summary["ranked"] == len(NAMES)
+        and len(verdicts) == len(COPIED)
+        and "separated" not in verdicts
+    )
+
+
+def shown(outcome: dict[str, Any]) -> str:
+    races = outcome["races"]
+    lines = [
+        f"{'race':6}  {'elapsed':>7}  {'measured':>8}  {'detectable':>10}  {'ranked':>6}  copies"
+    ]
+    for number, each in enumerate(races, 1):
+        pairs = (
+            f"{name} {pair['ratio'] - 1:+.1%}{' SEPARATED' * (pair['verdict'] == 'separated')}"
+            for name, pair in sorted(each["copies"].items())
+        )
+        lines.append(
+            f"{number:<6}  {each['elapsed_s']:>5.0f} s  {each['measured_share']:>8.0%}  "
+            f"{each['minimum_detectable_effect']:>10.1%}  {each['ranked']:>6}  {', '.join(pairs)}"
+        )
+    middle = statistics.median(each["minimum_detectable_effect"] for each in races)
+    share = statistics.median(each["measured_share"] for each in races)
+    passed = sum(passes(each) for each in races)
+    lines.append(f"{passed} of {len(races)} races pass")
+    lines.append(f"median: {middle:.1%} detectable, {share:.0%} measured")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
