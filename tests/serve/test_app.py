@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from deadheat import report
 from deadheat.errors import DeadheatError
-from deadheat.serve import live
+from deadheat.serve import document, live
 from deadheat.serve.app import make_app
 from deadheat.serve.document import Document, document_of, packed_document
 from deadheat.serve.timeline import points
@@ -131,6 +131,14 @@ def test_an_error_in_that_process_keeps_its_words(run: MadeRun, tmp_path: Path) 
     broken.write_bytes(b"no database")
     with pytest.raises(DeadheatError):
         document_of(broken, run.run_id)
+
+
+def test_a_document_that_takes_too_long_is_given_up(
+    run: MadeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document, "DEADLINE_S", 0.001)
+    with pytest.raises(DeadheatError, match="could not be made: it took longer than"):
+        document_of(run.store.path, run.run_id)
 
 
 def test_only_documents_of_runs_in_progress_are_regenerated(run: MadeRun) -> None:

@@ -22,6 +22,7 @@ from deadheat.report.formats import json_document
 from deadheat.report.model.load import load_view
 from deadheat.store import Store
 
+DEADLINE_S = 300.0  # 20,000 trials take a few seconds
 PACKING = 4  # gzip level; the document is packed once for all readers
 
 
@@ -39,7 +40,12 @@ def document_of(store_path: Path, run_id: str) -> Document:
     Raises `DeadheatError` if there is no such run, or it cannot be reported.
     """
     command = (sys.executable, "-P", "-m", __name__, str(store_path), run_id)
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    try:
+        ended = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE_S
+        )
+    except subprocess.TimeoutExpired:
+        raise _failure(store_path, run_id, f"it took longer than {DEADLINE_S:g} s") from None
     if ended.returncode == 0:
         cpu_ms, _, packed = ended.stdout.partition(b"\n")
         return Document(packed, float(cpu_ms))
@@ -48,10 +54,14 @@ def document_of(store_path: Path, run_id: str) -> Document:
     except (ValueError, TypeError):
         *_, last = ended.stderr.decode(errors="replace").splitlines() or ["no reason given"]
         reason = f"exit code {ended.returncode}, {last}"
-        raise DeadheatError(
-            f"the document of run {run_id} could not be made: {reason}",
-            f"deadheat report {run_id} --store {store_path}",
-        ) from None
+        raise _failure(store_path, run_id, reason) from None
+
+
+def _failure(store_path: Path, run_id: str, reason: str) -> DeadheatError:
+    return DeadheatError(
+        f"the document of run {run_id} could not be made: {reason}",
+        f"deadheat report {run_id} --store {store_path}",
+    )
 
 
 def packed_document(store_path: Path, run_id: str) -> bytes:

@@ -23,6 +23,7 @@ from deadheat.store.store import Store
 
 SIZE_BYTES_MAX = 4 * 1024**3
 CHUNK_BYTES = 1 << 20
+XZ_PRESET = 0  # histograms and series are packed already: more effort saves little
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 
 SCHEMA = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
@@ -36,7 +37,7 @@ def export_run(store: Store, run_id: str, path: Path) -> None:
             with Store(plain) as single:
                 single.take(store, run_id)
                 single.settle()
-            with plain.open("rb") as source, lzma.open(packed, "wb") as target:
+            with plain.open("rb") as source, lzma.open(packed, "wb", preset=XZ_PRESET) as target:
                 shutil.copyfileobj(source, target, CHUNK_BYTES)
             packed.replace(path)
     except OSError as error:
