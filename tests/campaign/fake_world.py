@@ -114,6 +114,10 @@ class FakeWorld:
             " ON contender.id = trial.contender_id ORDER BY trial.id"
         )
 
+    def order(self) -> list[tuple[str, int]]:
+        """Contender and connections of every trial in the order of its end."""
+        return [(trial["name"], trial["connections"]) for trial in self.trials()]
+
     def troubles(self) -> list[str]:
         return [e.what for e in self.events if isinstance(e, Event) and e.trouble]
 

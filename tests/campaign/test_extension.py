@@ -14,7 +14,7 @@ from deadheat.stats.alpha_spending import Looks
 from deadheat.store import Store
 from deadheat.workload import Level
 from tests.campaign.fake_world import FakeWorld
-from tests.campaign.test_slice_race import protocol
+from tests.campaign.made_protocols import sliced
 
 BUDGET_S = 60
 
@@ -40,7 +40,7 @@ def extend(fake: FakeWorld, run_id: str, more_s: float) -> None:
 
 
 def test_an_extension_measures_only_what_is_open_and_ends_in_time(fake: FakeWorld) -> None:
-    run_id = fake.conduct(protocol())
+    run_id = fake.conduct(sliced())
     assert conclusion(fake)["why"] == "budget spent"
     before = fake.trials()
     extend(fake, run_id, 30)
@@ -54,7 +54,7 @@ def test_an_extension_measures_only_what_is_open_and_ends_in_time(fake: FakeWorl
 
 
 def test_an_extension_has_one_look_with_half_of_the_error_that_is_left(fake: FakeWorld) -> None:
-    run_id = fake.conduct(protocol())
+    run_id = fake.conduct(sliced())
     first = conclusion(fake)
     extend(fake, run_id, 20)
     second = conclusion(fake)
@@ -68,7 +68,7 @@ def test_an_extension_has_one_look_with_half_of_the_error_that_is_left(fake: Fak
 
 
 def test_what_was_decided_stays_decided(fake: FakeWorld) -> None:
-    run_id = fake.conduct(protocol())
+    run_id = fake.conduct(sliced())
     with Store(fake.path) as store:
         before = verdicts_of(load_view(store, run_id))[Level("hello", 10)]
     assert before
@@ -79,7 +79,7 @@ def test_what_was_decided_stays_decided(fake: FakeWorld) -> None:
 
 
 def test_an_interrupted_extension_is_resumed_to_its_own_end(fake: FakeWorld) -> None:
-    run_id = fake.conduct(protocol())
+    run_id = fake.conduct(sliced())
     slices = len(fake.slices)
 
     def interrupt(name: str, request: dict[str, Any]) -> None:
@@ -99,13 +99,13 @@ def test_an_interrupted_extension_is_resumed_to_its_own_end(fake: FakeWorld) -> 
 
 def test_refuses_a_settled_run(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, fast=3000, slow=1000)
-    run_id = fake.conduct(protocol())
+    run_id = fake.conduct(sliced())
     with pytest.raises(DeadheatError, match="is settled: no neighboring pair is open"):
         extend(fake, run_id, 30)
 
 
 def test_refuses_a_run_whose_server_has_changed(fake: FakeWorld, tmp_path: Path) -> None:
-    run_id = fake.conduct(protocol())
+    run_id = fake.conduct(sliced())
     (tmp_path / "servers" / "slow" / "main.c").write_text("int other;\n")
     with pytest.raises(DeadheatError, match="cannot be extended: slow: its build has changed"):
         extend(fake, run_id, 30)
@@ -120,7 +120,7 @@ def test_bug_a_resumed_race_took_a_look_again(fake: FakeWorld) -> None:
             raise KeyboardInterrupt
 
     fake.before_slice = interrupt
-    run_id = fake.conduct(protocol())
+    run_id = fake.conduct(sliced())
     taken = conclusion(fake)["look"]
     assert taken is not None
     fake.before_slice = lambda _, __: None
@@ -137,5 +137,5 @@ def test_bug_a_race_whose_open_contenders_dropped_out_never_ended(fake: FakeWorl
             raise HostError("no answer within 20 s")
 
     fake.before_slice = refuse
-    fake.conduct(protocol())
+    fake.conduct(sliced())
     assert fake.left_running() == []

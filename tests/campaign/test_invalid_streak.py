@@ -9,7 +9,7 @@ from deadheat.campaign.invalid_streak import BLOCKS_MIN, TRIALS_MAX, InvalidStre
 from deadheat.errors import Unmeasurable
 from deadheat.store import Gate, TrialRecord
 from tests.campaign.fake_world import FakeWorld
-from tests.campaign.test_slice_race import protocol
+from tests.campaign.made_protocols import sliced
 
 
 def record(block: int, **values: Any) -> TrialRecord:
@@ -76,7 +76,7 @@ def test_a_race_on_a_busy_machine_ends_and_keeps_its_trials(tmp_path: Path) -> N
     for name in ("fast", "slow"):
         fake.retransmits[name] = 1000
     with pytest.raises(Unmeasurable, match="failed by the check retransmits"):
-        fake.conduct(protocol(controls=False))
+        fake.conduct(sliced(controls=False))
     assert len(fake.trials()) == TRIALS_MAX
     assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
     assert fake.left_running() == []

@@ -14,8 +14,8 @@ from deadheat.events import Progress
 from deadheat.host.fake import FakeServer
 from deadheat.store import Store, StoreError
 from tests.campaign.fake_world import FakeWorld, greet
+from tests.campaign.made_protocols import fixed
 from tests.campaign.test_alone import alone, places, starts
-from tests.campaign.test_race import protocol
 
 RATES = {"a": 3000.0, "b": 2000.0, "c": 1000.0}
 
@@ -186,7 +186,7 @@ def test_a_series_with_a_recovery_is_of_one_process_and_never_goes_on(fake: Fake
 
 def test_a_race_goes_on_with_fresh_invocations(fake: FakeWorld) -> None:
     """Six blocks in three invocations, interrupted in the fourth: one start is lost."""
-    asked = protocol(stopping={"kind": "fixed", "repetitions": 6, "invocations": 3})
+    asked = fixed(stopping={"kind": "fixed", "repetitions": 6, "invocations": 3})
     fake.before_load = interrupt_at(20)  # six loads a block
     run_id = fake.conduct(asked)
     fake.before_load = lambda _: None
@@ -200,7 +200,7 @@ def test_a_race_goes_on_with_fresh_invocations(fake: FakeWorld) -> None:
 
 def test_progress_of_a_resumed_race_never_passes_its_end(fake: FakeWorld) -> None:
     """Regression: the trials of an invocation cut short made it "(25 of 24)"."""
-    asked = protocol(stopping={"kind": "fixed", "repetitions": 6, "invocations": 3})
+    asked = fixed(stopping={"kind": "fixed", "repetitions": 6, "invocations": 3})
     fake.before_load = interrupt_at(20)  # 36 loads are planned; the last 8 are measured again
     run_id = fake.conduct(asked)
     fake.before_load = lambda _: None
@@ -216,7 +216,7 @@ def test_progress_of_a_resumed_race_never_passes_its_end(fake: FakeWorld) -> Non
 
 def test_a_race_that_was_over_has_nothing_left_to_measure(fake: FakeWorld) -> None:
     """Its process was killed after the last trial, before it was ended."""
-    run_id = fake.conduct(protocol())
+    run_id = fake.conduct(fixed())
     trials = len(fake.trials())
     fake.resume(run_id)
     assert len(fake.trials()) == trials
@@ -225,7 +225,7 @@ def test_a_race_that_was_over_has_nothing_left_to_measure(fake: FakeWorld) -> No
 
 def test_a_race_to_settle_spends_what_is_left_of_its_budget(fake: FakeWorld) -> None:
     stopping = {"kind": "settle", "invocations": 2, "blocks_min": 2, "budget_s": 60, "margin": 0.1}
-    asked = protocol(stopping=stopping)
+    asked = fixed(stopping=stopping)
     fake.rates |= {"a": 1000, "b": 1000, "c": 1000}
     fake.noise = 0.3
     fake.before_load = interrupt_at(40)

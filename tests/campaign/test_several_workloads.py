@@ -25,8 +25,7 @@ from deadheat.report.model.load import load_view
 from deadheat.store import Store
 from deadheat.workload import Level
 from tests.campaign.fake_world import NOT_FOUND, FakeWorld, greet, name_of, workload_of
-from tests.campaign.test_race import protocol as trials_protocol
-from tests.campaign.test_slice_race import protocol as slices_protocol
+from tests.campaign.made_protocols import fixed, sliced
 
 HELLO = {"name": "hello", "about": "The least.", "requests": [{"path": "/"}]}
 DEEP = {"name": "deep", "about": "More.", "requests": [{"path": "/deep"}]}
@@ -37,7 +36,7 @@ SHORT = {"kind": "settle", "invocations": 2, "budget_s": 20}
 
 
 def protocol(**values: Any) -> Protocol:
-    return slices_protocol(**{"workloads": BOTH, **values})
+    return sliced(**{"workloads": BOTH, **values})
 
 
 @pytest.fixture
@@ -82,14 +81,14 @@ def let_answer_deep_wrong(fake: FakeWorld, name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("made", [slices_protocol, trials_protocol])
+@pytest.mark.parametrize("made", [sliced, fixed])
 def test_a_wrong_answer_leaves_a_server_out_of_that_workload_only(
     fake: FakeWorld, made: Any
 ) -> None:
     """It was out of the whole run."""
     let_answer_deep_wrong(fake, "deft")
     fake.let_answer("plain", "hello", "deep")
-    rule = {"stopping": SHORT} if made is slices_protocol else {}
+    rule = {"stopping": SHORT} if made is sliced else {}
     run_id = fake.conduct(made(workloads=[HELLO, CHECKED], connections=[10], **rule))
     assert levels(fake, "deft") == {("hello", 10)}
     assert levels(fake, "quick") == levels(fake, "plain") == {("hello", 10), ("deep", 10)}
@@ -242,10 +241,10 @@ def test_controls_are_loaded_with_hello_at_every_level(fake: FakeWorld) -> None:
     assert min(rates) > 1000
 
 
-@pytest.mark.parametrize("made", [slices_protocol, trials_protocol])
+@pytest.mark.parametrize("made", [sliced, fixed])
 def test_each_workload_is_warmed_up(fake: FakeWorld, made: Any) -> None:
     warmup = {"kind": "fixed", "duration_s": 0.5}
-    rule = {"stopping": SHORT} if made is slices_protocol else {}
+    rule = {"stopping": SHORT} if made is sliced else {}
     fake.conduct(made(workloads=BOTH, controls=False, connections=[10], warmup=warmup, **rule))
     stored = fake.rows(
         "SELECT name, steady FROM contender JOIN instance ON contender_id = contender.id"
@@ -263,7 +262,7 @@ def test_each_workload_is_warmed_up(fake: FakeWorld, made: Any) -> None:
 
 
 def test_trials_of_wrk_like_protocols_have_their_workload(fake: FakeWorld) -> None:
-    fake.conduct(trials_protocol(workloads=BOTH, connections=[10], controls=True))
+    fake.conduct(fixed(workloads=BOTH, connections=[10], controls=True))
     assert levels(fake, "quick") == {("hello", 10), ("deep", 10)}
     sent = {(name, workload_of(spec)) for name, spec in fake.loads}
     assert ("quick", "deep") in sent
@@ -336,7 +335,7 @@ def test_an_extension_keeps_the_verdicts_of_each_workload(fake: FakeWorld) -> No
 
 
 def test_latency_is_measured_on_each_workload(fake: FakeWorld) -> None:
-    fake.conduct(trials_protocol(workloads=BOTH, connections=[10]), latency_s=1.0)
+    fake.conduct(fixed(workloads=BOTH, connections=[10]), latency_s=1.0)
     offered = {
         (row["name"], row["workload"], round(row["offered_rate_per_s"] / 100))
         for row in fake.trials()

@@ -11,7 +11,7 @@ from deadheat.cli.board_view import board_view, status
 from deadheat.cli.progress_view import progress_view
 from deadheat.events import Board, BoardRow, Event, Progress
 from tests.campaign.fake_world import FakeWorld
-from tests.campaign.test_slice_race import protocol
+from tests.campaign.made_protocols import sliced
 
 BOARD = Board(
     rows=(
@@ -74,7 +74,7 @@ def test_a_long_table_is_cut_to_the_terminal() -> None:
 
 def test_a_race_in_slices_reports_a_board_after_each_block(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, fast=3000, slow=1000)
-    fake.conduct(protocol())
+    fake.conduct(sliced())
     boards = [event for event in fake.events if isinstance(event, Board)]
     assert [board.block for board in boards] == list(range(1, len(boards) + 1))
     last = boards[-1]

@@ -1,0 +1,253 @@
+"""Campaigns in which something dies, does not start or is interrupted."""
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deadheat.errors import DeadheatError
+from deadheat.host import Completed, Exited, HostError
+from deadheat.host.fake import FakeHost, FakeServer
+from deadheat.measure.contender import Contender
+from deadheat.store import Store, StoreError, TrialRecord
+from deadheat.store.run_argument import run_argument
+from tests.campaign.fake_world import GREETING, FakeWorld, greet
+from tests.campaign.made_protocols import SETTLE, fixed
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeWorld:
+    return FakeWorld(tmp_path, fast=3000, middle=2000, slow=1000)
+
+
+def test_a_server_that_dies_is_taken_out_and_the_rest_goes_on(fake: FakeWorld) -> None:
+    fake.servers["middle"] = replace(
+        fake.servers["middle"], dies_after_s=3.2, exit_code=-9, log="out of memory\n"
+    )
+    fake.conduct(fixed())
+    of_middle = [trial for trial in fake.trials() if trial["name"] == "middle"]
+    *before, last = of_middle
+    assert {trial["state"] for trial in before} == {"ok"}
+    assert (last["state"], last["reason"]) == (
+        "failed",
+        "middle died under load (signal 9)\nout of memory",
+    )
+    assert len(of_middle) < 6
+    assert [name for name, _ in fake.order()].count("fast") == 6
+    assert [name for name, _ in fake.order()].count("slow") == 6
+    assert any("middle died under load" in trouble for trouble in fake.troubles())
+    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
+
+
+def test_a_server_that_died_starts_again_in_the_next_invocation(fake: FakeWorld) -> None:
+    fake.servers["slow"] = replace(fake.servers["slow"], dies_after_s=2)
+    fake.conduct(fixed(stopping={"kind": "fixed", "repetitions": 4, "invocations": 2}))
+    seen = {trial["invocation"] for trial in fake.trials() if trial["name"] == "slow"}
+    assert seen == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("server", "fault"),
+    [
+        (
+            FakeServer(dies_after_s=0.01, exit_code=1, log="no configuration\n"),
+            "slow ended before it was ready (exit 1)",
+        ),
+        (
+            FakeServer(answer=greet, ready_after_s=100, log="no configuration\n"),
+            "slow was not ready within 5 s: it never answered",
+        ),
+        (
+            FakeServer(answer=lambda _: GREETING.replace(b"200", b"502"), log="no configuration\n"),
+            "slow was not ready within 5 s: expected status 200, got 502",
+        ),
+    ],
+)
+def test_a_server_that_does_not_start_is_reported_and_left_out(
+    fake: FakeWorld, server: FakeServer, fault: str
+) -> None:
+    fake.servers["slow"] = server
+    fake.conduct(fixed())
+    assert {name for name, _ in fake.order()} == {"fast", "middle"}
+    assert len(fake.order()) == 12
+    assert fake.rows("SELECT name, fault FROM contender WHERE fault IS NOT NULL") == [
+        {"name": "slow", "fault": fault}
+    ]
+    starts = fake.rows("SELECT fault, log_tail FROM instance WHERE fault IS NOT NULL")
+    tries = 3 if "ended" in fault else 1
+    assert starts == [{"fault": fault, "log_tail": "no configuration\n"}] * tries
+    again = [f"{fault}; it is started again ({number} of 3 times)" for number in (2, 3)]
+    assert fake.troubles() == [*again[: tries - 1], f"{fault}\n  | no configuration"]
+    assert fake.left_running() == []
+
+
+def test_a_server_that_was_right_once_only_is_not_measured(fake: FakeWorld) -> None:
+    answers = itertools.chain([GREETING], itertools.repeat(b"SSH-2.0\r\n"))
+    fake.servers["slow"] = FakeServer(answer=lambda _: next(answers))
+    fake.conduct(fixed())
+    assert {name for name, _ in fake.order()} == {"fast", "middle"}
+    assert fake.troubles() == ["slow is not measured: no readable HTTP response to GET /"]
+    assert fake.left_running() == []
+
+
+def test_a_server_that_dies_while_it_is_warmed(fake: FakeWorld) -> None:
+    """Regression: it was frozen all the same, and died once more in its first trial."""
+    fake.servers["slow"] = replace(fake.servers["slow"], dies_after_s=0.5, log="bye\n")
+    fake.conduct(fixed(warmup={"kind": "fixed", "duration_s": 1.0}))
+    assert {name for name, _ in fake.order()} == {"fast", "middle"}
+    fault = "slow died during its warm-up (exit 0)"
+    again = [f"{fault}; it is started again ({number} of 3 times)" for number in (2, 3)]
+    assert fake.troubles() == [*again, f"{fault}\n  | bye"]
+    assert (
+        fake.rows("SELECT fault, log_tail FROM instance WHERE fault IS NOT NULL")
+        == [{"fault": fault, "log_tail": "bye\n"}] * 3
+    )
+    assert fake.left_running() == []
+
+
+def test_without_any_server_nothing_is_measured(fake: FakeWorld) -> None:
+    fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
+    with pytest.raises(DeadheatError, match="no contender is left to measure"):
+        fake.conduct(fixed())
+    assert fake.trials() == []
+    assert fake.rows("SELECT count(*) AS n FROM contender WHERE fault IS NULL") == [{"n": 0}]
+    assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
+
+
+def test_a_race_whose_last_contender_is_gone_ends(fake: FakeWorld) -> None:
+    """Regression: the controls were measured on for blocks, beside nobody."""
+    fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
+    with pytest.raises(DeadheatError, match="no contender is left to measure"):
+        fake.conduct(fixed(controls=True, connections=[10], stopping=SETTLE))
+    assert fake.trials() == []
+    assert fake.left_running() == []
+
+
+def test_a_silent_url_is_reported_before_anything_is_measured(
+    fake: FakeWorld,
+) -> None:
+    """Regression: the null server was raced first, alone."""
+    dead = Contender("127.0.0.1:9", "contender", (), any_body=True, url="http://127.0.0.1:9/")
+    with pytest.raises(DeadheatError, match="nothing answers there") as caught:
+        fake.conduct(fixed(controls=True), extra=(dead,))
+    assert caught.value.hint is not None
+    assert fake.host.processes == {}
+    assert fake.rows("SELECT * FROM run") == []
+
+
+def test_a_server_whose_answers_vary_is_reported_unless_that_is_meant(fake: FakeWorld) -> None:
+    """Regression: a page with a time on it "answers nothing"; there was no way to race it."""
+    numbers = itertools.count(10)
+    fake.servers["own"] = FakeServer(answer=lambda _: GREETING[:-2] + b"%d" % next(numbers))
+    fake.rates["own"] = 500
+    own = Contender("own", "contender", ("own", "{port}"), any_body=True)
+    fake.conduct(fixed(), extra=(own,))
+    assert "own" not in {name for name, _ in fake.order()}
+    assert fake.troubles()[0].endswith("if they are meant to: --any-body")
+    fake.conduct(fixed(), extra=(replace(own, body_varies=True),))
+    assert "own" in {name for name, _ in fake.order()}
+    assert {("--any-body" in spec.command) for name, spec in fake.loads if name == "own"} == {True}
+    assert not any("--any-body" in spec.command for name, spec in fake.loads if name == "slow")
+
+
+def test_without_any_build_there_is_an_error_and_a_kept_run(fake: FakeWorld) -> None:
+    fake.host.on_run(
+        lambda command: command[0] == "maker", lambda *_: Completed(127, "", "", 0.1, 0.1)
+    )
+    with pytest.raises(DeadheatError, match="no contender is left to measure"):
+        fake.conduct(fixed(controls=True))
+    (run,) = fake.rows("SELECT state, conclusion FROM run")
+    assert run["state"] == "failed"
+    assert "no contender is left" in json.loads(run["conclusion"])["why"]
+
+
+def test_an_interrupted_run_is_kept(fake: FakeWorld) -> None:
+    def interrupt(loads: int) -> None:
+        if loads == 7:
+            raise KeyboardInterrupt
+
+    fake.before_load = interrupt
+    run_id = fake.conduct(fixed())
+    assert len(fake.trials()) == 7
+    (run,) = fake.rows("SELECT id, state, conclusion, ended_at FROM run")
+    assert (run["id"], run["state"]) == (run_id, "interrupted")
+    assert json.loads(run["conclusion"])["why"] == "interrupted"
+    assert run["ended_at"] is not None
+    resumed = run_argument(run_id, fake.path)
+    way_on = f"deadheat run --resume {resumed} goes on"
+    assert f"interrupted: what was measured is kept; {way_on}" in fake.troubles()
+    assert fake.left_running() == []
+
+
+def test_a_full_disk_ends_the_run_and_everything_in_it(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_trial, added = Store.add_trial, itertools.count(1)
+
+    def until_full(store: Store, record: TrialRecord) -> int:
+        if next(added) > 4:
+            raise StoreError("the store cannot be written: disk full")
+        return add_trial(store, record)
+
+    monkeypatch.setattr(Store, "add_trial", until_full)
+    with pytest.raises(StoreError, match="disk full"):
+        fake.conduct(fixed())
+    assert len(fake.trials()) == 4
+    (run,) = fake.rows("SELECT state, conclusion FROM run")
+    assert (run["state"], json.loads(run["conclusion"])["why"]) == (
+        "failed",
+        "the store cannot be written: disk full",
+    )
+    assert fake.left_running() == []
+
+
+def test_an_interrupt_while_it_builds_offers_nothing_to_resume(fake: FakeWorld) -> None:
+    """Regression: `--resume` was offered, and refused."""
+
+    def interrupt(*_: object) -> Completed:
+        raise KeyboardInterrupt
+
+    fake.host.on_run(lambda command: command[0] == "maker", interrupt)
+    fake.conduct(fixed())
+    assert fake.troubles() == ["interrupted: nothing was measured yet"]
+
+
+def test_a_stop_that_fails_leaves_none_of_the_others_running(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: the first stop that raised kept all that were to follow from being stopped."""
+    stop, stops = FakeHost.stop, itertools.count(1)
+
+    def failing_once(host: FakeHost, process: str, signal: str, deadline_s: float) -> Exited:
+        ended = stop(host, process, signal, deadline_s)
+        if next(stops) == 1:
+            raise HostError("the agent lost it")
+        return ended
+
+    monkeypatch.setattr(FakeHost, "stop", failing_once)
+    with pytest.raises(HostError, match="the agent lost it"):
+        fake.conduct(fixed())
+    assert fake.left_running() == []
+
+
+def test_bug_an_engine_killed_in_a_fixed_warm_up_ended_the_race(fake: FakeWorld) -> None:
+    def kill_first(loads_before: int) -> None:
+        if not loads_before and not killed:
+            killed.append(True)
+            raise HostError("deadheat-load ended by signal 9")
+
+    killed: list[bool] = []
+    fake.before_load = kill_first
+    fake.conduct(fixed(warmup={"kind": "fixed", "duration_s": 1.0}))
+    assert fake.rows("SELECT state FROM run") == [{"state": "complete"}]
+    (trouble, *_) = fake.troubles()
+    assert "could not be warmed up: deadheat-load ended by signal 9; it is started" in trouble
+    unsteady = fake.rows(
+        "SELECT DISTINCT contender.name FROM gate JOIN trial ON trial.id = gate.trial_id"
+        " JOIN contender ON contender.id = trial.contender_id"
+        " WHERE gate.code = 'steady' AND NOT gate.passed"
+    )
+    assert unsteady == []
+    assert len(fake.trials()) == 18

@@ -1,0 +1,261 @@
+"""Races in slices in which something dies, is killed or is interrupted."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.errors import DeadheatError
+from deadheat.host import Exited, HostError, Listeners
+from deadheat.host.fake import FakeServer
+from deadheat.store import store as store_module
+from tests.campaign.fake_world import FakeWorld, greet
+from tests.campaign.made_protocols import sliced
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeWorld:
+    return FakeWorld(tmp_path, fast=3000, middle=2900, slow=1000)
+
+
+def test_a_server_that_dies_is_a_failed_trial_and_is_started_again(fake: FakeWorld) -> None:
+    def die_once(name: str, request: dict[str, Any]) -> None:
+        if name == "slow" and len(fake.slices) == 9:
+            for process in fake.host.processes.values():
+                if process.spec.command[0] == "slow" and process.exited is None:
+                    process.exited = Exited(1, 1.0, survivors=0, killed=False)
+            raise HostError("no answer within 20 s")
+
+    fake.before_slice = die_once
+    fake.conduct(sliced(controls=False))
+    failed = [trial for trial in fake.trials() if trial["state"] == "failed"]
+    assert [trial["name"] for trial in failed] == ["slow"]
+    assert "died under load" in failed[0]["reason"]
+    later = [trial for trial in fake.trials() if trial["block"] > failed[0]["block"]]
+    assert any(trial["name"] == "slow" and trial["state"] == "ok" for trial in later)
+
+
+def test_a_contender_that_keeps_failing_is_out(fake: FakeWorld) -> None:
+    def refuse(name: str, request: dict[str, Any]) -> None:
+        if name == "slow":
+            raise HostError("no answer within 20 s")
+
+    fake.before_slice = refuse
+    fake.conduct(sliced(controls=False))
+    failed = [trial for trial in fake.trials() if trial["state"] == "failed"]
+    assert [trial["name"] for trial in failed] == ["slow"] * 3
+    assert "slow is out: 3 trials in a row failed" in fake.troubles()
+    assert fake.left_running() == []
+
+
+def test_a_load_process_that_answers_another_slice_is_a_fault(fake: FakeWorld) -> None:
+    ask = fake.host.ask
+
+    def wrong_number(process: str, line: str | None, deadline_s: float) -> str:
+        answer = ask(process, line, deadline_s)
+        return answer.replace('"type": "slice", "id": 1', '"type": "slice", "id": 99')
+
+    fake.host.ask = wrong_number  # type: ignore[method-assign]
+    with pytest.raises(DeadheatError, match="no contender is left"):
+        fake.conduct(sliced(controls=False))
+    assert any("did not answer slice 1" in trouble for trouble in fake.troubles())
+
+
+def test_an_interrupted_race_goes_on_without_losing_a_trial(fake: FakeWorld) -> None:
+    def interrupt(name: str, request: dict[str, Any]) -> None:
+        if len(fake.slices) == 40:
+            raise KeyboardInterrupt
+
+    fake.noise = 0.2
+    fake.before_slice = interrupt
+    run_id = fake.conduct(sliced(controls=False))
+    before = len(fake.trials())
+    assert before > 0
+    fake.before_slice = lambda _, __: None
+    fake.resume(run_id)
+    trials = fake.trials()
+    assert len(trials) > before
+    assert [trial["block"] for trial in trials] == sorted(trial["block"] for trial in trials)
+    assert fake.left_running() == []
+
+
+def test_bug_a_block_in_which_a_worker_was_replaced_was_valid(fake: FakeWorld) -> None:
+    """Its trial fails the gate; a process that was not there in an earlier block has none."""
+
+    def replace_worker(name: str, request: dict[str, Any]) -> None:
+        slices = [each for each, _ in fake.slices].count("fast")
+        members = frozenset({(1, 1), (2, 2) if slices < 20 else (3, 3)})
+        for process in fake.host.processes.values():
+            if process.spec.command[0] == "fast":
+                process.members = members
+
+    fake.before_slice = replace_worker
+    fake.conduct(sliced(controls=False))
+    failed = fake.rows(
+        "SELECT contender.name, gate.reading FROM gate JOIN trial ON trial.id = gate.trial_id"
+        " JOIN contender ON contender.id = trial.contender_id"
+        " WHERE gate.code = 'workers' AND NOT gate.passed"
+    )
+    assert failed == [{"name": "fast", "reading": 1.0}]
+    assert any(": check workers failed: " in trouble for trouble in fake.troubles())
+
+
+def test_bug_a_server_killed_between_slices_was_loaded_to_the_end(fake: FakeWorld) -> None:
+    """Refused connections are a result of the load process, so its death went unnoticed."""
+
+    def kill(name: str, request: dict[str, Any]) -> None:
+        for process in fake.host.processes.values():
+            if process.spec.command[0] == name == "slow":
+                process.exited = Exited(-9, 1.0, survivors=0, killed=False)
+
+    fake.rates["slow"] = 1e-9
+    fake.before_slice = kill
+    fake.conduct(sliced(controls=False))
+    deaths = [trouble for trouble in fake.troubles() if "slow died under load" in trouble]
+    assert deaths[0] == "slow at 10 connections: slow died under load (signal 9)"
+    assert len([name for name, _ in fake.slices if name == "slow"]) == len(deaths) == 3
+
+
+def dies_at_first(fake: FakeWorld, server: FakeServer) -> None:
+    """The first process of `slow` behaves like this one."""
+    scripted = iter([server])
+    fake.host.on_start(
+        lambda command: command[0] == "slow",
+        lambda *_: next(scripted, fake.servers["slow"]),
+    )
+
+
+@pytest.mark.parametrize("when", ["while it starts", "while it was verified", "during its warm-up"])
+@pytest.mark.parametrize("slices", [{"rounds": 4}, None])
+def test_bug_a_server_killed_during_its_start_was_left_out(
+    fake: FakeWorld, when: str, slices: dict[str, int] | None
+) -> None:
+    answered: list[bytes] = []
+
+    def answer(request: bytes) -> bytes:
+        answered.append(request)
+        if len(answered) == 1 or when != "while it was verified":
+            return greet(request)
+        fake.host.sleep(0.1)
+        return b""
+
+    dies_after_s = {"while it starts": 0, "while it was verified": 0.05, "during its warm-up": 0.3}
+    dies_at_first(fake, FakeServer(answer, dies_after_s=dies_after_s[when], exit_code=-9))
+    stopping = {"stopping": {"kind": "fixed", "repetitions": 2}} if slices is None else {}
+    fake.conduct(sliced(slices=slices, warmup={"kind": "fixed", "duration_s": 0.5}, **stopping))
+    assert "slow" in {trial["name"] for trial in fake.trials() if trial["state"] == "ok"}
+    assert fake.rows("SELECT fault FROM contender WHERE fault IS NOT NULL") == []
+    (start,) = fake.rows("SELECT fault FROM instance WHERE fault IS NOT NULL")
+    assert "signal 9" in start["fault"]
+    assert when in start["fault"] or "before it was ready" in start["fault"]
+    assert f"{start['fault']}; it is started again (2 of 3 times)" in fake.troubles()
+    assert fake.left_running() == []
+
+
+def test_bug_a_server_killed_after_its_first_answer_was_taken_for_another(fake: FakeWorld) -> None:
+    """Nothing listened on its port any more, so its answer seemed to be that of a container."""
+    gone = FakeServer(greet, dies_after_s=0.05, exit_code=-9)
+    dies_at_first(fake, replace(gone, listeners=Listeners([], [], complete=True)))
+    listeners = fake.host.listeners
+
+    def slowly(process: str, port: int) -> Listeners:
+        fake.host.sleep(0.1)
+        return listeners(process, port)
+
+    fake.host.listeners = slowly  # type: ignore[method-assign]
+    fake.conduct(sliced())
+    (start,) = fake.rows("SELECT fault FROM instance WHERE fault IS NOT NULL")
+    assert start["fault"] == "slow ended before it was ready (signal 9)"
+    assert "slow" in {trial["name"] for trial in fake.trials()}
+
+
+def test_bug_an_engine_killed_in_warm_up_cost_its_contender_the_race(fake: FakeWorld) -> None:
+    def fail_first(name: str, request: dict[str, Any]) -> None:
+        if name == "slow" and "slow" not in {each for each, _ in fake.slices}:
+            fake.slices.append((name, request))
+            raise HostError("it ended with exit code -9 before it answered")
+
+    fake.before_slice = fail_first
+    fake.conduct(sliced(warmup={"kind": "fixed", "duration_s": 0.5}))
+    assert {trial["state"] for trial in fake.trials()} == {"ok"}
+    (start,) = fake.rows("SELECT fault FROM instance WHERE fault IS NOT NULL")
+    assert start["fault"].startswith("slow could not be warmed up: it ended with exit code -9")
+    assert fake.left_running() == []
+
+
+def test_a_server_that_cannot_be_warmed_up_is_tried_three_times(fake: FakeWorld) -> None:
+    def fail(name: str, request: dict[str, Any]) -> None:
+        if name == "slow":
+            raise HostError("no answer within 20 s")
+
+    fake.before_slice = fail
+    fake.conduct(sliced(warmup={"kind": "fixed", "duration_s": 0.5}))
+    assert "slow is out: 3 trials in a row failed" in fake.troubles()
+    first = fake.rows("SELECT fault FROM instance WHERE contender_id = 3 AND invocation = 1")
+    assert [start["fault"] is None for start in first] == [False, False, True]
+
+
+class Killed(BaseException):
+    """Nothing in deadheat handles it, as nothing handles SIGKILL."""
+
+
+@pytest.mark.parametrize("slices", [{"rounds": 4}, None])
+def test_bug_a_resumed_run_past_its_budget_left_contenders_without_a_trial(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch, slices: dict[str, int] | None
+) -> None:
+    """Regression: the first block outlasted the budget, and a SIGKILL hit while it was stored."""
+    slow_s = 100.0
+    fake.before_slice = lambda *_: fake.host.sleep(slow_s)
+    fake.before_load = lambda _: fake.host.sleep(slow_s)
+    insert = store_module._insert_trial
+    stored: list[int] = []
+
+    def killed(*values: Any) -> int:
+        if len(stored) == 2:
+            raise Killed
+        stored.append(insert(*values))
+        return stored[-1]
+
+    monkeypatch.setattr(store_module, "_insert_trial", killed)
+    with pytest.raises(Killed):
+        fake.conduct(sliced(slices=slices))
+    monkeypatch.setattr(store_module, "_insert_trial", insert)
+    fake.before_slice, fake.before_load = lambda *_: None, lambda _: None
+    (run,) = fake.rows("SELECT id FROM run")
+    fake.resume(run["id"])
+    measured = {trial["name"] for trial in fake.trials() if trial["state"] == "ok"}
+    assert measured == {"fast", "middle", "slow", "null-server", "reference"}
+
+
+def test_a_block_is_stored_whole_or_not_at_all(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert = store_module._insert_trial
+    calls: list[int] = []
+
+    def killed(*values: Any) -> int:
+        calls.append(1)
+        if len(calls) == 8:  # of the second block, with five trials each
+            raise Killed
+        return insert(*values)
+
+    monkeypatch.setattr(store_module, "_insert_trial", killed)
+    with pytest.raises(Killed):
+        fake.conduct(sliced())
+    assert {trial["block"] for trial in fake.trials()} == {1}
+    assert len(fake.trials()) == 5
+
+
+def test_a_resumed_run_past_its_budget_ends_if_all_have_a_trial(fake: FakeWorld) -> None:
+    def interrupt(name: str, request: dict[str, Any]) -> None:
+        fake.host.sleep(5.0)
+        if len(fake.slices) == 20:
+            raise KeyboardInterrupt
+
+    fake.before_slice = interrupt
+    run_id = fake.conduct(sliced())
+    before = len(fake.trials())
+    fake.before_slice = lambda *_: None
+    fake.resume(run_id)
+    assert len(fake.trials()) == before == 5
