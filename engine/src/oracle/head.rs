@@ -3,7 +3,7 @@
 use crate::classes::MalformedKind;
 
 use super::reader::Reader;
-use super::reference::Rest;
+use super::seen::Rest;
 
 const MAX_HEADERS: usize = 256;
 

@@ -5,13 +5,14 @@ mod framing;
 mod head;
 mod reader;
 mod reference;
+mod seen;
 
 use crate::connection::{Connection, Flight};
 use crate::expected::Expected;
 use crate::response::{Answer, Parser, Progress};
 use crate::template::Template;
 
-use self::reference::{Rest, Seen};
+use self::seen::{Rest, Seen};
 
 /// The bytes of a server, their pieces, and the expected response.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use crate::classes::MalformedKind;
 
-use super::reference::Rest;
+use super::seen::Rest;
 
 const MAX_HEAD_BYTES: usize = 65_536;
 

@@ -1,7 +1,6 @@
 //! A second response parser, written for clarity after RFC 9112. It reads the whole buffer byte by
 //! byte and shares only types with the parser.
 
-use crate::classes::MalformedKind;
 use crate::expected::{Comparison, Expected};
 use crate::response::Answer;
 
@@ -9,37 +8,7 @@ use super::chunks::chunked_body;
 use super::framing::{Framing, closes, framing};
 use super::head::{Head, head};
 use super::reader::Reader;
-
-/// The content of a stream: complete responses with the offsets of their ends, and the rest.
-#[derive(Debug, PartialEq)]
-pub(super) struct Seen {
-    pub answers: Vec<(Answer, usize)>,
-    pub rest: Rest,
-}
-
-#[derive(Debug, PartialEq)]
-pub(super) enum Rest {
-    /// Nothing, or an incomplete head.
-    Head,
-    /// An incomplete body, and the response that the end of the stream completes.
-    Body(Option<Answer>),
-    Malformed(MalformedKind),
-}
-
-impl Seen {
-    pub(super) fn new(
-        answers: Vec<(Answer, usize)>,
-        malformed: Option<Rest>,
-        in_body: bool,
-        at_end: impl FnOnce() -> Option<Answer>,
-    ) -> Self {
-        let rest = malformed.unwrap_or_else(|| match in_body {
-            true => Rest::Body(at_end()),
-            false => Rest::Head,
-        });
-        Self { answers, rest }
-    }
-}
+use super::seen::{Rest, Seen};
 
 /// Reads all responses of a stream.
 pub(super) fn read(stream: &[u8], expected: &Expected) -> Seen {
