@@ -24,7 +24,7 @@ class FakeStandings:
     instance_sd: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def open_names(self) -> list[str]:
+    def racing_names(self) -> list[str]:
         return list(self.counts)
 
     def instances(self, name: str) -> int:

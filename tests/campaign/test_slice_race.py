@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from deadheat.campaign.slice_block import neighbors_together
+from deadheat.campaign.slice_standings import SliceStandings
 from deadheat.events import Board
 from deadheat.host import Sample
+from deadheat.stats.alpha_spending import Looks
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import SETTLE, sliced
 
@@ -108,14 +110,7 @@ def test_connections_are_renewed_once_per_block(fake: FakeWorld) -> None:
     fake.conduct(sliced(controls=False))
     renewed = Counter(name for name, request in fake.slices if request["renew"])
     blocks = Counter(name for name, _, row in rows_of_slices(fake) if row["round"] % 4 == 1)
-    starts = Counter(
-        row["name"]
-        for row in fake.rows(
-            "SELECT contender.name FROM instance"
-            " JOIN contender ON contender.id = instance.contender_id"
-        )
-    )
-    assert renewed == blocks - starts, "not those of a fresh instance"
+    assert renewed == blocks - starts_of(fake), "not those of a fresh instance"
     assert {request["discard_s"] for _, request in fake.slices if request["renew"]} == {0.1}
 
 
@@ -161,16 +156,51 @@ def test_a_settled_contender_stops_running(fake: FakeWorld) -> None:
     assert last == {"fast", "middle", "null-server", "reference"}
 
 
-def test_instances_are_replaced_while_the_race_goes_on(fake: FakeWorld) -> None:
-    fake.noise = 0.2
-    fake.conduct(sliced())
-    starts = Counter(
+def starts_of(fake: FakeWorld) -> Counter[str]:
+    """How many instances each contender and control had."""
+    return Counter(
         row["name"]
         for row in fake.rows(
             "SELECT contender.name FROM instance"
             " JOIN contender ON contender.id = instance.contender_id"
         )
     )
+
+
+def start_slowly(fake: FakeWorld) -> None:
+    for name, server in fake.servers.items():
+        fake.servers[name] = replace(server, ready_after_s=2.0)
+
+
+@pytest.mark.parametrize(("budget_s", "instances"), [(80, 2), (105, 3), (150, 4)])
+def test_a_decided_contender_has_as_many_instances_as_the_budget_allows(
+    fake: FakeWorld, budget_s: int, instances: int
+) -> None:
+    """`slow` is decided with two, but then the interval of its share was 0.8 to 4.0 %."""
+    start_slowly(fake)
+    stopping = {"kind": "settle", "invocations": 4, "budget_s": budget_s}
+    fake.conduct(sliced(stopping=stopping))
+    assert starts_of(fake)["slow"] == instances
+
+
+def test_the_last_look_is_at_everything_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Contenders race on after the order is settled; these slices count in one more look."""
+    monkeypatch.setattr(SliceStandings, "looks", Looks(count=4, ratio=2))
+    fake = FakeWorld(tmp_path, fast=3000, slow=1000)
+    start_slowly(fake)
+    fake.conduct(sliced(stopping=SETTLE | {"invocations": 4, "budget_s": 100}))
+    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    assert (conclusion["why"], conclusion["look"]) == ("settled", 3)
+    assert starts_of(fake)["slow"] == 4
+    assert fake.host.now_s() < 25, "the next look was due then"
+
+
+def test_instances_are_replaced_while_the_race_goes_on(fake: FakeWorld) -> None:
+    fake.noise = 0.2
+    fake.conduct(sliced())
+    starts = starts_of(fake)
     assert starts["fast"] >= 2
     assert starts["middle"] >= 2
     assert starts["reference"] == 1
@@ -270,7 +300,7 @@ def test_the_budget_ends_first_starts_too(tmp_path: Path) -> None:
 def test_a_single_contender_races_until_its_rate_is_known(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, mine=3000)
     fake.noise = 0.03
-    fake.conduct(sliced(stopping={**SETTLE, "invocations": 4, "budget_s": 300}))
+    fake.conduct(sliced(stopping={**SETTLE, "invocations": 4, "budget_s": 110}))
     conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
     assert conclusion["why"] == "settled"
     trials = [trial for trial in fake.trials() if trial["name"] == "mine"]

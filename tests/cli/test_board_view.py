@@ -90,7 +90,7 @@ def test_a_terminal_shows_the_board_and_keeps_events(
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     with progress_view() as listen:
-        listen(Progress("block 7, 2 contenders open", done=7, left_s=60))
+        listen(Progress("block 7, 2 contenders racing", done=7, left_s=60))
         listen(BOARD)
         listen(Event("b ended"))
     printed = capsys.readouterr()

@@ -19,7 +19,7 @@ OBSERVED = (
     (r"(?<=/builds/)(\w+)/[0-9a-f]{12}\b", r"\1/<key>"),
     (r"\bon 20\d\d-\d\d-\d\d\b", "on <day>"),
     (r'\btime="\d+"', 'time="<n>"'),
-    (r"(?m)\bafter -?\d+(?:\.\d)? m?s(?=$|,)", "after <n> s"),
+    (r"(?m)\bafter (?:\d+ min )?-?\d+(?:\.\d)? m?s(?=$|,)", "after <n> s"),
     (r"\bdeadheat report [0-9a-f]{4}\b", "deadheat report <run>"),
     (r"--resume [0-9a-f]{4}\b", "--resume <run>"),
     (r"\bin \d+ s\b", "in <n> s"),

@@ -23,14 +23,14 @@ def board(
     level = protocol.main_level
     ranking = standings.last_ranking
     ranks = {row.name: row.rank for row in ranking.rows} if ranking else {}
-    still_open = set(standings.open_names)
+    undecided = set(standings.undecided_names)
     rows = [
         BoardRow(
             name=name,
             rate_per_s=standings.rate_per_s(name, level),
             rank=ranks.get(name),
             instances=standings.instances(name),
-            open=name in still_open,
+            open=name in undecided,
         )
         for name in standings.names
     ]

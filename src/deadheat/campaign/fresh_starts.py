@@ -90,7 +90,7 @@ class FreshStarts:
         return math.inf if count < FEWEST_INSTANCES else max(FEW_SHARE, usual)
 
     def _block_s(self, contenders: int) -> float:
-        rounds = rounds_of_block(self._protocol, len(self._standings.open_names))
+        rounds = rounds_of_block(self._protocol, len(self._standings.racing_names))
         return contenders * rounds * slice_s(self._protocol)
 
     def _urgency(self, instance: WarmInstance) -> tuple[int, float]:

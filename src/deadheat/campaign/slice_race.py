@@ -107,22 +107,22 @@ class SliceRace:
             self._run.listen(Event(text + ", ".join(names), trouble=True))
 
     def _left_s(self) -> float:
-        if self._owes_block(self.standings.open_names):
+        if self._owes_block(self.standings.racing_names):
             return math.inf
         return self._protocol.stopping.budget_s - self._now_s()
 
     def _done(self) -> bool:
-        if not self.standings.open_names:  # those with an open place dropped out
+        if not self.standings.racing_names:  # decided, or dropped out
             return True
         return (
             self.standings.settled
             and all(
                 self.standings.instances(name) >= self._protocol.stopping.invocations
-                for name in self.standings.open_names
+                for name in self.standings.racing_names
             )
         ) or (
             self._now_s() >= self._protocol.stopping.budget_s
-            and not self._owes_block(self.standings.open_names)
+            and not self._owes_block(self.standings.racing_names)
         )
 
     def _owes_block(self, group: Sequence[str]) -> bool:
@@ -138,7 +138,7 @@ class SliceRace:
 
     def _groups(self) -> list[list[str]]:
         """The open contenders in groups of neighbors, cut at another place each time."""
-        names = self._by_rate(self.standings.open_names)
+        names = self._by_rate(self.standings.racing_names)
         size = self._rule.group
         if len(names) <= size:
             return [names]
@@ -212,7 +212,7 @@ class SliceRace:
         order = self._by_rate([i.name for i in heat.instances])
         present = [i for name in order if (i := heat.of(name)) and self._runs(i, group)]
         counts = self._counts
-        rounds = rounds_of_block(self._protocol, len(self.standings.open_names))
+        rounds = rounds_of_block(self._protocol, len(self.standings.racing_names))
         block = SliceBlock(
             self._run,
             self._begun_s,
@@ -297,8 +297,8 @@ class SliceRace:
             self._run.listen(Event(text))
 
     def _progress(self) -> Progress:
-        open_count = len(self.standings.open_names)
-        what = f"block {self._counts.blocks}, {open_count} contenders open"
+        racing = len(self.standings.racing_names)
+        what = f"block {self._counts.blocks}, {racing} contenders racing"
         left_s = max(0.0, self._left_s())
         return Progress(what, done=self._counts.blocks, left_s=left_s)
 

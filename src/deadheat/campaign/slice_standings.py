@@ -19,12 +19,14 @@ from deadheat.store import TrialRecord
 from deadheat.workload import Level
 
 FEWEST_INSTANCES = 2
+INSTANCE_S = 10.0  # of its part of the budget, for each instance that a contender has to have
 
 
 class SliceStandings(Standings):
     """Takes in trials that are made of slices, and looks at them when a look is due.
 
-    Looks are closer together than in a race of trials: a contender that is settled stops.
+    Looks are closer together than in a race of trials: a contender stops when its place is decided
+    and it has as many instances as its part of the budget allows.
     """
 
     looks = Looks(count=9, ratio=4 / 3)
@@ -39,17 +41,46 @@ class SliceStandings(Standings):
         super().__init__(protocol, contenders, controls, levels_of)
         self._slices = {level: SliceTable() for level in protocol.levels}
         self._instances: dict[str, set[int]] = {}
-        self._open = set(contenders)
+        self._undecided = set(contenders)  # at the last look
+        self._seen = True  # nothing was added since the last look
         self._ranking: Ranking | None = None  # of the last look, at the main level
 
     @property
-    def open_names(self) -> list[str]:
-        """The contenders that still race: those with an undecided pair at the last look."""
-        return [name for name in self._contenders if name in self._open]
+    def undecided_names(self) -> list[str]:
+        """The contenders with an undecided pair at the last look; all before the first."""
+        return [name for name in self._contenders if name in self._undecided]
+
+    @property
+    def racing_names(self) -> list[str]:
+        """The contenders that still race: those that are undecided or have too few instances."""
+        fewest = self._instances_wanted()
+        return [
+            name
+            for name in self._contenders
+            if name in self._undecided or self.instances(name) < fewest
+        ]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the order was settled at a look at everything measured."""
+        return self.settled and self._seen
+
+    def _instances_wanted(self) -> int:
+        """How many instances each contender has to have, also if its place is decided before.
+
+        With two, t has so few degrees of freedom that a ratio has no useful interval. An extension
+        only decides what is open.
+        """
+        stopping = self._protocol.stopping
+        if self._extension or not self._contenders:
+            return FEWEST_INSTANCES
+        part_s = stopping.budget_s / len(self._contenders) / len(self._levels)
+        return max(FEWEST_INSTANCES, min(stopping.invocations, int(part_s / INSTANCE_S)))
 
     def add(self, name: str, record: TrialRecord) -> None:
         """Take in a trial; the slices of one that failed a gate do not count."""
         super().add(name, record)
+        self._seen = False
         if record.state == "ok" and all(gate.passed for gate in record.gates):
             self._slices[level_of(record)].add(rows_of(name, record))
         if record.instance_id is not None:
@@ -64,7 +95,7 @@ class SliceStandings(Standings):
         """In an extension, only contenders race whose place the look before it left open."""
         super().recall(past)
         if past.extension is not None and self._all_settled(past.extension.share):
-            self._open = set(self._contenders)
+            self._undecided = set(self._contenders)
 
     def instances(self, name: str) -> int:
         """How many instances of a contender have been measured."""
@@ -110,6 +141,7 @@ class SliceStandings(Standings):
 
     def _all_settled(self, share: float) -> bool:
         """Decide who races on, too: the contenders with an undecided pair of neighbors."""
+        self._seen = True
         if len(self._contenders) == 1 or self._protocol.stopping.question == "slower":
             return super()._all_settled(share)
         rankings = {
@@ -133,8 +165,8 @@ class SliceStandings(Standings):
             if ranking is None or name not in {row.name for row in ranking.rows}
         }
         alone = {name for level in self._levels for name in self._unknown_alone(level)}
-        self._open = undecided | unranked | alone
-        return not self._open
+        self._undecided = undecided | unranked | alone
+        return not self._undecided
 
 
 def rows_of(name: str, record: TrialRecord) -> list[SliceRow]:

@@ -86,6 +86,11 @@ class Standings:
     def settled(self) -> bool:
         return self._last.settled
 
+    @property
+    def finished(self) -> bool:
+        """Whether the last look settled the race, so that none is left to take."""
+        return self.settled
+
     def races(self, name: str) -> bool:
         """Whether a contender is still in."""
         return name in self._contenders
@@ -188,7 +193,7 @@ class Standings:
         elif self._extension:
             share = self.looks.extension_share(self._extension)
             self._last = Look(self._last.number, share, self._all_settled(share))
-        elif not self.settled:
+        elif not self.finished:
             end = self.looks.count - 1
             self._take(end if self._last.number is None else max(end, self._last.number + 1))
         return self._last
