@@ -31,9 +31,11 @@ also wrote this page and those that it links to. [servers-missing.md](servers-mi
 servers without a folder, with the reasons."""
 TABLE = """The page of a language has the version, the settings and the results of each server. A
 *shortfall* is a contender that did not work, or was verified before its folder changed, or did not
-serve every connection: in one load of one second and then in three of ten seconds. The settings
-called `published` have the published backlogs and limits. Every server with workers also has the
-setting `multicore`, four of them; `bench/multicore.py` shows how many worked."""
+serve every connection: in one load of one second and then in three of ten seconds. Connections that
+are not served usually wait in the server's accept queue, the Recv-Q in `ss -ltn`: while it is busy
+with the first connections, it accepts few others. The settings called `published` have the
+published backlogs and limits. Every server with workers also has the setting `multicore`, four of
+them; `bench/multicore.py` shows how many worked."""
 CHANGED = "verified before its folder changed"
 BEHAVIOR = """## Behavior
 
