@@ -287,8 +287,11 @@ fn open_loop_sends_at_the_given_rate() {
 fn only_open_loops_poll() {
     let server = good_server();
     let client = |options: &[&str]| load(&server.url(), options).0["client"].clone();
-    let open = client(&["--rate", "17000", "-c", "4"]);
-    assert!(open["polled_share"].as_f64().unwrap() > 0.0, "{open}");
+    let polls = || client(&["--rate", "17000", "-c", "4"])["polled_share"].as_f64().unwrap() > 0.0;
+    assert!(
+        (0..10).any(|_| polls()),
+        "on a busy machine it may have no time to poll, but not always"
+    );
     assert_eq!(client(&["-c", "4"])["polled_share"], 0.0);
 }
 
