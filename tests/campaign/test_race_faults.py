@@ -117,7 +117,7 @@ def test_without_any_server_nothing_is_measured(fake: FakeWorld) -> None:
 
 
 def test_a_race_whose_last_contender_is_gone_ends(fake: FakeWorld) -> None:
-    """Regression: the controls were measured on for blocks, beside nobody."""
+    """Regression: after the last contender was out, the controls raced on alone."""
     fake.servers = dict.fromkeys(fake.servers, FakeServer(dies_after_s=0.01, exit_code=1))
     with pytest.raises(DeadheatError, match="no contender is left to measure"):
         fake.conduct(fixed(controls=True, connections=[10], stopping=SETTLE))

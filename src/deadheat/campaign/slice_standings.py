@@ -19,7 +19,7 @@ from deadheat.store import TrialRecord
 from deadheat.workload import Level
 
 FEWEST_INSTANCES = 2
-INSTANCE_S = 10.0  # of its part of the budget, for each instance that a contender has to have
+INSTANCE_S = 10.0  # what one instance may take of a contender's part of the budget
 
 
 class SliceStandings(Standings):
@@ -42,7 +42,7 @@ class SliceStandings(Standings):
         self._slices = {level: SliceTable() for level in protocol.levels}
         self._instances: dict[str, set[int]] = {}
         self._undecided = set(contenders)  # at the last look
-        self._seen = True  # nothing was added since the last look
+        self._all_seen = True  # no trial was added since the last look
         self._ranking: Ranking | None = None  # of the last look, at the main level
 
     @property
@@ -63,7 +63,7 @@ class SliceStandings(Standings):
     @property
     def finished(self) -> bool:
         """Whether the order was settled at a look at everything measured."""
-        return self.settled and self._seen
+        return self.settled and self._all_seen
 
     def _instances_wanted(self) -> int:
         """How many instances each contender has to have, also if its place is decided before.
@@ -80,7 +80,7 @@ class SliceStandings(Standings):
     def add(self, name: str, record: TrialRecord) -> None:
         """Take in a trial; the slices of one that failed a gate do not count."""
         super().add(name, record)
-        self._seen = False
+        self._all_seen = False
         if record.state == "ok" and all(gate.passed for gate in record.gates):
             self._slices[level_of(record)].add(rows_of(name, record))
         if record.instance_id is not None:
@@ -141,7 +141,7 @@ class SliceStandings(Standings):
 
     def _all_settled(self, share: float) -> bool:
         """Decide who races on, too: the contenders with an undecided pair of neighbors."""
-        self._seen = True
+        self._all_seen = True
         if len(self._contenders) == 1 or self._protocol.stopping.question == "slower":
             return super()._all_settled(share)
         rankings = {
