@@ -2,9 +2,12 @@
 
 All servers are started, warmed and frozen, as in a race. A turn is: for each time to discard,
 rounds of one slice of 100 ms of each server; then each server by itself, for one second by its
-resident load process and one second by a separate process, both after 0.5 s that do not count. The
-output is each rate over that of the resident second, with the standard error of the mean log over
-the turns.
+resident load process and one second by a separate process, both after 0.5 s that do not count. Each
+turn is done twice: while idle CPUs sleep, and while they are kept awake.
+
+The output is each rate over that of the resident second, with the standard error of the mean log
+over the turns; how much the slices of a server scatter within a turn; and the rates with idle CPUs
+awake over those with them asleep.
 
     python bench/resident.py --turns 10 -o docs/results/resident.json
 """
@@ -25,6 +28,8 @@ from deadheat.catalog import Selection, selection
 from deadheat.cli.one_host import local_world
 from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
 from deadheat.host import ProcessSpec
+from deadheat.host.agent.fingerprint import is_virtual
+from deadheat.host.agent.idle import IdleCpus
 from deadheat.load import LoadSpec
 from deadheat.load.pooling import pool
 from deadheat.load.slices import SliceRequest
@@ -41,6 +46,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.copied_field import FIELD, ROOT
 
 DISCARDS_S = (0.01, 0.02, 0.03, 0.04, 0.06)
+STATES = ("asleep", "awake")  # of idle CPUs
 ROUNDS = 5
 SLICE_S = 0.1
 LONG_S, LONG_DISCARD_S = 1.0, 0.5
@@ -58,11 +64,16 @@ class WarmInstance:
 
 @dataclass(frozen=True)
 class Rate:
-    """What one server reached in one turn; `kind` is how it was loaded."""
+    """What one server reached in one turn; `kind` is how it was loaded.
+
+    `scatter` is the standard deviation of the log rates of its slices; None for one long load.
+    """
 
     server: str
+    idle_cpus: str
     kind: str
     rate_per_s: float
+    scatter: float | None = None
 
 
 def main() -> None:
@@ -78,7 +89,9 @@ def main() -> None:
             for server in chosen_servers(catalog, options.servers)
         ]
         for number in range(options.turns):
-            rates += turn(world, instances, number)
+            for state in STATES if number % 2 else reversed(STATES):
+                with _idle_cpus(state):
+                    rates += turn(world, instances, number, state)
             print(f"turn {number + 1} of {options.turns}", file=sys.stderr, flush=True)
     summary = {
         "command": " ".join(["python", *sys.argv]),
@@ -87,6 +100,20 @@ def main() -> None:
     show(summary)
     if options.output:
         options.output.write_text(json.dumps(summary) + "\n")
+
+
+@contextlib.contextmanager
+def _idle_cpus(state: str) -> Iterator[None]:
+    """Keep idle CPUs of this machine awake, if that is the state."""
+    idle_cpus = IdleCpus()
+    if state == "awake":
+        idle_cpus.keep_awake(is_virtual() is True)
+        if idle_cpus.wake_up_us is None:
+            sys.exit("idle CPUs cannot be kept awake here: see `deadheat doctor`")
+    try:
+        yield
+    finally:
+        idle_cpus.release()
 
 
 @contextlib.contextmanager
@@ -108,28 +135,33 @@ def _warm_instance(world: World, chosen: Selection) -> Iterator[WarmInstance]:
         lifecycle.stop(world, instance)
 
 
-def turn(world: World, instances: Sequence[WarmInstance], number: int) -> Iterator[Rate]:
+def turn(
+    world: World, instances: Sequence[WarmInstance], number: int, state: str
+) -> Iterator[Rate]:
     """Everything once; the times to discard begin with another one in each turn."""
     first = number % len(DISCARDS_S)
     for discard_s in DISCARDS_S[first:] + DISCARDS_S[:first]:
-        yield from _rounds(world, instances, discard_s)
+        yield from _rounds(world, instances, discard_s, state)
     for warmed in instances:
         lifecycle.thaw(world, warmed.instance)
         long = load_slice(world, warmed.load, SliceRequest(LONG_S, LONG_DISCARD_S))
-        yield Rate(warmed.name, "resident second", long.rate_per_s)
-        yield Rate(warmed.name, "separate second", _separate_rate_per_s(world, warmed.spec))
+        yield Rate(warmed.name, state, "resident second", long.rate_per_s)
+        yield Rate(warmed.name, state, "separate second", _separate_rate_per_s(world, warmed.spec))
         lifecycle.freeze(world, warmed.instance)
 
 
-def _rounds(world: World, instances: Sequence[WarmInstance], discard_s: float) -> Iterator[Rate]:
+def _rounds(
+    world: World, instances: Sequence[WarmInstance], discard_s: float, state: str
+) -> Iterator[Rate]:
     request = SliceRequest(SLICE_S, discard_s)
     slices = [
         [measure_slice(world, each.instance, each.load, request, 0.0, number) for each in instances]
         for number in range(ROUNDS)
     ]
     for warmed, own in zip(instances, zip(*slices, strict=True), strict=True):
-        pooled = pool([part.result for part in own if part.result is not None])
-        yield Rate(warmed.name, _kind(discard_s), pooled.rate_per_s)
+        results = [part.result for part in own if part.result is not None]
+        scatter = statistics.stdev(math.log(result.rate_per_s) for result in results)
+        yield Rate(warmed.name, state, _kind(discard_s), pool(results).rate_per_s, scatter)
 
 
 def _kind(discard_s: float) -> str:
@@ -143,21 +175,55 @@ def _separate_rate_per_s(world: World, spec: LoadSpec) -> float:
     return world.engine.parse(timed, done, world.engine_version).rate_per_s
 
 
+Rates = dict[tuple[str, str, str], list[dict[str, Any]]]
+
+
 def show(summary: dict[str, Any]) -> None:
-    kinds = [*(_kind(discard_s) for discard_s in DISCARDS_S), "separate second"]
-    print(f"{'rate over a long load':22}", *(f"{kind:>14}" for kind in kinds))
-    rates: dict[tuple[str, str], list[float]] = {}
+    rates: Rates = {}
     for rate in summary["rates"]:
-        rates.setdefault((rate["server"], rate["kind"]), []).append(rate["rate_per_s"])
-    for name in dict.fromkeys(server for server, _ in rates):
-        long = rates[name, "resident second"]
-        means = [_mean_ratio(rates[name, kind], long) for kind in kinds]
-        print(f"{name:22}", *(f"{mean:>14}" for mean in means))
+        rates.setdefault((rate["server"], rate["idle_cpus"], rate["kind"]), []).append(rate)
+    names = list(dict.fromkeys(server for server, _, _ in rates))
+    discards = [_kind(discard_s) for discard_s in DISCARDS_S]
+    for state in STATES:
+        _show_ratios(f"{state}: over a long load", names, state, rates)
+        print()
+    print(f"{'scatter of slices':24}", *(f"{kind:>14}" for kind in discards))
+    for state in STATES:
+        scatters = [
+            statistics.median(_scatter(rates[name, state, kind]) for name in names)
+            for kind in discards
+        ]
+        print(f"{f'{state}: median':24}", *(f"{scatter:>14.1%}" for scatter in scatters))
+    print()
+    kinds = ["after 10 ms", "after 60 ms", "resident second", "separate second"]
+    print(f"{'awake over asleep':24}", *(f"{kind:>15}" for kind in kinds))
+    for name in names:
+        ratios = [
+            _mean_ratio(rates[name, "awake", kind], rates[name, "asleep", kind]) for kind in kinds
+        ]
+        print(f"{name:24}", *(f"{ratio:>15}" for ratio in ratios))
 
 
-def _mean_ratio(rates: Sequence[float], others: Sequence[float]) -> str:
-    """`1.01 +- 0.01`: the geometric mean and its standard error."""
-    logs = [math.log(rate / other) for rate, other in zip(rates, others, strict=True)]
+def _show_ratios(title: str, names: Sequence[str], state: str, rates: Rates) -> None:
+    kinds = [*(_kind(discard_s) for discard_s in DISCARDS_S), "separate second"]
+    print(f"{title:24}", *(f"{kind:>14}" for kind in kinds))
+    for name in names:
+        long = rates[name, state, "resident second"]
+        ratios = [_mean_ratio(rates[name, state, kind], long) for kind in kinds]
+        print(f"{name:24}", *(f"{ratio:>14}" for ratio in ratios))
+
+
+def _scatter(rates: Sequence[dict[str, Any]]) -> float:
+    """The root mean square over the turns."""
+    return math.sqrt(statistics.mean(rate["scatter"] ** 2 for rate in rates))
+
+
+def _mean_ratio(rates: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> str:
+    """`1.01 +- 0.01`: the geometric mean of the ratios turn by turn, and its standard error."""
+    logs = [
+        math.log(rate["rate_per_s"] / other["rate_per_s"])
+        for rate, other in zip(rates, others, strict=True)
+    ]
     mean = math.exp(statistics.mean(logs))
     if len(logs) < 2:
         return f"{mean:.2f}"

@@ -50,7 +50,8 @@ def test_a_failing_server_does_not_end_the_run(
     deadheat: Deadheat, home: Path, tmp_path: Path
 ) -> None:
     table = tmp_path / "table.md"
-    ended = deadheat("run", "dies-mid-trial", "exits-at-start", "hello", *BRIEF, "-o", str(table))
+    servers = ("dies-mid-trial", "exits-at-start", "hello")
+    ended = deadheat("run", *servers, *BRIEF, "--duration", "1s", "-o", str(table))
     assert ended.ran
     contenders = rows(home, "SELECT name, fault FROM contender ORDER BY position")
     assert contenders == [

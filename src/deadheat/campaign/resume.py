@@ -160,7 +160,8 @@ class Unfinished:
             machine, cpus = hosts[host.role]
             if _machine(machine.fingerprint(), cpus) != before:
                 raise DeadheatError(
-                    f"run {self.id} was measured on another machine or other CPUs ({host.role})",
+                    f"run {self.id} was measured on another machine or other CPUs, "
+                    f"or its idle CPUs slept in another way ({host.role})",
                     f"resume it there, or {NEW_RUN}",
                 )
 
@@ -242,6 +243,7 @@ def _change(stored: StoredContender, selection: Selection, built: Built) -> str 
 
 
 def _machine(fingerprint: Mapping[str, Any], cpus: Sequence[int]) -> tuple[Any, ...]:
-    """What must be the same of a machine: CPU model, CPU count, kernel, and the CPUs used."""
+    """What must be the same of a machine: CPUs, kernel, the CPUs used, and how idle ones wake."""
     cpu = fingerprint["cpu"]
-    return (cpu.get("model"), cpu.get("logical"), fingerprint.get("kernel"), tuple(cpus))
+    awake = cpu.get("idle", {}).get("wake_up_us")  # runs until November 2026 have none
+    return (cpu.get("model"), cpu.get("logical"), fingerprint.get("kernel"), awake, tuple(cpus))

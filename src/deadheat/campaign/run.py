@@ -44,6 +44,7 @@ def open_run(
         conclusion=conclusion,
     )
     with _ended(store, Run(run_id, conclusion)) as run:
+        _ready(world, protocol)
         store.add_host(run.id, "server", world.server_cpus, world.server_host.fingerprint())
         for role, side in by_role(world.loads).items():
             store.add_host(run.id, role, side.cpus, side.host.fingerprint())
@@ -53,11 +54,19 @@ def open_run(
 @contextmanager
 def reopen_run(store: Store, world: World, left: Unfinished) -> Iterator[Run]:
     """Resume a run that ended early, under the same id; end it as `open_run` does."""
+    _ready(world, left.protocol)
     left.require_same(world)
     run = Run(left.id, left.resumed())
     store.reopen_run(run.id, left.run.writer, run.conclusion)
     with _ended(store, run):
         yield run
+
+
+def _ready(world: World, protocol: Protocol) -> None:
+    """Bring the machines into the state that the protocol asks for; fingerprints show it."""
+    if protocol.awake:
+        for host in (world.server_host, *(side.host for side in world.loads)):
+            host.keep_awake()
 
 
 @contextmanager

@@ -98,6 +98,9 @@ class AgentHost:
         fingerprint = dict(self._ask("fingerprint"))
         return fingerprint | {"interface": dict(self.interface)} if self.interface else fingerprint
 
+    def keep_awake(self) -> None:
+        self._ask("keep_awake")
+
     def run(self, spec: ProcessSpec, timeout_s: float) -> Completed:
         return Completed(
             **self._ask("run", timeout_s, spec=self._limited(spec), timeout_s=timeout_s)

@@ -156,6 +156,12 @@ class Host(Protocol):
     def fingerprint(self) -> dict[str, Any]:
         """CPU model and count, memory, kernel, OS, limits, governor, cgroup mode, sysctls."""
 
+    def keep_awake(self) -> None:
+        """Keep idle CPUs awake until this host is closed, where that is possible.
+
+        The fingerprint says what came of it: `cpu.idle.wake_up_us`.
+        """
+
     def run(self, spec: ProcessSpec, timeout_s: float) -> Completed:
         """Run to the end. After `timeout_s` the tree is killed and `exit_code` is None."""
 

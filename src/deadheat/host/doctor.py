@@ -83,6 +83,7 @@ CHECKS: tuple[Callable[[Machine], Finding | None], ...] = (
     doctor_cpu.governor,
     doctor_cpu.turbo,
     doctor_cpu.smt,
+    doctor_cpu.idle_cpus,
     doctor_cpu.clocksource,
     containment,
     memory,

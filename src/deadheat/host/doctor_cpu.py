@@ -109,6 +109,25 @@ def smt(machine: Machine) -> Finding | None:
     return Finding("warn", "smt", reading, meaning, command)
 
 
+def idle_cpus(machine: Machine) -> Finding:
+    idle = machine.cpu["idle"]
+    if idle["driver"] is None:
+        meaning = (
+            "The kernel has no driver for idle CPUs, so a race cannot keep them awake. On a "
+            "virtual machine, waking one may take longer than a request, and makes rates scatter."
+        )
+        return Finding("note", "idle cpus", "no driver", meaning)
+    if idle["may_keep_awake"]:
+        meaning = "A race keeps them awake, because waking a CPU takes time from the servers."
+        return Finding("ok", "idle cpus", idle["driver"], meaning)
+    meaning = (
+        "A race cannot keep them awake. On a virtual machine, waking a CPU may take longer than a "
+        "request, and makes rates scatter. Run deadheat as root, or allow it to ask the kernel."
+    )
+    command = "sudo setfacl -m u:$USER:w /dev/cpu_dma_latency"
+    return Finding("warn", "idle cpus", f"{idle['driver']}, not permitted", meaning, command)
+
+
 def clocksource(machine: Machine) -> Finding | None:
     name = machine.fingerprint["clocksource"]
     if name is None:

@@ -75,6 +75,7 @@ class FakeHost:
         self._starts: list[tuple[Matches, Starts]] = []
         self._asks: list[tuple[Matches, Answers]] = []
         self._watches: dict[str, tuple[float, float, tuple[str, ...]]] = {}
+        self.wake_up_us: int | None = None  # what idle CPUs are held to
         self.drops: int | None = 0  # of the listen queues; a test raises it
         self._ports = itertools.count(20_000)
         self._numbers = itertools.count(1)
@@ -89,7 +90,12 @@ class FakeHost:
         self._asks.insert(0, (matches, answers))
 
     def fingerprint(self) -> dict[str, Any]:
-        return {"cpu": {"model": "fake", "logical": 2, "allowed": [0, 1]}, "kernel": "fake"}
+        idle = {"driver": "fake", "wake_up_us": self.wake_up_us, "may_keep_awake": True}
+        cpu = {"model": "fake", "logical": 2, "allowed": [0, 1], "idle": idle}
+        return {"cpu": cpu, "kernel": "fake"}
+
+    def keep_awake(self) -> None:
+        self.wake_up_us = 0
 
     def run(self, spec: ProcessSpec, timeout_s: float) -> Completed:
         self.calls.append(("run", spec))

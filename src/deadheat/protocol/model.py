@@ -88,6 +88,7 @@ class Protocol(Strict):
     restart: Restart = "never"  # alone only: which trials of a server share a process
     restarts: dict[Text, Restart] = Field(default={})  # published row -> its own policy
     aggregate: Literal["median", "mean", "best"] = "median"
+    awake: bool = False  # keep idle CPUs awake, where the machine allows it
     controls: bool = True  # the null server, and with it the client's ceiling, in every block
     warmup: Warmup
     stopping: Stopping

@@ -160,5 +160,7 @@ def machine(fingerprint: Mapping[str, Any]) -> str:
         parts.append(f"{memory / MIB / 1024:.1f} GiB")
     if cpu.get("virtual_machine"):
         parts.append("virtual machine")
+    if cpu.get("idle", {}).get("wake_up_us") is not None:
+        parts.append("idle CPUs kept awake")
     parts += [str(fingerprint[key]) for key in ("os", "kernel") if fingerprint.get(key)]
     return plain(", ".join(parts))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .containment import Containment
 from .fault import Json
+from .idle import IdleCpus
 from .kernel_files import CPU_DEVICES, keyed, read_number, read_text
 
 SYSCTLS = (
@@ -24,13 +25,13 @@ SYSCTLS = (
 )
 
 
-def fingerprint(containment: Containment, isolated: bool) -> Json:
+def fingerprint(containment: Containment, idle_cpus: IdleCpus, isolated: bool) -> Json:
     """Properties that may explain a figure; none that identifies machine, address or user."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     network: Json = {"network": "isolated"} if isolated else {}
     return {
         **network,
-        "cpu": cpu_fingerprint(),
+        "cpu": {**cpu_fingerprint(), "idle": idle_cpus.fingerprint()},
         "memory_total_bytes": 1024 * keyed(read_text("/proc/meminfo")).get("MemTotal", 0),
         "architecture": platform.machine(),
         "kernel": platform.release(),
@@ -49,11 +50,7 @@ def fingerprint(containment: Containment, isolated: bool) -> Json:
 
 
 def cpu_fingerprint() -> Json:
-    info = read_text("/proc/cpuinfo") or ""
-    fields: dict[str, str] = {}
-    for line in info.splitlines():
-        key, _, value = line.partition(":")
-        fields.setdefault(key.strip(), value.strip())
+    fields = first_cpu()
     folders = sorted(CPU_DEVICES.glob("cpu[0-9]*"), key=lambda folder: int(folder.name[3:]))
     weaknesses = sorted((CPU_DEVICES / "vulnerabilities").glob("*"))
     return {
@@ -70,9 +67,24 @@ def cpu_fingerprint() -> Json:
             {read_text(f / "cpufreq/scaling_governor") or "unknown" for f in folders}
         ),
         "turbo": turbo(CPU_DEVICES),
-        "virtual_machine": "hypervisor" in fields["flags"].split() if "flags" in fields else None,
+        "virtual_machine": is_virtual(fields),
         "mitigations": {path.name: read_text(path) for path in weaknesses},
     }
+
+
+def first_cpu() -> dict[str, str]:
+    """The fields of the first CPU in /proc/cpuinfo."""
+    fields: dict[str, str] = {}
+    for line in (read_text("/proc/cpuinfo") or "").splitlines():
+        key, _, value = line.partition(":")
+        fields.setdefault(key.strip(), value.strip())
+    return fields
+
+
+def is_virtual(cpu: dict[str, str] | None = None) -> bool | None:
+    """Whether this is a virtual machine; None if its CPUs do not say."""
+    cpu = first_cpu() if cpu is None else cpu
+    return "hypervisor" in cpu["flags"].split() if "flags" in cpu else None
 
 
 def turbo(devices: Path) -> bool | None:

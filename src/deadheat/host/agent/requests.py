@@ -18,7 +18,8 @@ from .conversation import Conversation
 from .exchange import exchange
 from .fault import Fault, Json
 from .files import Files, cache_folder, free_bytes
-from .fingerprint import fingerprint
+from .fingerprint import fingerprint, is_virtual
+from .idle import IdleCpus
 from .interface import interface
 from .kernel_files import KERNEL_DEADLINE_S
 from .limiter import Limiter
@@ -35,6 +36,7 @@ class Agent:
         self.containment = containment
         self.ports = Ports()
         self.files = Files()
+        self.idle_cpus = IdleCpus()
         self.trees: dict[str, Tree] = {}
         self.stopped: dict[str, Json] = {}
         self.watches: dict[str, Watch] = {}
@@ -44,7 +46,8 @@ class Agent:
         self.closing = False
         Limiter(self.trees, containment.cgroup is not None).start()
         self.requests: dict[str, Callable[..., Any]] = {
-            "fingerprint": lambda: fingerprint(containment, isolated),
+            "fingerprint": lambda: fingerprint(containment, self.idle_cpus, isolated),
+            "keep_awake": lambda: self.idle_cpus.keep_awake(is_virtual() is True),
             "run": self.run,
             "start": self.start,
             "converse": self.converse,
@@ -200,6 +203,7 @@ class Agent:
                 except (Fault, OSError) as error:
                     faults.append(error)
         self.files.close()
+        self.idle_cpus.release()
         for fault in faults:
             print(fault, file=sys.stderr, flush=True)
         return not faults
