@@ -12,7 +12,7 @@ from deadheat.host.fake import FakeHost
 from deadheat.load import Engine, LoadResult, LoadSpec
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender
 from deadheat.measure.gates.evidence import Evidence
-from deadheat.measure.gates.judge import GATES, judge, judge_slices, steady_gate
+from deadheat.measure.gates.judge import GATES, judge, judge_block, judge_slices, steady_gate
 from deadheat.measure.link import Link
 from deadheat.measure.world import World
 from deadheat.store import Gate
@@ -297,6 +297,15 @@ def test_one_tick_of_steal_in_half_a_second_passes() -> None:
     one_tick = sample(0.5, {"steal": 1})
     assert gate_of("steal", evidence(last=one_tick)).passed
     assert not gate_of("steal", evidence(last=sample(0.5, {"steal": 4}))).passed
+
+
+def test_a_block_of_slices_bears_more_steal_than_a_trial() -> None:
+    """It hits all contenders of the block alike."""
+    part = evidence(last=sample(1.0, {"steal": 6}))
+    assert not gate_of("steal", part).passed
+    assert all(gate.passed for gate in judge_block(part))
+    most = evidence(last=sample(1.0, {"steal": 20}))
+    assert [gate.code for gate in judge_block(most) if not gate.passed] == ["steal"]
 
 
 def test_steal_of_other_cpus_is_ignored() -> None:

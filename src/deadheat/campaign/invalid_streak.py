@@ -1,6 +1,7 @@
 """Invalid trials in a row: a contender is out, or the race ends."""
 
 from collections import Counter
+from collections.abc import Hashable
 
 from deadheat.errors import Unmeasurable
 from deadheat.store import TrialRecord
@@ -15,10 +16,14 @@ class InvalidStreak:
 
     def __init__(self) -> None:
         self._trials: list[tuple[str, str, str]] = []  # contender, what failed, the advice
-        self._blocks: set[tuple[int, int]] = set()
+        self._blocks: set[Hashable] = set()
 
-    def note(self, name: str, record: TrialRecord, others_valid: bool) -> str | None:
+    def note(
+        self, name: str, record: TrialRecord, block: Hashable, others_valid: bool
+    ) -> str | None:
         """Take in a trial of a contender; the reason if this contender is out.
+
+        `block` is the same for all trials that one disturbance can fail together.
 
         Raises `Unmeasurable` if the race is to end. A contender whose trials alone fail, not
         because of the machine, is out instead, if `others_valid`: others have valid trials.
@@ -28,7 +33,7 @@ class InvalidStreak:
             self._clear()
             return None
         self._trials.append((name, *failure))
-        self._blocks.add((record.invocation, record.block))
+        self._blocks.add(block)
         if len(self._trials) < TRIALS_MAX or len(self._blocks) < BLOCKS_MIN:
             return None
         counts = Counter((what, advice) for _, what, advice in self._trials)

@@ -257,7 +257,7 @@ class SliceRace:
         if instance.entered.contender.role == "control":
             return
         reason = self._invalid.note(
-            instance.name, record, self.standings.others_valid(instance.name)
+            instance.name, record, record.block, self.standings.others_valid(instance.name)
         )
         if reason is not None:
             self._run.listen(Event(f"{instance.name} is out: {reason}", trouble=True))

@@ -41,8 +41,9 @@ def steal(machine: Machine) -> Finding | None:
     if time.steal_share <= STEAL_SHARE_MAX + time.tick_share:
         return Finding("ok", "steal", reading, "The hypervisor gave these CPUs to no other guest.")
     meaning = (
-        "The hypervisor gives these CPUs to other guests. Trials will fail the gate `steal`. "
-        "Measure at another time, or on another machine."
+        "The hypervisor gives these CPUs to other guests, so intervals get wider. Above 1 % a "
+        "trial fails the gate `steal`, above 5 % a block of slices does. Measure at another time, "
+        "or on another machine."
     )
     return Finding("bad", "steal", reading, meaning)
 

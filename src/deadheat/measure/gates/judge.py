@@ -46,7 +46,7 @@ GATES: tuple[Callable[[Evidence], Gate | None], ...] = (
 )
 
 
-BLOCK_GATES = (machine.steal, machine.neighbor)
+BLOCK_GATES = (machine.steal_of_block, machine.neighbor)
 SLICED_GATES = (
     server.errors,
     server.served,
@@ -82,7 +82,7 @@ def judge_load_host(evidence: Evidence, knows_generator: bool) -> list[Gate]:
 
     Unless the CPU time of its generator is known, other processes cannot be told from that.
     """
-    checks = BLOCK_GATES if knows_generator else (machine.steal,)
+    checks = (machine.steal, machine.neighbor) if knows_generator else (machine.steal,)
     readings = (read(evidence) for read in checks)
     return on_load_host(reading for reading in readings if reading is not None)
 

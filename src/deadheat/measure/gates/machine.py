@@ -6,6 +6,7 @@ from deadheat.measure.gates.evidence import Evidence, at_most
 from deadheat.store import Gate
 
 STEAL_SHARE_MAX = 0.01
+STEAL_SHARE_OF_BLOCK_MAX = 0.05  # as for other processes
 NEIGHBOR_SHARE_MAX = 0.05
 FREQUENCY_DROP_SHARE_MAX = 0.05
 RETRANSMITS_PER_10K_MAX = 1.0
@@ -15,10 +16,19 @@ TASK_COUNTERS = 3  # user, nice, system; the resolution of each is one tick per 
 
 def steal(evidence: Evidence) -> Gate | None:
     """The hypervisor did not give the time of our CPUs to other guests."""
+    return _steal(evidence, STEAL_SHARE_MAX)
+
+
+def steal_of_block(evidence: Evidence) -> Gate | None:
+    """The same over a block of slices, which hits all contenders alike: it widens intervals."""
+    return _steal(evidence, STEAL_SHARE_OF_BLOCK_MAX)
+
+
+def _steal(evidence: Evidence, share_max: float) -> Gate | None:
     if (time := evidence.cpu_time) is None:
         return None
     advice = "other guests of the host took CPU time: measure at another time or on another machine"
-    return at_most("steal", time.steal_share, STEAL_SHARE_MAX + time.tick_share, "share", advice)
+    return at_most("steal", time.steal_share, share_max + time.tick_share, "share", advice)
 
 
 def neighbor(evidence: Evidence) -> Gate | None:
