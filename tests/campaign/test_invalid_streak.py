@@ -1,5 +1,6 @@
 """A race in which nothing is valid ends."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,15 @@ def test_one_disturbance_of_a_large_field_does_not_end_the_race() -> None:
             streak.note("a", invalid(block), block, others_valid=True)
 
 
+def test_instances_with_other_numbers_are_of_one_block() -> None:
+    """In slices, a block has first and second instances, and was counted twice."""
+    streak = InvalidStreak()
+    for block in range(1, BLOCKS_MIN):
+        for number in range(3 * TRIALS_MAX):
+            trial = replace(invalid(block), invocation=1 + number % 2)
+            streak.note("a", trial, block, others_valid=True)
+
+
 def test_a_contender_that_alone_is_invalid_is_out() -> None:
     streak = InvalidStreak()
     reasons = [
@@ -80,15 +90,3 @@ def test_a_race_on_a_busy_machine_ends_and_keeps_its_trials(tmp_path: Path) -> N
     assert len(fake.trials()) == TRIALS_MAX
     assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
     assert fake.left_running() == []
-
-
-def test_two_disturbed_blocks_do_not_end_a_race_that_replaced_instances(tmp_path: Path) -> None:
-    """Instances of one block have different numbers, and were counted as blocks."""
-    names = [f"server-{letter}" for letter in "abcdefghij"]
-    fake = FakeWorld(tmp_path, **dict.fromkeys(names, 1000))
-    for name in names:
-        fake.retransmits[name] = 1000
-    with pytest.raises(Unmeasurable, match="failed by the check retransmits"):
-        fake.conduct(sliced(controls=False))
-    assert fake.rows("SELECT DISTINCT block FROM trial") == [{"block": n} for n in (1, 2, 3)]
-    assert fake.rows("SELECT max(invocation) AS most FROM trial") != [{"most": 1}]
