@@ -181,20 +181,31 @@ Rates = dict[tuple[str, str, str], list[dict[str, Any]]]
 def show(summary: dict[str, Any]) -> None:
     rates: Rates = {}
     for rate in summary["rates"]:
-        rates.setdefault((rate["server"], rate["idle_cpus"], rate["kind"]), []).append(rate)
+        state = rate.get("idle_cpus", "asleep")  # until 22 November 2026 they always were
+        rates.setdefault((rate["server"], state, rate["kind"]), []).append(rate)
     names = list(dict.fromkeys(server for server, _, _ in rates))
-    discards = [_kind(discard_s) for discard_s in DISCARDS_S]
-    for state in STATES:
-        _show_ratios(f"{state}: over a long load", names, state, rates)
+    states = [state for state in STATES if (names[0], state, _kind(DISCARDS_S[0])) in rates]
+    for state in states:
+        _show_ratios(f"{state}, over a long load", names, state, rates)
         print()
-    print(f"{'scatter of slices':24}", *(f"{kind:>14}" for kind in discards))
+    if len(states) > 1:
+        _show_scatter(names, rates)
+        print()
+        _show_change(names, rates)
+
+
+def _show_scatter(names: Sequence[str], rates: Rates) -> None:
+    kinds = [_kind(discard_s) for discard_s in DISCARDS_S]
+    print(f"{'scatter of slices':24}", *(f"{kind:>14}" for kind in kinds))
     for state in STATES:
-        scatters = [
+        medians = [
             statistics.median(_scatter(rates[name, state, kind]) for name in names)
-            for kind in discards
+            for kind in kinds
         ]
-        print(f"{f'{state}: median':24}", *(f"{scatter:>14.1%}" for scatter in scatters))
-    print()
+        print(f"{f'{state}: median':24}", *(f"{median:>14.1%}" for median in medians))
+
+
+def _show_change(names: Sequence[str], rates: Rates) -> None:
     kinds = ["after 10 ms", "after 60 ms", "resident second", "separate second"]
     print(f"{'awake over asleep':24}", *(f"{kind:>15}" for kind in kinds))
     for name in names:

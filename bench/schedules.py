@@ -12,6 +12,7 @@ is the quotient of the two protocols' medians.
 import argparse
 import json
 import math
+import shlex
 import statistics
 import sys
 import tempfile
@@ -37,7 +38,8 @@ def main() -> None:
             for protocol in (options.against, NEW) if pair % 2 else (NEW, options.against):
                 document = race(catalog, Path(folder) / "runs.sqlite", protocol, options.budget)
                 races.append(summary_of(protocol, document))
-    summary = {"command": " ".join(sys.argv), "budget": options.budget, "races": races}
+    command = shlex.join(["python", "-m", "bench.schedules", *sys.argv[1:]])
+    summary = {"command": command, "budget": options.budget, "races": races}
     medians = {name: median_half_width(races, name) for name in (options.against, NEW)}
     summary |= {"against": options.against, **medians}
     summary["quotient"] = summary[NEW] / summary[options.against]

@@ -105,6 +105,15 @@ def test_plan_applies_the_flags_to_the_protocol(deadheat: Deadheat) -> None:
     assert (protocol["keep_alive"], protocol["generator"]) == (False, "ab")
 
 
+def test_plan_lets_idle_cpus_sleep(deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DEADHEAT_CATALOG")
+    awake = [
+        json.loads(deadheat("plan", "go-gin", *options, "--json").out)["protocol"]["awake"]
+        for options in ((), ("--asleep",), ("--protocol", "woo-2016"))
+    ]
+    assert awake == [True, False, False]
+
+
 def test_repetitions_replace_the_stopping_rule_of_settle(
     deadheat: Deadheat, monkeypatch: pytest.MonkeyPatch
 ) -> None:

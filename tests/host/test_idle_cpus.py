@@ -61,6 +61,16 @@ def test_nothing_is_asked_where_the_kernel_has_no_driver(
     assert idle_cpus.fingerprint()["driver"] is None
 
 
+def test_cpus_that_share_a_core_do_not_poll(tmp_path: Path) -> None:
+    idle_cpus = machine(tmp_path, "haltpoll", STATES)
+    (tmp_path / "smt").mkdir()
+    (tmp_path / "smt/active").write_text("1\n")
+    idle_cpus.keep_awake(virtual=True)
+    assert asked_us(tmp_path) is None
+    idle_cpus.keep_awake(virtual=False)
+    assert asked_us(tmp_path) == STATES["C1"]
+
+
 def test_without_the_device_idle_cpus_sleep_as_before(tmp_path: Path) -> None:
     idle_cpus = machine(tmp_path, "haltpoll", STATES)
     (tmp_path / "qos").unlink()

@@ -105,6 +105,7 @@ def test_two_of_many_need_less_time_than_a_race_of_all(tmp_path: Path) -> None:
     [
         (["--connections", "10,100"], "--connections 10,100"),
         (["-c", "10", "--close"], "-c 10 --close"),
+        (["--asleep"], "--asleep"),
         (["--connections=10", "--budget", "5m"], "--connections=10"),
         (["--server-host", "lab@192.0.2.1"], "--server-host lab@192.0.2.1"),
     ],

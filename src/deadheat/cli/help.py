@@ -15,7 +15,7 @@ SECTIONS = {
     "Measurement": (
         *("protocol", "budget", "margin", "duration", "repetitions", "invocations", "races"),
         *("together", "latency", "load", "freeze", "strict", "duration-scale", "no-request-cap"),
-        *("seed", "wait-quiet"),
+        *("seed", "wait-quiet", "asleep"),
     ),
     "Stored runs": (
         *("resume", "more", "from", "in", "against", "import", "curl", "list"),

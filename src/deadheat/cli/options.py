@@ -135,6 +135,7 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
         changes = {name: options.pop(name) for name in ("connections", "generator", "duration_s")}
         changes["threads"] = options.pop("load_threads")
         changes["keep_alive"] = False if options.pop("close") else None
+        changes["awake"] = False if options.pop("asleep") else None
         stopping = {n: options.pop(n) for n in ("repetitions", "invocations", "margin", "budget_s")}
         if stopping["repetitions"] is not None:
             stopping["kind"] = "fixed"
@@ -203,6 +204,11 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Number of CPUs for the load generator.  [default: 1 in settle]",
         ),
         click.option("--close", is_flag=True, help="Open a new connection for each request."),
+        click.option(
+            "--asleep",
+            is_flag=True,
+            help="Let idle CPUs sleep, as they do outside a run.  [default: awake in settle]",
+        ),
         workload_option,
     )
     for flag in reversed(flags):

@@ -29,9 +29,11 @@ class IdleCpus:
     def keep_awake(self, virtual: bool) -> None:
         """Let idle CPUs poll on a virtual machine, and sleep as lightly as they can elsewhere.
 
-        Without permission, or where the kernel does not choose how CPUs sleep, nothing changes.
+        Nothing changes without permission, where the kernel does not choose how CPUs sleep, and on
+        a virtual machine whose CPUs share cores: a CPU that polls would slow the other one.
         """
-        if self.held_fd is not None or self.driver() is None:
+        shares_cores = read_number(self.devices / "smt/active") == 1
+        if self.held_fd is not None or self.driver() is None or (virtual and shares_cores):
             return
         latency_us = 0 if virtual else self.lightest_us()
         try:

@@ -21,7 +21,7 @@ KEPT = (
     *("--catalog", "-c", "--connections", "--load-threads"),
     *("--server-host", "--load-host", "--server-address"),
 )
-FLAGS = ("--close",)
+FLAGS = ("--close", "--asleep")
 
 
 @dataclass(frozen=True, slots=True)
