@@ -32,6 +32,8 @@ from deadheat.stats.steady import Earlier
 from deadheat.store import Store
 from deadheat.workload import HELLO, Level, Workload
 
+RENEWAL_S = 0.5  # of warm-up between renewals of the connections
+
 
 class Attempt:
     """Starts one instance, and stops it again where it cannot be measured.
@@ -247,10 +249,18 @@ class Attempt:
         return results
 
     def _slice_loader(self, load: LoadProcess) -> Load:
-        """Warm over the connections that will be measured, where they are open already."""
+        """Warm over the connections that will be measured, and renew them now and then.
+
+        Blocks renew them too. Where nothing ever closed or opened a connection, a JIT compiler
+        leaves that code out, and the first renewal makes it compile the server anew.
+        """
+        since_s = 0.0  # the last renewal
 
         def load_for(duration_s: float) -> LoadResult:
-            return load_slice(self._world, load, SliceRequest(duration_s))
+            nonlocal since_s
+            renew = since_s >= RENEWAL_S
+            since_s = duration_s if renew else since_s + duration_s
+            return load_slice(self._world, load, SliceRequest(duration_s, renew=renew))
 
         return load_for
 
