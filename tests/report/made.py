@@ -35,7 +35,13 @@ QUICK: dict[str, Any] = {
     "stopping": {"kind": "fixed", "repetitions": 3, "invocations": 1},
 }
 FINGERPRINT: dict[str, Any] = {
-    "cpu": {"model": "Made CPU", "logical": 2, "allowed": [0, 1], "virtual_machine": True},
+    "cpu": {
+        "model": "Made CPU",
+        "logical": 2,
+        "allowed": [0, 1],
+        "virtual_machine": True,
+        "idle": {"driver": "haltpoll", "wake_up_us": 0, "hindrance": None},
+    },
     "memory_total_bytes": 8 * 1024**3,
     "kernel": "6.1.0",
     "os": "Made OS 1",

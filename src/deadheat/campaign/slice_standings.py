@@ -11,6 +11,7 @@ from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.decision import Verdict
 from deadheat.stats.model_ranking import pair_fits, rank_from_model
+from deadheat.stats.modeled import modeled_names
 from deadheat.stats.pairs import PairFits
 from deadheat.stats.ranking import Ranking
 from deadheat.stats.slice_columns import SliceRow, SliceTable
@@ -19,7 +20,6 @@ from deadheat.store import TrialRecord
 from deadheat.workload import Level
 
 FEWEST_INSTANCES = 2
-INSTANCE_S = 10.0  # what one instance may take of a contender's part of the budget
 
 
 class SliceStandings(Standings):
@@ -41,7 +41,11 @@ class SliceStandings(Standings):
         super().__init__(protocol, contenders, controls, levels_of)
         self._slices = {level: SliceTable() for level in protocol.levels}
         self._instances: dict[str, set[int]] = {}
+        # How many each contender has to have, also if its place is decided before. With two, t has
+        # so few degrees of freedom that a ratio has no useful interval.
+        self.instances_wanted = FEWEST_INSTANCES
         self._undecided = set(contenders)  # at the last look
+        self._is_coarse = False  # at the last look, the protocol's resolution was not reached
         self._all_seen = True  # no trial was added since the last look
         self._ranking: Ranking | None = None  # of the last look, at the main level
 
@@ -52,30 +56,29 @@ class SliceStandings(Standings):
 
     @property
     def racing_names(self) -> list[str]:
-        """The contenders that still race: those that are undecided or have too few instances."""
-        fewest = self._instances_wanted()
+        """The contenders that still race: those that are undecided or have too few instances.
+
+        All of them, if the order is settled and the race could not detect a small difference yet.
+        An extension only decides what is open.
+        """
+        fewest = FEWEST_INSTANCES if self._extension else self.instances_wanted
         return [
             name
             for name in self._contenders
-            if name in self._undecided or self.instances(name) < fewest
+            if name in self._undecided
+            or self.instances(name) < fewest
+            or (self.settled and self._is_coarse)
         ]
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether the race cannot detect a difference of the protocol's resolution yet."""
+        return self._is_coarse
 
     @property
     def finished(self) -> bool:
         """Whether the order was settled at a look at everything measured."""
         return self.settled and self._all_seen
-
-    def _instances_wanted(self) -> int:
-        """How many instances each contender has to have, also if its place is decided before.
-
-        With two, t has so few degrees of freedom that a ratio has no useful interval. An extension
-        only decides what is open.
-        """
-        stopping = self._protocol.stopping
-        if self._extension or not self._contenders:
-            return FEWEST_INSTANCES
-        part_s = stopping.budget_s / len(self._contenders) / len(self._levels)
-        return max(FEWEST_INSTANCES, min(stopping.invocations, int(part_s / INSTANCE_S)))
 
     def add(self, name: str, record: TrialRecord) -> None:
         """Take in a trial; the slices of one that failed a gate do not count."""
@@ -104,8 +107,7 @@ class SliceStandings(Standings):
     def fit(self, level: Level) -> tuple[ModelFit, list[str]] | None:
         """The model at one level with the names of its contenders; None without a slice."""
         slices = count_slices(self._slices[level].columns).slices
-        seen = slices.present
-        names = [name for name in (*self._contenders, *self._controls) if name in seen]
+        names = modeled_names(slices, self._contenders, self._controls)
         if not names:
             return None
         return fit_slices(slices_of(slices, names)), names
@@ -166,6 +168,11 @@ class SliceStandings(Standings):
         }
         alone = {name for level in self._levels for name in self._unknown_alone(level)}
         self._undecided = undecided | unranked | alone
+        effects = [each.minimum_detectable_effect for each in rankings.values() if each is not None]
+        resolution = self._protocol.stopping.resolution
+        self._is_coarse = not self._extension and any(
+            effect is not None and effect > resolution for effect in effects
+        )
         return not self._undecided
 
 

@@ -119,14 +119,16 @@ def estimate(
     slices = np.bincount(layout.contender, minlength=count)
     seen = slices > 0
     each = np.bincount(who, information, count)
-    instance_variance = np.bincount(who, spread, count)
+    compared = known > _LEAST_INFORMATION * best_known  # others say nothing of their contender
+    compared |= np.bincount(who, compared, count)[who] == 0
+    instance_variance = np.bincount(who, compared * spread, count)
     log_rate = combined.effects + _level(layout, combined, spread, calm)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Estimate(
             log_rate=np.where(seen, log_rate, np.nan),
             variance=np.where(combined.linked, variance, np.nan),
             degrees_of_freedom=np.where(usable, pair_degrees, np.nan),
-            instance_variance=instance_variance / np.bincount(who, minlength=count),
+            instance_variance=instance_variance / np.bincount(who, compared, count),
             slice_variance=slices / each,
             contender_degrees=degrees,
         ), combined.loads

@@ -253,9 +253,9 @@ def _offered(trials: Sequence[StoredTrial], facts: Facts) -> tuple[OfferedCell, 
 
 
 def _half_load_cpu_us(trials: Sequence[StoredTrial]) -> float | None:
-    """CPU time per request in the contender's last trial at half its rate, if it had one."""
+    """CPU time per request at half the contender's rate: the least of its trials; None without."""
     half = [t.server_cpu_us_per_request for t in trials if t.kind == HALF_LOAD]
-    return half[-1] if half else None
+    return min((us for us in half if us is not None), default=None)
 
 
 def _counted(trials: Sequence[StoredTrial], views: Sequence[TrialView]) -> list[StoredTrial]:

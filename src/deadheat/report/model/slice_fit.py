@@ -11,18 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.measure.gates.pooled import ClientUse, client_gates
+from deadheat.measure.gates.pooled import ClientUse, client_gates, spins
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.counted_slices import count_slices, slices_of
+from deadheat.stats.modeled import modeled_names
 from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Indices
 from deadheat.store import Gate
 from deadheat.store.packed_rows import PackedRows
-
-SPIN_FACTOR = 1.5  # CPU time per request at half the load over that at full load
 
 
 def with_model(view: RunView, kept: Kept) -> RunView:
@@ -63,10 +62,12 @@ def sliced_level(view: RunView, connections: int, kept: Kept) -> SlicedLevel | N
     """The model of one level; None where no slice counts."""
     everyone = (*view.contenders, *view.controls)
     cells = {c.name: c.cells[connections] for c in everyone if connections in c.cells}
-    slices = _all_slices({name: cell.valid for name, cell in cells.items()}, kept)
+    controls = [control.name for control in view.controls]
+    slices = _all_slices({name: cell.valid for name, cell in cells.items()}, controls, kept)
     if slices is None:
         return None
-    ceiling_per_s = SlicedLevel(slices, {}).rate_per_s(NULL_SERVER)
+    null = cells.get(NULL_SERVER)
+    ceiling_per_s = null.rate_per_s("median") if null is not None else None
     limited = {
         contender.name: gates
         for contender in view.contenders
@@ -76,22 +77,26 @@ def sliced_level(view: RunView, connections: int, kept: Kept) -> SlicedLevel | N
     return SlicedLevel(slices, limited)
 
 
-def _all_slices(trials: Mapping[str, Sequence[TrialView]], kept: Kept) -> AllSlices | None:
+def _all_slices(
+    trials: Mapping[str, Sequence[TrialView]], controls: Sequence[str], kept: Kept
+) -> AllSlices | None:
     """What the slices of these trials of each contender show; None where no slice counts."""
-    key = _key(trials) if kept.keeps else ""
+    key = _key(trials, controls) if kept.keeps else ""
     text = kept.get(key)
     if text is not None:
         return AllSlices.of_text(text)
-    slices = _worked_out(trials)
+    slices = _worked_out(trials, controls)
     if slices is not None and kept.keeps:
         kept.put(key, slices.to_text())
     return slices
 
 
-def _worked_out(trials: Mapping[str, Sequence[TrialView]]) -> AllSlices | None:
+def _worked_out(
+    trials: Mapping[str, Sequence[TrialView]], controls: Sequence[str]
+) -> AllSlices | None:
     counted = count_slices(_columns(trials))
-    present = counted.slices.present
-    names = tuple(name for name in trials if name in present)
+    contenders = [name for name in trials if name not in controls]
+    names = tuple(modeled_names(counted.slices, contenders, controls))
     if not names:
         return None
     every = [trial for own in trials.values() for trial in own]
@@ -133,7 +138,7 @@ def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
     )
 
 
-def _key(trials: Mapping[str, Sequence[TrialView]]) -> str:
+def _key(trials: Mapping[str, Sequence[TrialView]], controls: Sequence[str]) -> str:
     """The digest of all that `_worked_out` reads. Ids of instances count by their order only."""
     every = [(name, trial) for name, own in trials.items() for trial in own]
     ids = sorted({trial.instance_id or 0 for _, trial in every})
@@ -143,7 +148,7 @@ def _key(trials: Mapping[str, Sequence[TrialView]]) -> str:
         for name, trial in every
     ]
     packed = (_packed(trial.slices) for _, trial in every)
-    return digest(chain(["slices", json.dumps([[*trials], read])], packed))
+    return digest(chain(["slices", json.dumps([[*trials], controls, read])], packed))
 
 
 def _packed(slices: Sequence[Mapping[str, Any]]) -> bytes:
@@ -191,7 +196,7 @@ def client_use(
         server_cpu_s=server_cpu_s,
         server_cpus=_usable_cpus(view, contender, server_cpu_s, elapsed_s),
         ceiling_per_s=ceiling_per_s,
-        spins=spins(contender, cell),
+        spins=spins(cell.server_cpu_us_per_request, contender.half_load_cpu_us_per_request),
     )
 
 
@@ -199,12 +204,6 @@ def _cpu_us_per_request(trial: TrialView) -> float:
     """Of the server and its database, which share its CPUs."""
     parts_us = (trial.server_cpu_us_per_request, trial.database_cpu_us_per_request)
     return math.fsum(part_us for part_us in parts_us if part_us is not None)
-
-
-def spins(contender: ContenderView, cell: Cell) -> bool:
-    """Whether it uses CPU time while it waits: more per request at half the load."""
-    full_us, half_us = cell.server_cpu_us_per_request, contender.half_load_cpu_us_per_request
-    return bool(full_us and half_us and half_us > SPIN_FACTOR * full_us)
 
 
 def _usable_cpus(

@@ -22,7 +22,7 @@ SHOWN_GAP = 0.005  # of a rate: a smaller difference between two estimates is no
 class AllSlices:
     """What is worked out from every slice of the valid trials of one level.
 
-    `names` are the contenders and controls with a slice that counts, in the order of the model.
+    `names` are those that take part in the model (see `modeled_names`), in its order.
     `settlings` has the contender and the finding of each instance whose slices do not all count.
     `waits` maps a contender to its slices in which the client waited for its CPU, and to all of
     its slices. `ended_at_s` is the end of the last one, since the run's start.
