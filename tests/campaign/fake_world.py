@@ -131,13 +131,7 @@ class FakeWorld:
             return READY
         request = json.loads(line)
         address = spec.command[1].removeprefix("http://").rstrip("/")
-        servers = [
-            fake
-            for fake in host.processes.values()
-            if fake.exited is None and "--slices" not in fake.spec.command
-        ]
-        self.running.append([name_of(fake.spec) for fake in servers if not fake.frozen])
-        (loaded,) = [fake for fake in servers if listens(fake, address)]
+        loaded = self._loaded(host, address)
         name = name_of(loaded.spec)
         self.before_slice(name, request)
         self.slices.append((name, request))
@@ -147,12 +141,21 @@ class FakeWorld:
         answer["connections"]["retransmits"] = self.retransmits[name]
         return json.dumps(answer)
 
+    def _loaded(self, host: FakeHost, address: str) -> FakeProcess:
+        """The server at an address; notes which servers run beside it."""
+        servers = [
+            fake
+            for fake in host.processes.values()
+            if fake.exited is None and "--slices" not in fake.spec.command
+        ]
+        self.running.append([name_of(fake.spec) for fake in servers if not fake.frozen])
+        (loaded,) = [fake for fake in servers if listens(fake, address)]
+        return loaded
+
     def _load(self, host: FakeHost, spec: ProcessSpec) -> Completed:
         self.before_load(len(self.loads))
         address = spec.command[1].removeprefix("http://").rstrip("/")
-        alive = [fake for fake in host.processes.values() if fake.exited is None]
-        self.running.append([name_of(fake.spec) for fake in alive if not fake.frozen])
-        (loaded,) = [fake for fake in alive if listens(fake, address)]
+        loaded = self._loaded(host, address)
         name = name_of(loaded.spec)
         self.loads.append((name, spec))
         rate = self._rate_per_s(name, spec) * self._random.lognormvariate(0, self.noise)

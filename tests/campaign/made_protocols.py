@@ -4,7 +4,7 @@ from typing import Any
 
 from deadheat.protocol import Protocol
 
-SETTLE = {"kind": "settle", "invocations": 2, "budget_s": 60}
+SETTLE = {"kind": "settle", "invocations": 2, "resolution": 0.9, "budget_s": 60}
 
 
 def sliced(**values: Any) -> Protocol:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from deadheat.campaign.fresh_starts import FEW_SHARE, FreshStarts
+from deadheat.campaign.fresh_starts import FreshStarts
 from deadheat.campaign.slice_standings import SliceStandings
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import Protocol
@@ -22,9 +22,10 @@ class FakeStandings:
 
     counts: Mapping[str, int]
     instance_sd: Mapping[str, float] = field(default_factory=dict)
+    instances_wanted: int = 4
 
     @property
-    def racing_names(self) -> list[str]:
+    def names(self) -> list[str]:
         return list(self.counts)
 
     def instances(self, name: str) -> int:
@@ -64,6 +65,7 @@ def instance(name: str, took_s: float, number: int, kind: str = "flat") -> WarmI
         instance_id=number,
         invocation=2,
         warmed=SimpleNamespace(kind=kind),
+        entered=SimpleNamespace(contender=SimpleNamespace(role="contender")),
     )
     return cast(WarmInstance, made)
 
@@ -73,30 +75,62 @@ def due(
     instances: list[WarmInstance],
     *,
     now_s: float = 50,
-    restarts_s: float = 0,
+    loaded_s: float = 100,
     **slices: Any,
 ) -> list[str]:
     """The names of the contenders of which an instance is replaced, after one block of all."""
     fresh = FreshStarts(protocol(**slices), cast(SliceStandings, standings))
-    fresh.note_block(instances)
+    fresh.note_block(instances, loaded_s)
     names = [each.name for each in instances]
-    chosen = fresh.due(instances, names, now_s, first_starts_s=20, restarts_s=restarts_s)
-    return [each.name for each in chosen]
+    return [each.name for each in fresh.due(instances, names, now_s)]
 
 
-def test_a_single_instance_comes_first_whatever_its_start_takes() -> None:
+def test_those_with_the_fewest_instances_come_first_whatever_their_starts_take() -> None:
     standings = FakeStandings({"few": 2, "java": 1, "go": 1})
     running = [instance("few", 1, 1), instance("java", 30, 2), instance("go", 1, 3)]
-    assert due(standings, running, restarts_s=79) == ["go", "java"]
+    assert due(standings, running, loaded_s=0.1) == ["go", "java", "few"]
 
 
-def test_few_instances_may_take_more_time_than_the_protocols_share() -> None:
+def test_few_instances_are_replaced_after_a_block_whatever_a_start_takes() -> None:
     standings = FakeStandings({"few": 3, "many": 8}, {"many": 0.1})
-    running = [instance("few", 1, 1), instance("many", 1, 2)]
-    usual_s, few_s = 0.1 * 80, FEW_SHARE * 80
-    assert set(due(standings, running, restarts_s=0)) == {"few", "many"}
-    assert due(standings, running, restarts_s=usual_s) == ["few"]
-    assert due(standings, running, restarts_s=few_s) == []
+    running = [instance("few", 30, 1), instance("many", 1, 2)]
+    usual_s = 1 / 0.1 - 1
+    assert due(standings, running, loaded_s=1) == ["few"]
+    assert set(due(standings, running, loaded_s=usual_s + 0.01)) == {"few", "many"}
+
+
+def test_few_is_what_the_budget_allows() -> None:
+    """A block of two takes 2.56 s, and the budget is 100 s."""
+    standings = FakeStandings({"java": 1, "go": 1})
+    fresh = FreshStarts(protocol(), cast(SliceStandings, standings))
+    assert fresh.instances_affordable() == 4
+    for java_s, wanted in [(10, 4), (29, 3), (45, 2), (200, 2)]:
+        fresh.note_block([instance("java", java_s, 1), instance("go", 1, 2)], 1.28)
+        assert fresh.instances_affordable() == wanted
+    assert (
+        due(FakeStandings({"two": 2}, {"two": 0.1}, 2), [instance("two", 1, 1)], loaded_s=1) == []
+    )
+
+
+def test_starts_that_never_became_steady_are_not_counted_for_what_the_budget_allows() -> None:
+    fresh = FreshStarts(protocol(), cast(SliceStandings, FakeStandings({"cold": 1, "go": 1})))
+    fresh.note_block([instance("cold", 45, 1, kind="none"), instance("go", 1, 2)], 1.28)
+    assert fresh.instances_affordable() == 4
+
+
+def test_a_contender_with_cheap_starts_has_more_instances() -> None:
+    standings = FakeStandings({"java": 4, "go": 4})
+    running = [instance("java", 8, 1), instance("go", 1, 2)]
+    assert due(standings, running, loaded_s=10) == ["go"]
+
+
+def test_the_time_of_an_instance_is_that_of_all_its_blocks() -> None:
+    fresh = FreshStarts(protocol(), cast(SliceStandings, FakeStandings({"a": 4})))
+    running = [instance("a", 1, 1)]
+    fresh.note_block(running, 5)
+    assert fresh.due(running, ["a"], 10) == []
+    fresh.note_block(running, 5)
+    assert fresh.due(running, ["a"], 10) == running
 
 
 def test_a_third_instance_is_worth_more_than_a_fourth() -> None:
@@ -115,7 +149,7 @@ def test_an_instance_that_never_became_steady_comes_last_and_within_the_share() 
     standings = FakeStandings({"cold": 1, "go": 2})
     running = [instance("cold", 6, 1, kind="none"), instance("go", 1, 2)]
     assert due(standings, running) == ["go", "cold"]
-    assert due(standings, running, restarts_s=4) == ["go"]
+    assert due(standings, running, loaded_s=6) == ["go"]
 
 
 def test_alike_instances_get_more_slices_instead_of_fresh_starts() -> None:
@@ -127,13 +161,13 @@ def test_alike_instances_get_more_slices_instead_of_fresh_starts() -> None:
 def test_an_instance_that_has_run_no_block_stays() -> None:
     fresh = FreshStarts(protocol(), cast(SliceStandings, FakeStandings({"a": 1, "b": 1})))
     running = [instance("a", 1, 1), instance("b", 1, 2)]
-    fresh.note_block(running[:1])
-    chosen = fresh.due(running, ["a", "b"], 10, first_starts_s=5, restarts_s=0)
+    fresh.note_block(running[:1], 1.0)
+    chosen = fresh.due(running, ["a", "b"], 10)
     assert [each.name for each in chosen] == ["a"]
 
 
 @pytest.mark.parametrize(("left_s", "replaced"), [(5, ["go"]), (2, [])])
 def test_a_fresh_instance_has_time_for_a_block(left_s: float, replaced: list[str]) -> None:
-    """A block of one contender takes 1.15 s, and its start 1 s."""
+    """A block of one contender takes 1.28 s, and its start 1 s."""
     standings = FakeStandings({"go": 2})
     assert due(standings, [instance("go", 1, 1)], now_s=BUDGET_S - left_s) == replaced

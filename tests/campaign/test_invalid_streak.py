@@ -32,9 +32,9 @@ def valid(block: int) -> TrialRecord:
 def test_ten_invalid_trials_in_a_row_end_the_race_with_the_reason() -> None:
     streak = InvalidStreak()
     for block in range(1, TRIALS_MAX):
-        streak.note("a", invalid(block), block, others_valid=True)
+        streak.note("a", invalid(block), others_valid=True)
     with pytest.raises(Unmeasurable, match="10 failed by the check neighbor") as error:
-        streak.note("a", invalid(TRIALS_MAX), TRIALS_MAX, others_valid=True)
+        streak.note("a", invalid(TRIALS_MAX), others_valid=True)
     assert error.value.hint is not None
     assert error.value.hint.startswith("end it")
 
@@ -43,7 +43,7 @@ def test_a_valid_trial_begins_the_count_anew() -> None:
     streak = InvalidStreak()
     for block in range(1, 4 * TRIALS_MAX):
         trial = valid(block) if block % TRIALS_MAX == 0 else invalid(block)
-        streak.note("a", trial, block, others_valid=False)
+        streak.note("a", trial, others_valid=False)
 
 
 def test_one_disturbance_of_a_large_field_does_not_end_the_race() -> None:
@@ -51,22 +51,22 @@ def test_one_disturbance_of_a_large_field_does_not_end_the_race() -> None:
     streak = InvalidStreak()
     for block in range(1, BLOCKS_MIN):
         for _ in range(3 * TRIALS_MAX):
-            streak.note("a", invalid(block), block, others_valid=True)
+            streak.note("a", invalid(block), others_valid=True)
 
 
 def test_instances_with_other_numbers_are_of_one_block() -> None:
     """In slices, a block has first and second instances, and was counted twice."""
-    streak = InvalidStreak()
+    streak = InvalidStreak(sliced=True)
     for block in range(1, BLOCKS_MIN):
         for number in range(3 * TRIALS_MAX):
             trial = replace(invalid(block), invocation=1 + number % 2)
-            streak.note("a", trial, block, others_valid=True)
+            streak.note("a", trial, others_valid=True)
 
 
 def test_a_contender_that_alone_is_invalid_is_out() -> None:
     streak = InvalidStreak()
     reasons = [
-        streak.note("a", invalid(block, "errors"), block, others_valid=True)
+        streak.note("a", invalid(block, "errors"), others_valid=True)
         for block in range(1, TRIALS_MAX + 2)
     ]
     assert [place for place, reason in enumerate(reasons, 1) if reason] == [TRIALS_MAX]
@@ -76,9 +76,9 @@ def test_a_contender_that_alone_is_invalid_is_out() -> None:
 def test_without_another_valid_contender_the_race_ends() -> None:
     streak = InvalidStreak()
     for block in range(1, TRIALS_MAX):
-        streak.note("a", invalid(block, "errors"), block, others_valid=False)
+        streak.note("a", invalid(block, "errors"), others_valid=False)
     with pytest.raises(Unmeasurable, match="the check errors"):
-        streak.note("a", invalid(TRIALS_MAX, "errors"), TRIALS_MAX, others_valid=False)
+        streak.note("a", invalid(TRIALS_MAX, "errors"), others_valid=False)
 
 
 def test_a_race_on_a_busy_machine_ends_and_keeps_its_trials(tmp_path: Path) -> None:

@@ -157,6 +157,32 @@ def test_another_generator_is_refused_and_the_run_is_left_as_it_was(fake: FakeWo
     assert fake.rows("SELECT state FROM run") == [{"state": "interrupted"}]
 
 
+def wake_up_us(fake: FakeWorld) -> set[int | None]:
+    """How idle CPUs were held in the stored run, of all its machines."""
+    hosts = [json.loads(row["fingerprint"]) for row in fake.rows("SELECT fingerprint FROM host")]
+    return {host["cpu"]["idle"]["wake_up_us"] for host in hosts}
+
+
+@pytest.mark.parametrize(("awake", "held_us"), [(True, 0), (False, None)])
+def test_a_run_keeps_idle_cpus_awake_if_its_protocol_says_so_and_so_does_its_rest(
+    fake: FakeWorld, awake: bool, held_us: int | None
+) -> None:
+    run_id = cut(fake, 5, awake=awake)
+    assert wake_up_us(fake) == {held_us}
+    fake.host.wake_up_us = None  # as the kernel does when the agent ends
+    fake.resume(run_id)
+    assert fake.host.wake_up_us == held_us
+
+
+def test_a_machine_whose_idle_cpus_sleep_in_another_way_is_refused(fake: FakeWorld) -> None:
+    """Their rates differ."""
+    run_id = cut(fake, 5)
+    fake.host.keep_awake()
+    with pytest.raises(DeadheatError, match="idle CPUs slept in another way"):
+        fake.resume(run_id)
+    assert fake.rows("SELECT state FROM run") == [{"state": "interrupted"}]
+
+
 def test_a_run_that_another_process_took_is_not_taken_twice(fake: FakeWorld) -> None:
     run_id = cut(fake, 5)
     (before,) = fake.rows("SELECT writer FROM run")

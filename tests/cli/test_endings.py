@@ -21,7 +21,8 @@ def test_an_import_that_is_ended_leaves_no_folder(tmp_path: Path, number: signal
     temporary.mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary), "DEADHEAT_HOME": str(tmp_path / "home")}
     with subprocess.Popen([*COMMAND, "import", str(bundle)], env=environment) as process:
-        eventually(lambda: any(temporary.iterdir()))
+        # Python first makes a file there, to see whether it may.
+        eventually(lambda: any(each.is_dir() for each in temporary.iterdir()))
         process.send_signal(number)
     assert process.returncode == ExitCode.INTERRUPTED
     assert list(temporary.iterdir()) == []

@@ -19,10 +19,10 @@ CPU = {
     "governors": ["performance"],
     "turbo": False,
     "virtual_machine": False,
-    "idle": {"driver": "intel_idle", "wake_up_us": None, "may_keep_awake": True},
+    "idle": {"driver": "intel_idle", "wake_up_us": None, "hindrance": None},
 }
-NO_IDLE_DRIVER = {"driver": None, "wake_up_us": None, "may_keep_awake": True}
-NO_PERMISSION = {"driver": "haltpoll", "wake_up_us": None, "may_keep_awake": False}
+SHARED_CORES = {"driver": "haltpoll", "wake_up_us": None, "hindrance": "shared cores"}
+NOT_PERMITTED = {"driver": "haltpoll", "wake_up_us": None, "hindrance": "not permitted"}
 SYSCTL = {
     "net.core.somaxconn": "4096",
     "net.ipv4.tcp_max_syn_backlog": "4096",
@@ -80,8 +80,13 @@ def test_a_good_machine_has_only_ok_findings() -> None:
         ("governor", "note", machine({"governors": ["unknown"]}), None),
         ("turbo", "warn", machine({"turbo": True, "model": "Intel Xeon"}), "no_turbo"),
         ("turbo", "warn", machine({"turbo": True, "model": "AMD EPYC"}), "cpufreq/boost"),
-        ("idle cpus", "note", machine({"idle": NO_IDLE_DRIVER}), None),
-        ("idle cpus", "warn", machine({"idle": NO_PERMISSION}), "/dev/cpu_dma_latency"),
+        ("idle cpus", "note", machine({"idle": {"hindrance": "shared cores"}}), None),
+        (
+            "idle cpus",
+            "warn",
+            machine({"idle": {"hindrance": "not permitted"}}),
+            "/dev/cpu_dma_latency",
+        ),
         ("smt", "warn", machine({"siblings": {"0": "0-1", "1": "0-1"}}), "smt/control"),
         ("clocksource", "warn", machine(clocksource="hpet"), "current_clocksource"),
         ("containment", "warn", machine(containment="subreaper"), "systemd-run"),

@@ -10,7 +10,9 @@ from deadheat.host.agent.idle import QOS_DEVICE, IdleCpus
 from deadheat.host.local import LocalHost
 
 
-def machine(folder: Path, driver: str | None, states: dict[str, int]) -> IdleCpus:
+def machine(
+    folder: Path, driver: str | None, states: dict[str, int], virtual: bool = True
+) -> IdleCpus:
     """Made-up files of the kernel."""
     for number, (name, latency_us) in enumerate(states.items()):
         state = folder / f"cpu0/cpuidle/state{number}"
@@ -21,7 +23,7 @@ def machine(folder: Path, driver: str | None, states: dict[str, int]) -> IdleCpu
         (folder / "cpuidle").mkdir()
         (folder / "cpuidle/current_driver").write_text(f"{driver}\n")
     (folder / "qos").write_bytes(b"")
-    return IdleCpus(folder, folder / "qos")
+    return IdleCpus(virtual, folder, folder / "qos")
 
 
 def asked_us(folder: Path) -> int | None:
@@ -40,13 +42,13 @@ STATES = {"POLL": 0, "C1": 2, "C6": 133}
 def test_idle_cpus_poll_on_a_virtual_machine_and_sleep_lightly_elsewhere(
     tmp_path: Path, virtual: bool, states: dict[str, int], latency_us: int
 ) -> None:
-    idle_cpus = machine(tmp_path, "some_idle", states)
-    idle_cpus.keep_awake(virtual)
+    idle_cpus = machine(tmp_path, "some_idle", states, virtual)
+    idle_cpus.keep_awake()
     assert asked_us(tmp_path) == latency_us
     assert idle_cpus.fingerprint() == {
         "driver": "some_idle",
         "wake_up_us": latency_us,
-        "may_keep_awake": True,
+        "hindrance": None,
     }
 
 
@@ -55,30 +57,34 @@ def test_nothing_is_asked_where_the_kernel_has_no_driver(
     tmp_path: Path, driver: str | None
 ) -> None:
     idle_cpus = machine(tmp_path, driver, STATES)
-    idle_cpus.keep_awake(virtual=True)
+    idle_cpus.keep_awake()
     assert asked_us(tmp_path) is None
-    assert idle_cpus.fingerprint()["wake_up_us"] is None
-    assert idle_cpus.fingerprint()["driver"] is None
+    assert idle_cpus.fingerprint() == {
+        "driver": None,
+        "wake_up_us": None,
+        "hindrance": "no driver",
+    }
 
 
 def test_cpus_that_share_a_core_do_not_poll(tmp_path: Path) -> None:
     idle_cpus = machine(tmp_path, "haltpoll", STATES)
     (tmp_path / "smt").mkdir()
     (tmp_path / "smt/active").write_text("1\n")
-    idle_cpus.keep_awake(virtual=True)
+    idle_cpus.keep_awake()
     assert asked_us(tmp_path) is None
-    idle_cpus.keep_awake(virtual=False)
+    assert idle_cpus.fingerprint()["hindrance"] == "shared cores"
+    IdleCpus(False, tmp_path, tmp_path / "qos").keep_awake()
     assert asked_us(tmp_path) == STATES["C1"]
 
 
 def test_without_the_device_idle_cpus_sleep_as_before(tmp_path: Path) -> None:
     idle_cpus = machine(tmp_path, "haltpoll", STATES)
     (tmp_path / "qos").unlink()
-    idle_cpus.keep_awake(virtual=True)
+    idle_cpus.keep_awake()
     assert idle_cpus.fingerprint() == {
         "driver": "haltpoll",
         "wake_up_us": None,
-        "may_keep_awake": False,
+        "hindrance": "not permitted",
     }
 
 

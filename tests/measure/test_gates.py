@@ -2,86 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deadheat.host import Completed, Sample, Usage
-from deadheat.host.fake import FakeHost
-from deadheat.load import Engine, LoadResult, LoadSpec
-from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender
+from deadheat.host import Completed
 from deadheat.measure.gates.evidence import Evidence
-from deadheat.measure.gates.judge import GATES, judge, judge_block, judge_slices, steady_gate
+from deadheat.measure.gates.judge import GATES, judge, judge_slices, steady_gate
 from deadheat.measure.link import Link
-from deadheat.measure.world import World
-from deadheat.store import Gate
+from tests.measure.made_evidence import codes, evidence, gate_of, sample
 
 CODES = {gate.__name__ for gate in GATES}
-LINK = Link(round_trip_us=50.0, bytes_per_s=1e9)
 OPEN_LOOP_ONLY = {"achieved", "send_lag"}
 CLOSED_LOOP_ONLY = {"little_law", "frequency"}
-
-
-def sample(
-    at_s: float,
-    ticks: Mapping[str, int] | None = None,
-    server_cpu_s: float = 0.0,
-    network: Mapping[str, int] | None = None,
-) -> Sample:
-    """A sample of two CPUs; `ticks` are CPU 0's."""
-    fields = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-    busy = tuple((ticks or {}).get(field, 0) for field in fields)
-    counters = dict.fromkeys(("ListenDrops", "ListenOverflows", "RetransSegs"), 7)
-    return Sample(
-        at_s=at_s,
-        cpu_ticks={0: busy, 1: (0,) * 8},
-        cpu_khz={},
-        usage={"1": Usage(server_cpu_s, 0, 0, 1, 1)},
-        network=counters | dict(network or {}),
-        pressure_cpu_us=None,
-        memory_available_bytes=1 << 33,
-    )
-
-
-def evidence(
-    result: Mapping[str, Any] | None = None,
-    spec: Mapping[str, Any] | None = None,
-    last: Sample | None = None,
-    **others: Any,
-) -> Evidence:
-    """A good trial of one second at 10 connections, with the given changes."""
-    good: dict[str, Any] = {
-        "generator": "engine",
-        "version": "1",
-        "rate_per_s": 10_000.0,
-        "requests_ok": 10_000,
-        "elapsed_s": 1.0,
-        "errors": {},
-        "service_us": {"mean": 1000.0, "p50": 900.0},
-        "connections_established": 10,
-        "connections_served": 10,
-        "busiest_thread_share": 0.5,
-        "run_wait_share": 0.001,
-        "little_law_error": -0.002,
-        "skew_us": 2000.0,
-    }
-    load: dict[str, Any] = {"url": "http://127.0.0.1/", "connections": 10, "duration_s": 1.0}
-    readings: dict[str, Any] = {
-        "generator": Completed(0, "", "", elapsed_s=1.0, cpu_s=0.5),
-        "samples": (sample(0.0), last or sample(1.0, {"user": 100}, server_cpu_s=0.5)),
-        "cpus": (0, 1),
-        "ceiling_per_s": 50_000.0,
-        "clock_khz": (2_990_000, 3_000_000, 800_000),
-        "clock_khz_max": 3_100_000.0,
-        "workers_gone": 0,
-        "link": LINK,
-    }
-    return Evidence(
-        LoadSpec(**load | dict(spec or {})),
-        LoadResult(**good | dict(result or {})),
-        **readings | others,
-    )
 
 
 def open_loop(late: int = 0, **result: Any) -> Evidence:
@@ -95,14 +28,6 @@ def open_loop(late: int = 0, **result: Any) -> Evidence:
         "series": [*rows, {"at_s": 1.1, "ok": late}],
     }
     return evidence(defaults | result, {"rate_per_s": 10_000.0})
-
-
-def gate_of(code: str, of: Evidence) -> Gate:
-    return next(gate for gate in judge(of) if gate.code == code)
-
-
-def codes(of: Evidence) -> set[str]:
-    return {gate.code for gate in judge(of)}
 
 
 def test_good_closed_loop_trial_passes_all_its_gates() -> None:
@@ -249,98 +174,6 @@ def test_missing_kernel_counters_give_no_gate() -> None:
 def test_null_server_has_no_gates_of_the_client() -> None:
     at_limit = evidence({"busiest_thread_share": 1.0}, ceiling_per_s=10_000.0, probes_client=True)
     assert codes(at_limit).isdisjoint({"client_cpu", "ceiling"})
-
-
-def evidence_of(world: World, contender: str, trial: Evidence) -> Evidence:
-    return Evidence.of(
-        world,
-        Contender(contender, "contender", ("serve",)),
-        trial.spec,
-        trial.result,
-        trial.generator,
-        trial.samples,
-        trial.ceiling_per_s,
-        trial.clock_khz_max,
-        trial.workers_gone,
-    )
-
-
-def world_on(server_host: FakeHost, load_host: FakeHost) -> World:
-    engine = Engine("engine")
-    return World(server_host, load_host, (0,), (1,), engine, "1", engine, "1", Path("logs"))
-
-
-@pytest.mark.parametrize(
-    ("contender", "judged"), [(NULL_SERVER, False), (REFERENCE, True), ("gin", True)]
-)
-def test_only_the_null_server_may_saturate_the_client(contender: str, judged: bool) -> None:
-    host = FakeHost()
-    collected = evidence_of(world_on(host, host), contender, evidence())
-    assert collected == replace(evidence(link=None), probes_client=not judged, clock_khz=[])
-    assert ("ceiling" in codes(collected)) == judged
-
-
-def test_cpus_of_another_load_host_are_ignored() -> None:
-    collected = evidence_of(world_on(FakeHost(), FakeHost()), "gin", evidence())
-    assert collected == replace(evidence(link=None), cpus=(0,), beside=False, clock_khz=[])
-
-
-def test_clock_is_read_from_the_servers_cpus() -> None:
-    host = FakeHost()
-    ticks = {0: (25, *(0,) * 7), 1: (25, *(0,) * 7)}
-    inner = replace(sample(0.25), cpu_ticks=ticks, cpu_khz={0: 3_000_000, 1: 2_000_000})
-    three = evidence(samples=(sample(0.0), inner, sample(1.0)))
-    assert evidence_of(world_on(host, host), "gin", three).clock_khz == [3_000_000]
-
-
-def test_one_tick_of_steal_in_half_a_second_passes() -> None:
-    one_tick = sample(0.5, {"steal": 1})
-    assert gate_of("steal", evidence(last=one_tick)).passed
-    assert not gate_of("steal", evidence(last=sample(0.5, {"steal": 4}))).passed
-
-
-def test_a_block_of_slices_bears_more_steal_than_a_trial() -> None:
-    """It hits all contenders of the block alike."""
-    part = evidence(last=sample(1.0, {"steal": 6}))
-    assert not gate_of("steal", part).passed
-    assert all(gate.passed for gate in judge_block(part))
-    most = evidence(last=sample(1.0, {"steal": 20}))
-    assert [gate.code for gate in judge_block(most) if not gate.passed] == ["steal"]
-
-
-def test_steal_of_other_cpus_is_ignored() -> None:
-    assert gate_of("steal", evidence(last=sample(1.0, {"steal": 50}), cpus=(1,))).reading == 0
-
-
-def test_unknown_clock_gives_no_gate() -> None:
-    assert "frequency" not in codes(evidence(clock_khz=()))
-    assert "frequency" not in codes(evidence(clock_khz_max=None))
-
-
-def test_frequency_reads_the_drop_of_the_clock() -> None:
-    dropped = gate_of("frequency", evidence(clock_khz=(2_700_000,), clock_khz_max=3_000_000.0))
-    assert dropped.reading == pytest.approx(0.1)
-    risen = gate_of("frequency", evidence(clock_khz=(3_000_000,), clock_khz_max=2_700_000.0))
-    assert (risen.reading, risen.passed) == (0, True)
-
-
-def test_neighbor_ignores_interrupt_time() -> None:
-    traffic = sample(1.0, {"user": 50, "system": 50, "irq": 10, "softirq": 40}, server_cpu_s=0.5)
-    assert gate_of("neighbor", evidence(last=traffic)).reading == 0
-
-
-def test_neighbor_reads_the_share_of_all_our_cpus() -> None:
-    busy = sample(1.0, {"user": 140}, server_cpu_s=0.5)
-    assert gate_of("neighbor", evidence(last=busy)).reading == pytest.approx(0.2)
-
-
-def test_neighbor_ignores_a_generator_on_another_host() -> None:
-    alone = sample(1.0, {"user": 50}, server_cpu_s=0.5)
-    assert gate_of("neighbor", evidence(last=alone, cpus=(0,), beside=False)).reading == 0
-
-
-def test_neighbor_needs_the_server_in_both_samples() -> None:
-    assert "neighbor" not in codes(evidence(last=replace(sample(1.0), usage={})))
 
 
 def test_other_traffic_of_the_machine_is_no_retransmission_of_the_load() -> None:

@@ -13,7 +13,7 @@ from deadheat.campaign.limits import fit_to, too_few
 from deadheat.campaign.past import Past
 from deadheat.campaign.race import Race
 from deadheat.campaign.resume import Unfinished, enter_again
-from deadheat.campaign.run import Run, open_run, reopen_run
+from deadheat.campaign.run import Run, as_measured, open_run, reopen_run
 from deadheat.campaign.slice_race import SliceRace
 from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
@@ -117,7 +117,7 @@ def _race(
     plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
 ) -> None:
     past = plan.left.past if plan.left else Past()
-    protocol = _within(plan.protocol, past)
+    protocol = as_measured(_within(plan.protocol, past), world)
     entered = _enter(plan, world, store, builder, run, listen)
     context = RunContext(world, protocol, store, run.id, entered, plan.seed, listen, past)
     if protocol.residency == "alone":

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from deadheat.campaign.block_rounds import rounds_of_block, slice_s
+from deadheat.campaign.slice_time import slice_s
 from deadheat.duration import spell_duration
 from deadheat.measure.contender import CONTROL_WORKS
 from deadheat.protocol import Protocol
@@ -57,7 +57,7 @@ def estimate(protocol: Protocol, names: Sequence[str], lacking: Sequence[str] = 
     trials = contenders * len(protocol.levels) - len(lacking) * len(protocol.connections)
     block_s = trials * (protocol.duration_s + protocol.discard_s + TRIAL_OVERHEAD_S)
     if protocol.slices is not None:
-        block_s = trials * rounds_of_block(protocol, len(names)) * slice_s(protocol)
+        block_s = trials * protocol.slices.rounds * slice_s(protocol)
     warm_s = {"none": 0.0, "fixed": warmup.duration_s, "steady": warmup.least_s}[warmup.kind]
     start_s = contenders * (START_S + warm_s * len(protocol.workload_names))
     settle = stopping.kind == "settle"

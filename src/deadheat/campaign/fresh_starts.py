@@ -4,20 +4,17 @@ A fresh start narrows an interval in two ways: it averages over one more start, 
 of freedom. More slices only average over more slices (`stats/measurement_value.py`).
 """
 
-import math
+import statistics
 from collections.abc import Mapping, Sequence
 
-from deadheat.campaign.block_rounds import rounds_of_block, slice_s
 from deadheat.campaign.slice_standings import FEWEST_INSTANCES, SliceStandings
+from deadheat.campaign.slice_time import block_s, slice_s
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import Protocol
 from deadheat.stats.measurement_value import Action, Contribution, Cost, contribution
 
 ESTIMATE_BLOCKS = 2  # between two estimates of what a fresh start is worth
 LATER_SHARE = 0.6  # of the first start's time, that a later one takes
-# Of the time after the first starts, while contenders have fewer instances than the protocol asks
-# for: with two or three, the quantile of t is most of an interval's width.
-FEW_SHARE = 0.5
 
 
 class FreshStarts:
@@ -31,7 +28,8 @@ class FreshStarts:
         self._stopping = protocol.stopping
         self._level = protocol.main_level
         self._standings = standings
-        self._used: set[int] = set()
+        self._loaded_s: dict[int, float] = {}  # instance id -> its time in blocks
+        self._costs_s: dict[str, float] = {}  # what a start takes, of contenders that became steady
         self._blocks = 0
         self._estimated_at_block = 0
         self._values: Mapping[str, Contribution] = {}
@@ -39,74 +37,78 @@ class FreshStarts:
     @property
     def used(self) -> frozenset[int]:
         """The ids of the instances that have run a block."""
-        return frozenset(self._used)
+        return frozenset(self._loaded_s)
 
-    def note_block(self, instances: Sequence[WarmInstance]) -> None:
-        """Count a block of these instances."""
+    def note_block(self, instances: Sequence[WarmInstance], each_s: float) -> None:
+        """Count a block of these instances, which took `each_s` for each contender."""
         self._blocks += 1
-        self._used |= {instance.instance_id for instance in instances}
+        for instance in instances:
+            self._loaded_s[instance.instance_id] = self._loaded_of(instance) + each_s
+            if _became_steady(instance) and instance.entered.contender.role == "contender":
+                self._costs_s[instance.name] = _cost_s(instance)
+
+    def instances_affordable(self) -> int:
+        """How many instances of each contender fit in the budget, each with a block.
+
+        Two at least, because one has no interval, and as many as the protocol asks for at most.
+        """
+        contenders = len(self._standings.names)
+        start_s = statistics.fmean(self._costs_s.values()) if self._costs_s else 0.0
+        each_s = contenders * start_s + block_s(self._protocol, contenders)
+        fitting = int(self._stopping.budget_s / each_s) if contenders else 0
+        return max(FEWEST_INSTANCES, min(fitting, self._stopping.invocations))
 
     def due(
-        self,
-        instances: Sequence[WarmInstance],
-        group: Sequence[str],
-        now_s: float,
-        first_starts_s: float,
-        restarts_s: float,
+        self, instances: Sequence[WarmInstance], group: Sequence[str], now_s: float
     ) -> list[WarmInstance]:
         """The instances to replace now, those most worth it first.
 
-        A contender with a single instance has no interval, so it comes first, whatever its start
-        takes. Then come those whose fresh start narrows intervals most per second, or whose
-        contender has fewer instances than the protocol asks for. `restarts_s` is what these starts
-        took so far, and `first_starts_s` what the first ones took. An instance that never became
-        steady has trials that do not rank, and another start would be no better: it comes last.
+        A contender with few instances has a wide interval or none, so it gets a fresh one after
+        each block, whatever its start takes, while the budget allows as many of all. After that,
+        an instance is replaced where it narrows intervals most per second. Such starts take at most
+        a share of a contender's time, so one with cheap starts has many instances. An instance that
+        never became steady has trials that do not rank, and another start would be no better: it
+        comes last.
         """
         self._estimate(instances)
         left_s = self._stopping.budget_s - now_s
-        racing_s = self._stopping.budget_s - first_starts_s
         chosen: list[WarmInstance] = []
         for instance in sorted(instances, key=self._urgency):
-            if instance.instance_id not in self._used or instance.name not in group:
-                continue
-            if not self._worth(instance):
+            if instance.instance_id not in self._loaded_s or instance.name not in group:
                 continue
             cost_s = _cost_s(instance)
-            if left_s < cost_s + self._block_s(len(group)):
+            if not self._worth(instance) or self._loaded_of(instance) < self._least_s(instance):
                 continue
-            if restarts_s + cost_s > self._share(instance, now_s) * racing_s:
+            if left_s < cost_s + block_s(self._protocol, len(group)):
                 continue
             chosen.append(instance)
-            restarts_s += cost_s
             left_s -= cost_s
         return chosen
 
-    def _share(self, instance: WarmInstance, now_s: float) -> float:
-        """The share of the time after the first starts up to which starts may replace this one."""
-        count = self._standings.instances(instance.name)
-        usual = self._rule.starts_share * min(1.0, 0.5 + now_s / self._stopping.budget_s)
-        if not _became_steady(instance) or count >= self._stopping.invocations:
-            return usual
-        return math.inf if count < FEWEST_INSTANCES else max(FEW_SHARE, usual)
+    def _least_s(self, instance: WarmInstance) -> float:
+        """The time in blocks after which an instance may be replaced, for what a start takes."""
+        if self._has_few(instance) and _became_steady(instance):
+            return 0.0
+        return _cost_s(instance) * (1 / self._rule.starts_share - 1)
 
-    def _block_s(self, contenders: int) -> float:
-        rounds = rounds_of_block(self._protocol, len(self._standings.racing_names))
-        return contenders * rounds * slice_s(self._protocol)
+    def _has_few(self, instance: WarmInstance) -> bool:
+        return self._standings.instances(instance.name) < self._standings.instances_wanted
 
-    def _urgency(self, instance: WarmInstance) -> tuple[int, float]:
-        """Single instances first, the cheapest before the others; then by what a start gains."""
-        value = self._values.get(instance.name)
+    def _loaded_of(self, instance: WarmInstance) -> float:
+        return self._loaded_s.get(instance.instance_id, 0.0)
+
+    def _urgency(self, instance: WarmInstance) -> tuple[int, int, float]:
+        """Those with few instances first, the cheapest before the others; then what starts gain."""
         if not _became_steady(instance):
-            return (2, _cost_s(instance))
-        if self._standings.instances(instance.name) < FEWEST_INSTANCES or value is None:
-            return (0, _cost_s(instance))
-        return (1, -value.gain_per_s)
+            return (2, 0, _cost_s(instance))
+        if self._has_few(instance):
+            return (0, self._standings.instances(instance.name), _cost_s(instance))
+        value = self._values.get(instance.name)
+        return (1, 0, -value.gain_per_s if value is not None else 0.0)
 
     def _worth(self, instance: WarmInstance) -> bool:
-        if self._standings.instances(instance.name) < self._stopping.invocations:
-            return True
         value = self._values.get(instance.name)
-        return value is not None and value.action is Action.INSTANCE
+        return self._has_few(instance) or (value is not None and value.action is Action.INSTANCE)
 
     def _estimate(self, instances: Sequence[WarmInstance]) -> None:
         """What a second is worth to each contender, and how to spend it."""

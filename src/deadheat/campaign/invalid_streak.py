@@ -1,7 +1,6 @@
 """Invalid trials in a row: a contender is out, or the race ends."""
 
 from collections import Counter
-from collections.abc import Hashable
 
 from deadheat.errors import Unmeasurable
 from deadheat.store import TrialRecord
@@ -12,18 +11,19 @@ OF_THE_MACHINE = frozenset({"neighbor", "steal", "frequency", "client_wait"})
 
 
 class InvalidStreak:
-    """Counts the invalid trials of contenders in a row."""
+    """Counts the invalid trials of contenders in a row.
 
-    def __init__(self) -> None:
+    The blocks of a race in slices are numbered through. Those of trials begin anew with each
+    invocation.
+    """
+
+    def __init__(self, sliced: bool = False) -> None:
+        self._sliced = sliced
         self._trials: list[tuple[str, str, str]] = []  # contender, what failed, the advice
-        self._blocks: set[Hashable] = set()
+        self._blocks: set[tuple[int, int]] = set()
 
-    def note(
-        self, name: str, record: TrialRecord, block: Hashable, others_valid: bool
-    ) -> str | None:
+    def note(self, name: str, record: TrialRecord, others_valid: bool) -> str | None:
         """Take in a trial of a contender; the reason if this contender is out.
-
-        `block` is the same for all trials that one disturbance can fail together.
 
         Raises `Unmeasurable` if the race is to end. A contender whose trials alone fail, not
         because of the machine, is out instead, if `others_valid`: others have valid trials.
@@ -33,7 +33,7 @@ class InvalidStreak:
             self._clear()
             return None
         self._trials.append((name, *failure))
-        self._blocks.add(block)
+        self._blocks.add((0 if self._sliced else record.invocation, record.block))
         if len(self._trials) < TRIALS_MAX or len(self._blocks) < BLOCKS_MIN:
             return None
         counts = Counter((what, advice) for _, what, advice in self._trials)

@@ -175,9 +175,8 @@ class Race:
         """After too many invalid trials in a row, a contender is out, or the race ends."""
         if instance.entered.contender.role == "control" or self._protocol.origin is not None:
             return
-        block = (record.invocation, record.block)  # numbers of blocks begin anew
         reason = self._invalid.note(
-            instance.name, record, block, self.standings.others_valid(instance.name)
+            instance.name, record, self.standings.others_valid(instance.name)
         )
         if reason is not None:
             self._run.listen(Event(f"{instance.name} is out: {reason}", trouble=True))

@@ -8,6 +8,7 @@ from typing import Any
 from deadheat import __version__
 from deadheat.campaign.resume import Unfinished
 from deadheat.errors import DeadheatError, LinkLost
+from deadheat.host import Host
 from deadheat.measure.world import World, by_role
 from deadheat.protocol import Protocol
 from deadheat.store import Store
@@ -65,8 +66,28 @@ def reopen_run(store: Store, world: World, left: Unfinished) -> Iterator[Run]:
 def _ready(world: World, protocol: Protocol) -> None:
     """Bring the machines into the state that the protocol asks for; fingerprints show it."""
     if protocol.awake:
-        for host in (world.server_host, *(side.host for side in world.loads)):
+        for host in _hosts(world):
             host.keep_awake()
+
+
+def as_measured(protocol: Protocol, world: World) -> Protocol:
+    """The protocol on these machines: where idle CPUs sleep, more of each slice is discarded."""
+    if protocol.slices is None or all(_is_awake(host) for host in _hosts(world)):
+        return protocol
+    rule = protocol.slices
+    more = {
+        name: getattr(rule, name) + rule.asleep_discard_s
+        for name in ("discard_s", "renew_discard_s")
+    }
+    return protocol.model_copy(update={"slices": rule.model_copy(update=more)})
+
+
+def _is_awake(host: Host) -> bool:
+    return host.fingerprint()["cpu"]["idle"]["wake_up_us"] is not None
+
+
+def _hosts(world: World) -> list[Host]:
+    return [world.server_host, *(side.host for side in world.loads)]
 
 
 @contextmanager

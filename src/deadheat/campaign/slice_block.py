@@ -26,8 +26,8 @@ Key = tuple[int, Level]  # instance id, level
 class SliceBlock:
     """Measures one block and stores its trials.
 
-    It has `rounds`, after `rounds_before` of earlier blocks. Instances in `used` have run a block
-    before, so their connections are renewed; those of a fresh instance are as new as it is.
+    Blocks are numbered from 1. Instances in `used` have run a block before, so their connections
+    are renewed; those of a fresh instance are as new as it is.
     """
 
     def __init__(
@@ -35,8 +35,6 @@ class SliceBlock:
         run: RunContext,
         begun_s: float,
         number: int,
-        rounds: int,
-        rounds_before: int,
         used: Collection[int],
         troubles: Troubles,
     ) -> None:
@@ -46,8 +44,6 @@ class SliceBlock:
         self._rule = run.protocol.slices
         self._begun_s = begun_s
         self._number = number
-        self._rounds = rounds
-        self._rounds_before = rounds_before
         self._used = used
         self._troubles = troubles
         self._drops: int | None = None  # of all listen queues, after the last slice
@@ -86,7 +82,7 @@ class SliceBlock:
     ) -> None:
         """The rounds of one level; adds to `slices`, and to `failed` the ids of instances."""
         measured_here = [i for i in instances if level in i.loads]
-        for round_number in range(1, self._rounds + 1):
+        for round_number in range(1, self._rule.rounds + 1):
             if slices and self._is_late():
                 return
             present = [i for i in measured_here if self._in_round(i, round_number)]
@@ -129,7 +125,7 @@ class SliceBlock:
     def _slice(self, instance: WarmInstance, level: Level, round_number: int, first: bool) -> Slice:
         renew = first and self._rule.renew and instance.instance_id in self._used
         opens = renew or (first and self._has_levels)
-        later = range(round_number + 1, self._rounds + 1)
+        later = range(round_number + 1, self._rule.rounds + 1)
         request = SliceRequest(
             duration_s=self._duration_s(instance, level),
             discard_s=self._rule.renew_discard_s if opens else self._rule.discard_s,
@@ -144,7 +140,7 @@ class SliceBlock:
             instance.loads[level],
             request,
             self._now_s(),
-            self._rounds_before + round_number,
+            (self._number - 1) * self._rule.rounds + round_number,
         )
         self._drops = after = host.listen_drops()
         drops = None if before is None or after is None else after - before

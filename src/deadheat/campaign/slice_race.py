@@ -4,13 +4,11 @@ import itertools
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from deadheat.campaign.block_rounds import rounds_of_block
 from deadheat.campaign.board import board
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.fresh_starts import FreshStarts
-from deadheat.campaign.half_load import measure_half_load
+from deadheat.campaign.half_load import TRIALS_MAX, measure_half_load
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.invalid_streak import InvalidStreak
 from deadheat.campaign.one_trial import TrialRunner
@@ -31,16 +29,6 @@ FIRST_ORDER_S = 30.0  # when the order so far is first reported
 FAULTS_MAX = 3  # blocks in a row that failed: then a contender is out
 
 
-@dataclass(slots=True)
-class _Counts:
-    """What has been done so far, earlier parts of a resumed run included."""
-
-    blocks: int = 0
-    rounds: int = 0
-    first_starts_s: float = 0.0
-    restarts_s: float = 0.0
-
-
 class SliceRace:
     """Runs blocks of rounds over the contenders whose place is open, until the order is settled.
 
@@ -59,9 +47,8 @@ class SliceRace:
         self._starter = Starter(run.world, run.protocol, run.store, run.listen, self._left_s)
         self._begun_s = run.world.server_host.now_s() - run.past.elapsed_s
         self._starts = dict(run.past.starts)
-        blocks = max((trial.block for _, trial in run.past.trials), default=0)
-        self._counts = _Counts(blocks, blocks * (self._rule.rounds_max or self._rule.rounds))
-        self._block_s = 0.0
+        self._blocks = max((trial.block for _, trial in run.past.trials), default=0)
+        self._block_s_each = 0.0  # what the last block took for each contender
         self._troubles = Troubles(run.listen)
         self._faults: dict[str, int] = {}
         self._reported_at_s = 0.0
@@ -71,8 +58,8 @@ class SliceRace:
         self.standings.recall(run.past)
         self._fresh = FreshStarts(run.protocol, self.standings)
         self._trials = TrialRunner(run, self.standings, self._begun_s)
-        self._half_loaded: set[tuple[str, str]] = set()
-        self._invalid = InvalidStreak()
+        self._half_loads: dict[tuple[str, str], int] = {}  # left, of a contender on a workload
+        self._invalid = InvalidStreak(sliced=True)
         self._unmeasured = run.unmeasured()
         self._is_first_block = True
 
@@ -87,7 +74,7 @@ class SliceRace:
         with Heat(self._run.world, self._starter, self._drop, self._protocol.at_once) as heat:
             while self.standings.contenders_left and not self._done():
                 for group in self._groups():
-                    is_late = self._now_s() + self._block_s > budget_s
+                    is_late = self._now_s() + self._block_s_each * len(group) > budget_s
                     if is_late and not self._owes_block(group):
                         return self.standings.last_look()
                     self._prepare(heat, group)
@@ -116,6 +103,7 @@ class SliceRace:
             return True
         return (
             self.standings.settled
+            and not self.standings.is_coarse
             and all(
                 self.standings.instances(name) >= self._protocol.stopping.invocations
                 for name in self.standings.racing_names
@@ -160,13 +148,7 @@ class SliceRace:
     def _prepare(self, heat: Heat, group: Sequence[str]) -> None:
         """Have an instance of each up; replace those whose fresh start is worth its time."""
         wanted = [e for e in self._entered if self._takes_part(e, group)]
-        for instance in self._fresh.due(
-            heat.contenders,
-            group,
-            self._now_s(),
-            self._counts.first_starts_s,
-            self._counts.restarts_s,
-        ):
+        for instance in self._fresh.due(heat.contenders, group, self._now_s()):
             heat.stop(instance)
         for entered in wanted:
             if heat.of(entered.contender.name) is None:
@@ -185,13 +167,7 @@ class SliceRace:
     def _start(self, heat: Heat, entered: EnteredContender) -> None:
         name = entered.contender.name
         self._starts[name] = self._starts.get(name, 0) + 1
-        begun_s = self._now_s()
-        instance = heat.start(entered, self._starts[name], begun_s)
-        took_s = self._now_s() - begun_s
-        if self._starts[name] == 1:
-            self._counts.first_starts_s += took_s
-        else:
-            self._counts.restarts_s += took_s
+        instance = heat.start(entered, self._starts[name], self._now_s())
         if instance is None:
             return
         self._entered[self._entered.index(entered)] = instance.entered
@@ -207,47 +183,42 @@ class SliceRace:
 
     def _block(self, heat: Heat, group: Sequence[str]) -> None:
         begun_s = self._now_s()
-        self._counts.blocks += 1
+        self._blocks += 1
         self._run.listen(self._progress())
         order = self._by_rate([i.name for i in heat.instances])
         present = [i for name in order if (i := heat.of(name)) and self._runs(i, group)]
-        counts = self._counts
-        rounds = rounds_of_block(self._protocol, len(self.standings.racing_names))
         block = SliceBlock(
             self._run,
             self._begun_s,
-            counts.blocks,
-            rounds,
-            counts.rounds,
+            self._blocks,
             self._fresh.used,
             self._troubles,
         )
         records = block.run(present, self._random)
         self._is_first_block = False
-        self._counts.rounds += rounds
         for instance, record in records:
             self.standings.add(instance.name, record)
             self._note_invalid(heat, instance, record)
             self._note_fault(heat, instance, failed=record.state != "ok")
             self._check_half_load(heat, instance, record)
-        self._fresh.note_block(present)
-        self._block_s = max(self._block_s / 2, self._now_s() - begun_s)
+        self._block_s_each = (self._now_s() - begun_s) / len(group)
+        self._fresh.note_block(present, self._block_s_each)
+        self.standings.instances_wanted = self._fresh.instances_affordable()
         self.standings.look(self._progress_share())
         self._report_order()
         trials = [record for _, record in records]
-        self._run.listen(
-            board(self._protocol, self.standings, self._counts.blocks, self._now_s(), trials)
-        )
+        self._run.listen(board(self._protocol, self.standings, self._blocks, self._now_s(), trials))
 
     def _check_half_load(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
-        """Once for a contender that saturates its CPUs while the client is busy: does it spin?"""
+        """For a contender that saturates its CPUs while the client is busy: does it spin?"""
         key = (instance.name, record.workload)
-        if key in self._half_loaded or instance not in heat or record.rate_per_s is None:
+        left = self._half_loads.get(key, TRIALS_MAX)
+        if not left or instance not in heat or record.rate_per_s is None:
             return
         busy_share = record.result.get("busiest_thread_share") or 0.0
         if busy_share >= CLIENT_SHARE_MAX and instance.entered.contender.role == "contender":
-            self._half_loaded.add(key)
-            measure_half_load(self._run, self._trials, heat, instance, record)
+            seems_to_spin = measure_half_load(self._run, self._trials, heat, instance, record)
+            self._half_loads[key] = left - 1 if seems_to_spin else 0
 
     def _runs(self, instance: WarmInstance, group: Sequence[str]) -> bool:
         return self._takes_part(instance.entered, group)
@@ -257,7 +228,7 @@ class SliceRace:
         if instance.entered.contender.role == "control":
             return
         reason = self._invalid.note(
-            instance.name, record, record.block, self.standings.others_valid(instance.name)
+            instance.name, record, self.standings.others_valid(instance.name)
         )
         if reason is not None:
             self._run.listen(Event(f"{instance.name} is out: {reason}", trouble=True))
@@ -298,9 +269,9 @@ class SliceRace:
 
     def _progress(self) -> Progress:
         racing = len(self.standings.racing_names)
-        what = f"block {self._counts.blocks}, {racing} contenders racing"
+        what = f"block {self._blocks}, {racing} contenders racing"
         left_s = max(0.0, self._left_s())
-        return Progress(what, done=self._counts.blocks, left_s=left_s)
+        return Progress(what, done=self._blocks, left_s=left_s)
 
     def _progress_share(self) -> float:
         return self._now_s() / self._protocol.stopping.budget_s

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from deadheat.campaign.campaign import Plan
+from deadheat.campaign.slice_time import within_budget
 from deadheat.catalog import Catalog, FileFault, Selection, selection
 from deadheat.cli.own import OwnServers
 from deadheat.cli.replay import replay_lineup
@@ -54,11 +55,12 @@ def new_plan(
         selections = choice.selections(catalog) if choice or not own else []
         selections = answering(selections, protocol)
     names = {chosen.name for chosen in selections}
+    extra = own.contenders(names, protocol)
     return Plan(
-        protocol=protocol,
+        protocol=within_budget(protocol, len(selections) + len(extra)),
         selections=selections,
         labels=lineup.labels if lineup else {},
-        extra=own.contenders(names, protocol),
+        extra=extra,
         seed=seed,
         command=command_line(),
         latency_s=latency_s,

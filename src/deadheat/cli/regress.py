@@ -52,6 +52,7 @@ from deadheat.stats.change import Outcome
 from deadheat.store import Store
 from deadheat.store.run_argument import run_argument
 
+STARTS_SHARE = 0.4  # of a revision's time: with two contenders, a start holds up only one other
 EXIT_CODES = {
     Outcome.PASS: ExitCode.OK,
     Outcome.FAIL: ExitCode.SLOWER,
@@ -145,7 +146,7 @@ def command(
         warn_of_running_runs(store)
         with progress_view() as listen:
             plan = Plan(
-                protocol=amend(protocol, {}, {"question": "slower"}),
+                protocol=_asking_slower(protocol),
                 selections=[],
                 labels={},
                 extra=revisions.contenders(own, sample, listen),
@@ -206,6 +207,12 @@ def _conduct(
         if error.run_id is None:
             raise
         return error.run_id, error
+
+
+def _asking_slower(protocol: Protocol) -> Protocol:
+    """The protocol with the question of `regress`, and with more starts than in a large field."""
+    slices = protocol.slices and protocol.slices.model_dump() | {"starts_share": STARTS_SHARE}
+    return amend(protocol, {"slices": slices}, {"question": "slower"})
 
 
 def _require_command(command: Sequence[str]) -> None:

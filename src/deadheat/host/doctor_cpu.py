@@ -111,22 +111,19 @@ def smt(machine: Machine) -> Finding | None:
 
 
 def idle_cpus(machine: Machine) -> Finding:
-    idle = machine.cpu["idle"]
-    if idle["driver"] is None:
-        meaning = (
-            "The kernel has no driver for idle CPUs, so a race cannot keep them awake. On a "
-            "virtual machine, waking one may take longer than a request, and makes rates scatter."
-        )
-        return Finding("note", "idle cpus", "no driver", meaning)
-    if idle["may_keep_awake"]:
+    hindrance = machine.cpu["idle"]["hindrance"]
+    if hindrance is None:
         meaning = "A race keeps them awake, because waking a CPU takes time from the servers."
-        return Finding("ok", "idle cpus", idle["driver"], meaning)
+        return Finding("ok", "idle cpus", machine.cpu["idle"]["driver"], meaning)
     meaning = (
-        "A race cannot keep them awake. On a virtual machine, waking a CPU may take longer than a "
-        "request, and makes rates scatter. Run deadheat as root, or allow it to ask the kernel."
+        "A race cannot keep idle CPUs awake. Waking one takes time from the servers, above all on "
+        "a virtual machine, and makes rates scatter."
     )
+    if hindrance != "not permitted":
+        return Finding("note", "idle cpus", hindrance, meaning)
+    meaning += " Run deadheat as root, or let it write to this file."
     command = "sudo setfacl -m u:$USER:w /dev/cpu_dma_latency"
-    return Finding("warn", "idle cpus", f"{idle['driver']}, not permitted", meaning, command)
+    return Finding("warn", "idle cpus", hindrance, meaning, command)
 
 
 def clocksource(machine: Machine) -> Finding | None:

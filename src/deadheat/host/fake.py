@@ -90,7 +90,7 @@ class FakeHost:
         self._asks.insert(0, (matches, answers))
 
     def fingerprint(self) -> dict[str, Any]:
-        idle = {"driver": "fake", "wake_up_us": self.wake_up_us, "may_keep_awake": True}
+        idle = {"driver": "fake", "wake_up_us": self.wake_up_us, "hindrance": None}
         cpu = {"model": "fake", "logical": 2, "allowed": [0, 1], "idle": idle}
         return {"cpu": cpu, "kernel": "fake"}
 

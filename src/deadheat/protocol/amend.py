@@ -41,6 +41,8 @@ def amend(
         values |= {name: Protocol.model_fields[name].default for name in GENERATOR_OPTIONS}
     if values["slices"] and not _can_slice(values):
         values |= {"slices": None, **UNSLICED, **given}
+    if values["slices"] and ("duration_s" in given or scale != 1):
+        values["slices"] = values["slices"] | {"shortest_s": None}
     _scale(values, scale)
     if protocol.origin is not None:
         values["deviations"] = [*protocol.deviations, *_deviations(protocol, values)]

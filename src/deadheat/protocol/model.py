@@ -35,27 +35,27 @@ class Stopping(Strict):
     blocks_min: int = Field(default=4, ge=2, le=COUNT_MAX)  # settle: per invocation, before a look
     margin: float = Field(default=0.03, gt=0, lt=0.5)  # settle: closer than this is equivalent
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    resolution: float = Field(default=0.04, gt=0, lt=1)  # slices: and until this is detectable
     budget_s: Seconds = 300  # settle: start to end, builds apart
 
 
 class Slices(Strict):
     """How a race is cut into short loads, close together. The protocol has their duration."""
 
-    discard_s: float = Field(default=0.06, ge=0.005, le=1)  # and until each connection answered
-    rounds: int = Field(default=8, ge=1, le=100)  # in a block, at least
-    rounds_max: int | None = Field(default=None, ge=1, le=100)  # while few contenders race
+    shortest_s: float | None = Field(default=None, gt=0)  # where the budget is short
+    discard_s: float = Field(default=0.02, ge=0.005, le=1)  # and until each connection answered
+    asleep_discard_s: float = Field(default=0.05, ge=0, le=1)  # more, where idle CPUs sleep
+    rounds: int = Field(default=8, ge=1, le=100)  # in a block
     control_every: int = Field(default=4, ge=1)  # the round of a block in which controls run
     renew: bool = True  # open new connections once per block
-    renew_discard_s: float = Field(default=0.1, ge=0, le=5)  # after new connections
+    renew_discard_s: float = Field(default=0.04, ge=0, le=5)  # after new connections
     group: int = Field(default=10, ge=2, le=100)  # contenders in a round: keep-alive timeouts
-    starts_share: float = Field(default=0.4, gt=0, lt=1)  # of the time after the first starts
+    starts_share: float = Field(default=0.4, gt=0, lt=1)  # of a contender's time: later starts
 
     @model_validator(mode="after")
     def _has_rounds_with_controls(self) -> Self:
         if self.control_every > self.rounds:
             raise ValueError("slices.control_every has to be at most slices.rounds")
-        if self.rounds_max is not None and self.rounds_max < self.rounds:
-            raise ValueError("slices.rounds_max has to be at least slices.rounds")
         return self
 
 

@@ -81,9 +81,8 @@ def first_cpu() -> dict[str, str]:
     return fields
 
 
-def is_virtual(cpu: dict[str, str] | None = None) -> bool | None:
-    """Whether this is a virtual machine; None if its CPUs do not say."""
-    cpu = first_cpu() if cpu is None else cpu
+def is_virtual(cpu: dict[str, str]) -> bool | None:
+    """Whether the machine of a CPU is virtual; None if the CPU does not say."""
     return "hypervisor" in cpu["flags"].split() if "flags" in cpu else None
 
 

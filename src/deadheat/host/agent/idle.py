@@ -1,7 +1,7 @@
 """How idle CPUs sleep, and a way to keep them awake.
 
-A CPU without work halts, and waking it takes time: on a virtual machine perhaps 30 us, because its
-hypervisor has to act. While a program holds /dev/cpu_dma_latency open, the kernel lets no CPU halt
+A CPU without work halts, and waking it takes time, above all on a virtual machine, whose hypervisor
+has to act. While a program holds /dev/cpu_dma_latency open, the kernel lets no CPU halt
 in a way that takes longer to leave than the program wrote there (PM QoS).
 """
 
@@ -20,28 +20,40 @@ QOS_DEVICE = Path("/dev/cpu_dma_latency")
 class IdleCpus:
     """The idle CPUs of this machine. They are kept awake until `release`, or this process ends."""
 
-    def __init__(self, devices: Path = CPU_DEVICES, qos_device: Path = QOS_DEVICE) -> None:
+    def __init__(
+        self, virtual: bool, devices: Path = CPU_DEVICES, qos_device: Path = QOS_DEVICE
+    ) -> None:
+        self.virtual = virtual
         self.devices = devices
         self.qos_device = qos_device
         self.held_fd: int | None = None
         self.wake_up_us: int | None = None  # None: as long as the kernel likes
 
-    def keep_awake(self, virtual: bool) -> None:
+    def keep_awake(self) -> None:
         """Let idle CPUs poll on a virtual machine, and sleep as lightly as they can elsewhere.
 
-        Nothing changes without permission, where the kernel does not choose how CPUs sleep, and on
-        a virtual machine whose CPUs share cores: a CPU that polls would slow the other one.
+        Where something hinders that, nothing changes.
         """
-        shares_cores = read_number(self.devices / "smt/active") == 1
-        if self.held_fd is not None or self.driver() is None or (virtual and shares_cores):
+        if self.held_fd is not None or self.hindrance() is not None:
             return
-        latency_us = 0 if virtual else self.lightest_us()
-        try:
-            fd = os.open(self.qos_device, os.O_WRONLY | os.O_CLOEXEC)
-            os.write(fd, struct.pack("i", latency_us))
-        except OSError:
-            return
-        self.held_fd, self.wake_up_us = fd, latency_us
+        latency_us = 0 if self.virtual else self.lightest_us()
+        fd = os.open(self.qos_device, os.O_WRONLY | os.O_CLOEXEC)
+        self.held_fd = fd
+        os.write(fd, struct.pack("i", latency_us))
+        self.wake_up_us = latency_us
+
+    def hindrance(self) -> str | None:
+        """Why idle CPUs cannot be kept awake; None if they can.
+
+        `no driver`: the kernel does not choose how they sleep. `shared cores`: on a virtual
+        machine, a CPU that polls would slow the other one of its core. `not permitted`: this user
+        may not write to the device.
+        """
+        if self.driver() is None:
+            return "no driver"
+        if self.virtual and read_number(self.devices / "smt/active") == 1:
+            return "shared cores"
+        return None if os.access(self.qos_device, os.W_OK) else "not permitted"
 
     def release(self) -> None:
         """Let idle CPUs sleep as before."""
@@ -69,5 +81,5 @@ class IdleCpus:
         return {
             "driver": self.driver(),
             "wake_up_us": self.wake_up_us,
-            "may_keep_awake": os.access(self.qos_device, os.W_OK),
+            "hindrance": self.hindrance(),
         }

@@ -18,7 +18,7 @@ from .conversation import Conversation
 from .exchange import exchange
 from .fault import Fault, Json
 from .files import Files, cache_folder, free_bytes
-from .fingerprint import fingerprint, is_virtual
+from .fingerprint import fingerprint, first_cpu, is_virtual
 from .idle import IdleCpus
 from .interface import interface
 from .kernel_files import KERNEL_DEADLINE_S
@@ -36,7 +36,7 @@ class Agent:
         self.containment = containment
         self.ports = Ports()
         self.files = Files()
-        self.idle_cpus = IdleCpus()
+        self.idle_cpus = IdleCpus(is_virtual(first_cpu()) is True)
         self.trees: dict[str, Tree] = {}
         self.stopped: dict[str, Json] = {}
         self.watches: dict[str, Watch] = {}
@@ -47,7 +47,7 @@ class Agent:
         Limiter(self.trees, containment.cgroup is not None).start()
         self.requests: dict[str, Callable[..., Any]] = {
             "fingerprint": lambda: fingerprint(containment, self.idle_cpus, isolated),
-            "keep_awake": lambda: self.idle_cpus.keep_awake(is_virtual() is True),
+            "keep_awake": self.idle_cpus.keep_awake,
             "run": self.run,
             "start": self.start,
             "converse": self.converse,

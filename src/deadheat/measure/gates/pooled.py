@@ -11,6 +11,7 @@ from deadheat.measure.gates.evidence import at_most
 from deadheat.store import Gate
 
 SATURATED_SHARE = 0.95  # of the CPUs that the server can use
+SPIN_FACTOR = 1.5  # CPU time per request at half the load over that at full load
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,11 @@ class ClientUse:
         if self.server_cpu_s is None or self.elapsed_s <= 0 or self.spins:
             return False
         return self.server_cpu_s >= SATURATED_SHARE * self.server_cpus * self.elapsed_s
+
+
+def spins(full_load_us: float | None, half_load_us: float | None) -> bool:
+    """Whether a server uses CPU time while it waits: more per request at half the load."""
+    return bool(full_load_us and half_load_us and half_load_us > SPIN_FACTOR * full_load_us)
 
 
 def client_gates(use: ClientUse) -> list[Gate]:

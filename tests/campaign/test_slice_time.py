@@ -1,0 +1,46 @@
+"""How long slices are in a given budget."""
+
+from pathlib import Path
+
+import pytest
+
+from deadheat.campaign.slice_time import slice_s, within_budget
+from deadheat.protocol import Protocol, amend, load_protocol
+
+HERE = Path(__file__).resolve().parents[2]
+
+
+def settle(budget_s: float, **changes: object) -> Protocol:
+    return amend(load_protocol(HERE, "settle"), changes, {"budget_s": budget_s})
+
+
+def test_a_long_budget_has_the_slices_of_the_protocol() -> None:
+    assert within_budget(settle(240), 8) == settle(240)
+
+
+def test_a_short_budget_has_shorter_slices_so_that_each_contender_gets_its_instances() -> None:
+    protocol = settle(150)
+    shorter = within_budget(protocol, 10)
+    assert protocol.slices is not None
+    assert shorter.duration_s < protocol.duration_s
+    slices = protocol.stopping.invocations * protocol.slices.rounds
+    assert 10 * slices * slice_s(shorter) == pytest.approx(150 / 3, rel=0.03)
+
+
+def test_slices_are_never_shorter_than_the_protocol_allows() -> None:
+    assert within_budget(settle(60), 24).duration_s == 0.1
+
+
+def test_several_levels_share_the_budget() -> None:
+    several = within_budget(settle(240, connections=(10, 100)), 8)
+    assert several.duration_s == within_budget(settle(120), 8).duration_s
+
+
+def test_a_duration_of_the_users_own_stays() -> None:
+    assert within_budget(settle(60, duration_s=0.15), 24).duration_s == 0.15
+    assert within_budget(amend(settle(60), {}, {}, scale=0.5), 24).duration_s == 0.1
+
+
+def test_a_race_of_trials_has_no_slices_to_shorten() -> None:
+    protocol = load_protocol(HERE, "settle-trials")
+    assert within_budget(protocol, 24) == protocol

@@ -1,0 +1,106 @@
+"""Gates of the machine: steal, other processes and the clock, and which CPUs they read."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deadheat.host.fake import FakeHost
+from deadheat.load import Engine
+from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender
+from deadheat.measure.gates.evidence import Evidence
+from deadheat.measure.gates.judge import judge_block
+from deadheat.measure.world import World
+from tests.measure.made_evidence import codes, evidence, gate_of, sample
+
+
+def evidence_of(world: World, contender: str, trial: Evidence) -> Evidence:
+    return Evidence.of(
+        world,
+        Contender(contender, "contender", ("serve",)),
+        trial.spec,
+        trial.result,
+        trial.generator,
+        trial.samples,
+        trial.ceiling_per_s,
+        trial.clock_khz_max,
+        trial.workers_gone,
+    )
+
+
+def world_on(server_host: FakeHost, load_host: FakeHost) -> World:
+    engine = Engine("engine")
+    return World(server_host, load_host, (0,), (1,), engine, "1", engine, "1", Path("logs"))
+
+
+@pytest.mark.parametrize(
+    ("contender", "judged"), [(NULL_SERVER, False), (REFERENCE, True), ("gin", True)]
+)
+def test_only_the_null_server_may_saturate_the_client(contender: str, judged: bool) -> None:
+    host = FakeHost()
+    collected = evidence_of(world_on(host, host), contender, evidence())
+    assert collected == replace(evidence(link=None), probes_client=not judged, clock_khz=[])
+    assert ("ceiling" in codes(collected)) == judged
+
+
+def test_cpus_of_another_load_host_are_ignored() -> None:
+    collected = evidence_of(world_on(FakeHost(), FakeHost()), "gin", evidence())
+    assert collected == replace(evidence(link=None), cpus=(0,), beside=False, clock_khz=[])
+
+
+def test_clock_is_read_from_the_servers_cpus() -> None:
+    host = FakeHost()
+    ticks = {0: (25, *(0,) * 7), 1: (25, *(0,) * 7)}
+    inner = replace(sample(0.25), cpu_ticks=ticks, cpu_khz={0: 3_000_000, 1: 2_000_000})
+    three = evidence(samples=(sample(0.0), inner, sample(1.0)))
+    assert evidence_of(world_on(host, host), "gin", three).clock_khz == [3_000_000]
+
+
+def test_one_tick_of_steal_in_half_a_second_passes() -> None:
+    one_tick = sample(0.5, {"steal": 1})
+    assert gate_of("steal", evidence(last=one_tick)).passed
+    assert not gate_of("steal", evidence(last=sample(0.5, {"steal": 4}))).passed
+
+
+def test_a_block_of_slices_bears_more_steal_than_a_trial() -> None:
+    """It hits all contenders of the block alike."""
+    part = evidence(last=sample(1.0, {"steal": 6}))
+    assert not gate_of("steal", part).passed
+    assert all(gate.passed for gate in judge_block(part))
+    most = evidence(last=sample(1.0, {"steal": 20}))
+    assert [gate.code for gate in judge_block(most) if not gate.passed] == ["steal"]
+
+
+def test_steal_of_other_cpus_is_ignored() -> None:
+    assert gate_of("steal", evidence(last=sample(1.0, {"steal": 50}), cpus=(1,))).reading == 0
+
+
+def test_unknown_clock_gives_no_gate() -> None:
+    assert "frequency" not in codes(evidence(clock_khz=()))
+    assert "frequency" not in codes(evidence(clock_khz_max=None))
+
+
+def test_frequency_reads_the_drop_of_the_clock() -> None:
+    dropped = gate_of("frequency", evidence(clock_khz=(2_700_000,), clock_khz_max=3_000_000.0))
+    assert dropped.reading == pytest.approx(0.1)
+    risen = gate_of("frequency", evidence(clock_khz=(3_000_000,), clock_khz_max=2_700_000.0))
+    assert (risen.reading, risen.passed) == (0, True)
+
+
+def test_neighbor_ignores_interrupt_time() -> None:
+    traffic = sample(1.0, {"user": 50, "system": 50, "irq": 10, "softirq": 40}, server_cpu_s=0.5)
+    assert gate_of("neighbor", evidence(last=traffic)).reading == 0
+
+
+def test_neighbor_reads_the_share_of_all_our_cpus() -> None:
+    busy = sample(1.0, {"user": 140}, server_cpu_s=0.5)
+    assert gate_of("neighbor", evidence(last=busy)).reading == pytest.approx(0.2)
+
+
+def test_neighbor_ignores_a_generator_on_another_host() -> None:
+    alone = sample(1.0, {"user": 50}, server_cpu_s=0.5)
+    assert gate_of("neighbor", evidence(last=alone, cpus=(0,), beside=False)).reading == 0
+
+
+def test_neighbor_needs_the_server_in_both_samples() -> None:
+    assert "neighbor" not in codes(evidence(last=replace(sample(1.0), usage={})))
