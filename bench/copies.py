@@ -22,12 +22,7 @@ from bench.copied_field import COPIED, NAMES, catalog_with_copies, race, ranked
 
 def main() -> int:
     options = _options()
-    if options.show:
-        outcome = json.loads(options.show.read_text())
-    else:
-        outcome = measure(options)
-        if options.output:
-            options.output.write_text(json.dumps(outcome, indent=1) + "\n")
+    outcome = json.loads(options.show.read_text()) if options.show else measure(options)
     print(shown(outcome))
     return 0 if all(passes(each) for each in outcome["races"]) else 1
 
@@ -42,14 +37,17 @@ def _options() -> argparse.Namespace:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Race, and write after each race: what was measured stays if the bench is stopped."""
+    command = shlex.join(["python", "-m", "bench.copies", *sys.argv[1:]])
+    outcome: dict[str, Any] = {"date": date.today().isoformat(), "command": command, "races": []}
     with tempfile.TemporaryDirectory(prefix="deadheat-copies-") as folder:
         catalog = catalog_with_copies(Path(folder))
-        store = Path(folder) / "runs.sqlite"
-        races = [
-            summary(race(catalog, store, "settle", options.budget)) for _ in range(options.races)
-        ]
-    command = shlex.join(["python", "-m", "bench.copies", *sys.argv[1:]])
-    return {"date": date.today().isoformat(), "command": command, "races": races}
+        for _ in range(options.races):
+            document = race(catalog, Path(folder) / "runs.sqlite", "settle", options.budget)
+            outcome["races"].append(summary(document))
+            if options.output:
+                options.output.write_text(json.dumps(outcome, indent=1) + "\n")
+    return outcome
 
 
 def summary(document: dict[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """How often does `deadheat regress` give the right verdict on a true slowdown, and on none?
 
-A Node.js and a Go server spin for a number of turns in each request. A first `regress` measures
-what a turn costs, on a slowdown of about a quarter; from that follow the turns that lower the rate
-by `--slowdown`. Then each try races two commits: a slower one (FAIL is right), and one that
-changes a comment alone (PASS is right).
+A Node.js and a Go server look at the clock in each request. In every 10 ms, the slower commit spins
+for a share of them, `--slowdown`, so its rate is lower by that share: FAIL is right. The other
+commit changes a comment alone: PASS is right. A number of turns in each request would be no such
+slowdown: what they cost depends on how many requests a server takes at once.
 
     python bench/regressions.py --tries 10 --budget 3m -o docs/results/regressions.json
 """
@@ -16,22 +16,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 DEADHEAT = Path(sys.executable).with_name("deadheat")
-FIRST_TURNS = {"node": 600, "go": 2_500}  # of the calibration: a slowdown of about a quarter
+PERIOD_MS = 10.0
 
 NODE = """\
 import http from "node:http";
 // commit %(comment)s
-let sink = Date.now() & 1023;
+let spun = performance.now();
 http.createServer((request, response) => {
-  for (let i = 0; i < %(turns)d; i++) sink = (Math.imul(sink, 31) + i) | 0;
+  const now = performance.now();
+  if (now - spun >= %(work_ms)g) {
+    while (performance.now() - now < %(spin_ms)g) {}
+    spun = performance.now();
+  }
   response.writeHead(200, { "Content-Type": "text/plain", "Content-Length": 13 });
-  response.end(sink === 0.5 ? "" : "Hello, World!");
+  response.end("Hello, World!");
 }).listen(Number(process.argv[2]), "127.0.0.1", 4096);
 """
 GO = """\
@@ -42,18 +46,21 @@ import (
 	"net/http"
 	"os"
 	"sync/atomic"
+	"time"
 )
 
 // commit %(comment)s
-var sink atomic.Int64
+var begun = time.Now()
+var spun atomic.Int64
 
 func main() {
 	http.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		spun := int32(sink.Load())
-		for i := int32(0); i < %(turns)d; i++ {
-			spun = spun*31 + i
+		now := time.Since(begun)
+		if now-time.Duration(spun.Load()) >= %(work_ms)g*1000*time.Microsecond {
+			for time.Since(begun)-now < %(spin_ms)g*1000*time.Microsecond {
+			}
+			spun.Store(int64(time.Since(begun)))
 		}
-		sink.Store(int64(spun))
 		w.Header().Set("Content-Type", "text/plain")
 		io.WriteString(w, "Hello, World!")
 	})
@@ -90,8 +97,7 @@ class Try:
     """One `regress` and its verdict. `ratio` is the rate of the head over that of the base."""
 
     language: str
-    change: str  # `calibration`, `slower` or `none`
-    turns: int
+    change: str  # `slower` or `none`
     outcome: str
     ratio: float
     low: float | None
@@ -100,7 +106,7 @@ class Try:
 
 
 class Repository:
-    """A git repository with one server, and a commit for each number of turns."""
+    """A git repository with one server."""
 
     def __init__(self, folder: Path, language: Language) -> None:
         self._folder = folder
@@ -109,13 +115,15 @@ class Repository:
         folder.mkdir()
         self._git("init", "--quiet")
 
-    def commit(self, turns: int) -> str:
-        """A commit whose server spins `turns` times a request; each differs in a comment."""
+    def commit(self, slowdown: float) -> str:
+        """A commit whose server spins for this share of its time; each differs in a comment."""
         self._commits += 1
-        text = self._language.text % {"turns": turns, "comment": self._commits}
+        spin_ms = slowdown * PERIOD_MS
+        values = {"work_ms": PERIOD_MS - spin_ms, "spin_ms": spin_ms, "comment": self._commits}
+        text = self._language.text % values
         (self._folder / self._language.file).write_text(text)
         self._git("add", ".")
-        self._git("commit", "--quiet", "-m", f"Spin {turns} turns")
+        self._git("commit", "--quiet", "-m", f"Spin {slowdown:.0%} of the time")
         return self._git("rev-parse", "HEAD").strip()
 
     def regress(self, base: str, head: str, options: Sequence[str]) -> tuple[dict[str, Any], float]:
@@ -148,51 +156,49 @@ def main() -> None:
     tries: list[Try] = []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["DEADHEAT_HOME"] = str(Path(folder) / "home")
-        for name in options.languages.split(","):
-            repository = Repository(Path(folder) / name, LANGUAGES[name])
-            tries += try_language(name, repository, options)
-    summary = {
+        for finished in measure(Path(folder), options):
+            print(line(asdict(finished)), file=sys.stderr, flush=True)
+            tries.append(finished)
+            if options.output:  # after each try: what was measured stays if the bench is stopped
+                options.output.write_text(json.dumps(summary_of(tries, options), indent=1) + "\n")
+    show(summary_of(tries, options))
+
+
+def summary_of(tries: Sequence[Try], options: argparse.Namespace) -> dict[str, Any]:
+    return {
         "command": " ".join(["python", *sys.argv]),
         "budget": options.budget,
         "slowdown": options.slowdown,
         "tries": [asdict(each) for each in tries],
     }
-    show(summary)
-    if options.output:
-        options.output.write_text(json.dumps(summary, indent=1) + "\n")
 
 
-def try_language(name: str, repository: Repository, options: argparse.Namespace) -> list[Try]:
-    """The calibration, then `--tries` of each change in turns."""
-    base = repository.commit(0)
-    turns = FIRST_TURNS[name]
-    tries = [_try(name, "calibration", turns, repository, base, options)]
-    turns_wanted = round(turns * (1 / (1 - options.slowdown) - 1) / (1 / tries[0].ratio - 1))
+def measure(folder: Path, options: argparse.Namespace) -> Iterator[Try]:
+    """Each change of each language in turns."""
+    repositories = {
+        name: Repository(folder / name, LANGUAGES[name]) for name in options.languages.split(",")
+    }
+    bases = {name: repository.commit(0) for name, repository in repositories.items()}
     for _ in range(options.tries):
-        tries.append(_try(name, "slower", turns_wanted, repository, base, options))
-        tries.append(_try(name, "none", 0, repository, base, options))
-    return tries
+        for name, repository in repositories.items():
+            for change, slowdown in (("slower", options.slowdown), ("none", 0.0)):
+                head = repository.commit(slowdown)
+                yield _try(name, change, repository, bases[name], head, options)
 
 
-def _try(
-    name: str, change: str, turns: int, repository: Repository, base: str, options: Any
-) -> Try:
-    head = repository.commit(turns)
+def _try(name: str, change: str, repository: Repository, base: str, head: str, options: Any) -> Try:
     level, elapsed_s = repository.regress(base, head, ["--budget", options.budget])
     if level["ratio"] is None:
         sys.exit(f"regress measured no ratio of the {name} server: {level['why']}")
-    finished = Try(
+    return Try(
         name,
         change,
-        turns,
         level["outcome"],
         level["ratio"],
         level["low"],
         level["high"],
         round(elapsed_s, 1),
     )
-    print(line(asdict(finished)), file=sys.stderr, flush=True)
-    return finished
 
 
 def line(entry: dict[str, Any]) -> str:
@@ -200,7 +206,7 @@ def line(entry: dict[str, Any]) -> str:
         "unknown" if value is None else f"{value:.3f}" for value in (entry["low"], entry["high"])
     )
     return (
-        f"{entry['language']:5} {entry['change']:11} {entry['turns']:6} turns  "
+        f"{entry['language']:5} {entry['change']:6} "
         f"{entry['outcome']:12} {entry['ratio']:.3f} [{low}, {high}]  {entry['elapsed_s']:.0f} s"
     )
 
@@ -214,8 +220,6 @@ def show(summary: dict[str, Any]) -> None:
                 for entry in summary["tries"]
                 if entry["language"] == language and entry["change"] == change
             ]
-            if not entries:
-                continue
             count = sum(entry["outcome"] == outcome for entry in entries)
             wrong = {"PASS": "FAIL", "FAIL": "PASS"}[outcome]
             false = sum(entry["outcome"] == wrong for entry in entries)

@@ -28,7 +28,7 @@ from deadheat.catalog import Selection, selection
 from deadheat.cli.one_host import local_world
 from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
 from deadheat.host import ProcessSpec
-from deadheat.host.agent.fingerprint import is_virtual
+from deadheat.host.agent.fingerprint import first_cpu, is_virtual
 from deadheat.host.agent.idle import IdleCpus
 from deadheat.load import LoadSpec
 from deadheat.load.pooling import pool
@@ -105,11 +105,11 @@ def main() -> None:
 @contextlib.contextmanager
 def _idle_cpus(state: str) -> Iterator[None]:
     """Keep idle CPUs of this machine awake, if that is the state."""
-    idle_cpus = IdleCpus()
+    idle_cpus = IdleCpus(is_virtual(first_cpu()) is True)
     if state == "awake":
-        idle_cpus.keep_awake(is_virtual() is True)
-        if idle_cpus.wake_up_us is None:
-            sys.exit("idle CPUs cannot be kept awake here: see `deadheat doctor`")
+        if (hindrance := idle_cpus.hindrance()) is not None:
+            sys.exit(f"idle CPUs cannot be kept awake: {hindrance}; see `deadheat doctor`")
+        idle_cpus.keep_awake()
     try:
         yield
     finally:
