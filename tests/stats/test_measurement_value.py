@@ -1,12 +1,11 @@
 """What another instance or more slices would buy."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from deadheat.stats.measurement_value import Action, Cost, contribution, plan
+from deadheat.stats.measurement_value import Action, Cost, contribution
 from deadheat.stats.slice_model import ModelFit, fit_slices
 from tests.stats.slice_races import QUIET, Field, Schedule, race
 
@@ -40,33 +39,17 @@ def test_the_two_parts_make_up_the_variance_of_a_pair(fit: ModelFit) -> None:
     assert total == pytest.approx(fit.robust.variance[0, 2], rel=0.1)
 
 
-def test_a_dear_instance_gets_more_slices(fit: ModelFit) -> None:
-    cheap, dear = contribution(fit, 2, CHEAP, ALPHA), contribution(fit, 2, DEAR, ALPHA)
-    assert cheap.slices_per_instance <= dear.slices_per_instance
+def test_a_cheap_instance_gains_more_per_second_than_a_dear_one(fit: ModelFit) -> None:
+    cheap, dear = contribution(fit, 0, CHEAP, ALPHA), contribution(fit, 0, DEAR, ALPHA)
+    assert cheap.action is dear.action is Action.INSTANCE
+    assert cheap.gain_per_s > dear.gain_per_s
 
 
-def test_a_decided_pair_needs_no_time(fit: ModelFit) -> None:
-    decided = plan(fit, 2, 3, (CHEAP, CHEAP), margin=0.03, alpha=0.01)
-    assert decided is not None
-    assert decided.seconds == 0
-
-
-def test_a_plan_spends_on_the_contender_that_is_unsure(fit: ModelFit) -> None:
-    needed = plan(fit, 0, 2, (CHEAP, CHEAP), margin=0.03, alpha=0.01)
-    assert needed is not None
-    assert 0 < needed.seconds < math.inf
-    assert needed.extra_instances[0] > needed.extra_instances[1]
-
-
-def test_dear_instances_take_longer(fit: ModelFit) -> None:
-    cheap = plan(fit, 0, 2, (CHEAP, CHEAP), margin=0.03, alpha=0.01)
-    dear = plan(fit, 0, 2, (DEAR, DEAR), margin=0.03, alpha=0.01)
-    assert cheap is not None
-    assert dear is not None
-    assert dear.seconds > cheap.seconds
-
-
-def test_a_pair_without_an_interval_has_no_plan(fit: ModelFit) -> None:
-    slices = race(np.random.default_rng(42), Field.copies(2), Schedule(30, 1), QUIET)
-    unknown = fit_slices(replace(slices, contenders=2))
-    assert plan(unknown, 0, 1, (CHEAP, CHEAP), margin=0.03, alpha=0.05) is None
+def test_few_degrees_of_freedom_ask_for_an_instance_though_instances_are_alike() -> None:
+    """Two servers in lockstep: instances explain nothing, and t is most of the interval."""
+    generator = np.random.default_rng(43)
+    few = fit_slices(race(generator, Field.copies(2), Schedule(120, 4), QUIET))
+    alike = replace(few, robust=replace(few.robust, instance_variance=np.zeros(2)))
+    value = contribution(alike, 0, CHEAP, ALPHA)
+    assert value.between == 0
+    assert value.action is Action.INSTANCE
