@@ -35,7 +35,7 @@ class Stopping(Strict):
     blocks_min: int = Field(default=4, ge=2, le=COUNT_MAX)  # settle: per invocation, before a look
     margin: float = Field(default=0.03, gt=0, lt=0.5)  # settle: closer than this is equivalent
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
-    resolution: float = Field(default=0.04, gt=0, lt=1)  # slices: and until this is detectable
+    resolution: float = Field(default=0.03, gt=0, lt=1)  # slices: and until this is detectable
     budget_s: Seconds = 300  # settle: start to end, builds apart
 
 
