@@ -1,9 +1,9 @@
 """How often does `deadheat regress` give the right verdict on a true slowdown, and on none?
 
-A Node.js and a Go server look at the clock in each request. In every 10 ms, the slower commit spins
+A Node.js and a Go server read the clock in each request. In every 10 ms, the slower commit spins
 for a share of them, `--slowdown`, so its rate is lower by that share: FAIL is right. The other
-commit changes a comment alone: PASS is right. A number of turns in each request would be no such
-slowdown: what they cost depends on how many requests a server takes at once.
+commit only changes a comment: PASS is right. A loop in each request would not do: its cost depends
+on how many requests a server handles at once.
 
     python bench/regressions.py --tries 10 --budget 3m -o docs/results/regressions.json
 """

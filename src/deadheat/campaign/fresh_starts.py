@@ -63,8 +63,8 @@ class FreshStarts:
     ) -> list[WarmInstance]:
         """The instances to replace now, those most worth it first.
 
-        A contender with few instances has a wide interval or none, so it gets a fresh one after
-        each block, whatever its start takes, while the budget allows as many of all. After that,
+        A contender with few instances has a wide interval or none. It gets a fresh one after each
+        block, even if its start is slow, until it has as many as the budget allows for all. Then,
         an instance is replaced where it narrows intervals most per second. Such starts take at most
         a share of a contender's time, so one with cheap starts has many instances. An instance that
         never became steady has trials that do not rank, and another start would be no better: it

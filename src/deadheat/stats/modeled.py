@@ -14,11 +14,10 @@ def modeled_names(
 ) -> list[str]:
     """Those of the names that the model reads: they have a slice.
 
-    Controls take part only if there is nobody else to compare with: for a single contender, and in
-    a race in groups, where two contenders share few of their blocks. In other races they would
-    widen the intervals. Each has one instance for the whole race, and a change of the machine's
-    speed changes its rate by another factor than the contenders': all their instances would seem to
-    differ.
+    Controls take part only in a race of a single contender, and in one of groups, where two
+    contenders share few of their blocks. In other races they would widen the intervals. Each has
+    one instance for the whole race, and a change of the machine's speed changes its rate by another
+    factor than the contenders': all their instances would seem to differ.
     """
     present = columns.present
     racing = [name for name in contenders if name in present]
