@@ -61,7 +61,10 @@ def summary(document: dict[str, Any]) -> dict[str, Any]:
         "minimum_detectable_effect": level["minimum_detectable_effect"],
         "ranked": ranked(document),
         "separated": sum(pair["verdict"] == "separated" for pair in level["pairs"]),
-        "copies": {pair["faster"].removesuffix("-copy"): copies(pair) for pair in of_copies(level)},
+        "copies": {
+            pair["faster"].removesuffix("-copy"): copy_over_original(pair)
+            for pair in of_copies(level)
+        },
         "noise": noise,
     }
 
@@ -72,8 +75,12 @@ def of_copies(level: dict[str, Any]) -> list[dict[str, Any]]:
     return [pair for pair in level["pairs"] if {pair["faster"], pair["slower"]} in names]
 
 
-def copies(pair: dict[str, Any]) -> dict[str, Any]:
-    return {"verdict": pair["verdict"], **pair["ratio"]}
+def copy_over_original(pair: dict[str, Any]) -> dict[str, Any]:
+    """The ratio of the rates with its interval, whichever of the two is faster."""
+    ratio = pair["ratio"]
+    if not pair["faster"].endswith("-copy"):
+        ratio = {"ratio": 1 / ratio["ratio"], "low": 1 / ratio["high"], "high": 1 / ratio["low"]}
+    return {"verdict": pair["verdict"], **ratio}
 
 
 def passes(summary: dict[str, Any]) -> bool:
@@ -100,6 +107,14 @@ def shown(outcome: dict[str, Any]) -> str:
             f"{number:<6}  {each['elapsed_s']:>5.0f} s  {each['measured_share']:>8.0%}  "
             f"{each['minimum_detectable_effect']:>10.1%}  {each['ranked']:>6}  {', '.join(pairs)}"
         )
+    for name in COPIED:
+        ratios = [each["copies"][name]["ratio"] for each in races if name in each["copies"]]
+        if ratios:
+            faster = sum(ratio > 1 for ratio in ratios)
+            mean = statistics.geometric_mean(ratios)
+            lines.append(
+                f"{name}: the copy was faster in {faster} of {len(ratios)}, by {mean - 1:+.1%}"
+            )
     middle = statistics.median(each["minimum_detectable_effect"] for each in races)
     share = statistics.median(each["measured_share"] for each in races)
     passed = sum(passes(each) for each in races)

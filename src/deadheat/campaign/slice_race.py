@@ -146,11 +146,16 @@ class SliceRace:
         return next((rate for rate in rates if rate is not None), None)
 
     def _prepare(self, heat: Heat, group: Sequence[str]) -> None:
-        """Have an instance of each up; replace those whose fresh start is worth its time."""
-        wanted = [e for e in self._entered if self._takes_part(e, group)]
+        """Have an instance of each up; replace those whose fresh start is worth its time.
+
+        Contenders start in random order, after the controls: one that always started last would
+        always be frozen for the shortest time before its block.
+        """
         for instance in self._fresh.due(heat.contenders, group, self._now_s()):
             heat.stop(instance)
-        for entered in wanted:
+        wanted = [e for e in self._entered if self._takes_part(e, group)]
+        self._random.shuffle(wanted)
+        for entered in sorted(wanted, key=lambda e: e.contender.role == "contender"):
             if heat.of(entered.contender.name) is None:
                 self._make_room(heat, group)
                 self._start(heat, entered)
