@@ -2,8 +2,10 @@
 
 All servers are started, warmed and frozen, as in a race. A turn is: for each time to discard,
 rounds of one slice of 100 ms of each server; then each server by itself, for one second by its
-resident load process and one second by a separate process, both after 0.5 s that do not count. Each
-turn is done twice: while idle CPUs sleep, and while they are kept awake.
+resident load process and one second by a separate process, both after 0.5 s that do not count. The
+order of these two alternates from turn to turn, and the resident process has no connections while
+the separate one runs. Each turn is done twice: while idle CPUs sleep, and while they are kept
+awake.
 
 The output is each rate over that of the resident second, with the standard error of the mean log
 over the turns; how much the slices of a server scatter within a turn; and the rates with idle CPUs
@@ -49,12 +51,13 @@ DISCARDS_S = (0.01, 0.02, 0.03, 0.04, 0.06)
 STATES = ("asleep", "awake")  # of idle CPUs
 ROUNDS = 5
 SLICE_S = 0.1
+RESIDENT, SEPARATE = "resident second", "separate second"
 LONG_S, LONG_DISCARD_S = 1.0, 0.5
 
 
-@dataclass(frozen=True)
+@dataclass
 class WarmInstance:
-    """A warm instance, frozen, with the load process that is connected to it."""
+    """A warm instance, frozen, with the load process that is connected to it at the time."""
 
     name: str
     instance: lifecycle.Instance
@@ -128,9 +131,10 @@ def _warm_instance(world: World, chosen: Selection) -> Iterator[WarmInstance]:
         load = open_load(world, spec)
         warm(world, instance, protocol, load=lambda s: load_slice(world, load, SliceRequest(s)))
         lifecycle.freeze(world, instance)
-        yield WarmInstance(chosen.name, instance, spec, load)
+        warmed = WarmInstance(chosen.name, instance, spec, load)
+        yield warmed
         lifecycle.thaw(world, instance)
-        close_load(world, load)
+        close_load(world, warmed.load)
     finally:
         lifecycle.stop(world, instance)
 
@@ -144,9 +148,8 @@ def turn(
         yield from _rounds(world, instances, discard_s, state)
     for warmed in instances:
         lifecycle.thaw(world, warmed.instance)
-        long = load_slice(world, warmed.load, SliceRequest(LONG_S, LONG_DISCARD_S))
-        yield Rate(warmed.name, state, "resident second", long.rate_per_s)
-        yield Rate(warmed.name, state, "separate second", _separate_rate_per_s(world, warmed.spec))
+        for kind in (RESIDENT, SEPARATE) if number % 2 else (SEPARATE, RESIDENT):
+            yield Rate(warmed.name, state, kind, _long_rate_per_s(world, warmed, kind))
         lifecycle.freeze(world, warmed.instance)
 
 
@@ -168,10 +171,14 @@ def _kind(discard_s: float) -> str:
     return f"after {1000 * discard_s:.0f} ms"
 
 
-def _separate_rate_per_s(world: World, spec: LoadSpec) -> float:
-    timed = replace(spec, duration_s=LONG_S, discard_s=LONG_DISCARD_S)
+def _long_rate_per_s(world: World, warmed: WarmInstance, kind: str) -> float:
+    if kind == RESIDENT:
+        return load_slice(world, warmed.load, SliceRequest(LONG_S, LONG_DISCARD_S)).rate_per_s
+    close_load(world, warmed.load)
+    timed = replace(warmed.spec, duration_s=LONG_S, discard_s=LONG_DISCARD_S)
     command = ProcessSpec(world.engine.command(timed), cpus=world.load_cpus)
     done = world.load_host.run(command, timed.limit_s)
+    warmed.load = open_load(world, warmed.spec)
     return world.engine.parse(timed, done, world.engine_version).rate_per_s
 
 
@@ -206,7 +213,7 @@ def _show_scatter(names: Sequence[str], rates: Rates) -> None:
 
 
 def _show_change(names: Sequence[str], rates: Rates) -> None:
-    kinds = ["after 10 ms", "after 60 ms", "resident second", "separate second"]
+    kinds = ["after 10 ms", "after 60 ms", RESIDENT, SEPARATE]
     print(f"{'awake over asleep':24}", *(f"{kind:>15}" for kind in kinds))
     for name in names:
         ratios = [
@@ -216,10 +223,10 @@ def _show_change(names: Sequence[str], rates: Rates) -> None:
 
 
 def _show_ratios(title: str, names: Sequence[str], state: str, rates: Rates) -> None:
-    kinds = [*(_kind(discard_s) for discard_s in DISCARDS_S), "separate second"]
+    kinds = [*(_kind(discard_s) for discard_s in DISCARDS_S), SEPARATE]
     print(f"{title:24}", *(f"{kind:>14}" for kind in kinds))
     for name in names:
-        long = rates[name, state, "resident second"]
+        long = rates[name, state, RESIDENT]
         ratios = [_mean_ratio(rates[name, state, kind], long) for kind in kinds]
         print(f"{name:24}", *(f"{ratio:>14}" for ratio in ratios))
 
