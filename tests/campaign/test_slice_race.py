@@ -238,7 +238,20 @@ def test_a_settled_race_goes_on_until_it_could_detect_a_small_difference(
     assert (conclusion["race_s"] > 50) == goes_on
 
 
-def test_instances_are_replaced_while_the_race_goes_on(fake: FakeWorld) -> None:
+def test_instances_of_a_contender_take_turns(fake: FakeWorld) -> None:
+    """An instance that ran in one stretch alone had the machine's speed of that time."""
+    fake.noise = 0.2
+    fake.conduct(sliced())
+    rows = fake.rows(
+        "SELECT trial.block, trial.invocation FROM trial JOIN contender"
+        " ON contender.id = trial.contender_id WHERE contender.name = 'fast' ORDER BY trial.block"
+    )
+    ran = [row["invocation"] for row in rows]
+    first, last = ran.index(1), len(ran) - 1 - ran[::-1].index(1)
+    assert len(set(ran[first:last])) > 1
+
+
+def test_fresh_instances_start_while_the_race_goes_on(fake: FakeWorld) -> None:
     fake.noise = 0.2
     fake.conduct(sliced())
     starts = starts_of(fake)

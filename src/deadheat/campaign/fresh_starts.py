@@ -1,4 +1,4 @@
-"""Which instance to replace by a fresh one, and when: starts differ, and each costs time.
+"""Which contender gets a fresh instance, and when: starts differ, and each costs time.
 
 A fresh start narrows an interval in two ways: it averages over one more start, and it adds degrees
 of freedom. More slices only average over more slices (`stats/measurement_value.py`).
@@ -7,6 +7,7 @@ of freedom. More slices only average over more slices (`stats/measurement_value.
 import statistics
 from collections.abc import Mapping, Sequence
 
+from deadheat.campaign.rotation import became_steady
 from deadheat.campaign.slice_standings import FEWEST_INSTANCES, SliceStandings
 from deadheat.campaign.slice_time import block_s, slice_s
 from deadheat.measure.warm_instance import WarmInstance
@@ -28,23 +29,22 @@ class FreshStarts:
         self._stopping = protocol.stopping
         self._level = protocol.main_level
         self._standings = standings
-        self._loaded_s: dict[int, float] = {}  # instance id -> its time in blocks
+        self._seen: set[int] = set()  # the ids of the instances that have run a block
+        self._since_start_s: dict[str, float] = {}  # a contender's time in blocks since then
         self._costs_s: dict[str, float] = {}  # what a start takes, of contenders that became steady
         self._blocks = 0
         self._estimated_at_block = 0
         self._values: Mapping[str, Contribution] = {}
 
-    @property
-    def used(self) -> frozenset[int]:
-        """The ids of the instances that have run a block."""
-        return frozenset(self._loaded_s)
-
     def note_block(self, instances: Sequence[WarmInstance], each_s: float) -> None:
         """Count a block of these instances, which took `each_s` for each contender."""
         self._blocks += 1
         for instance in instances:
-            self._loaded_s[instance.instance_id] = self._loaded_of(instance) + each_s
-            if _became_steady(instance) and instance.entered.contender.role == "contender":
+            name, is_new = instance.name, instance.instance_id not in self._seen
+            before_s = 0.0 if is_new else self._since_start_s.get(name, 0.0)
+            self._since_start_s[name] = before_s + each_s
+            self._seen.add(instance.instance_id)
+            if became_steady(instance) and instance.entered.contender.role == "contender":
                 self._costs_s[instance.name] = _cost_s(instance)
 
     def instances_affordable(self) -> int:
@@ -60,46 +60,45 @@ class FreshStarts:
 
     def due(
         self, instances: Sequence[WarmInstance], group: Sequence[str], now_s: float
-    ) -> list[WarmInstance]:
-        """The instances to replace now, those most worth it first.
+    ) -> list[str]:
+        """The contenders of `group` that get a fresh instance now, those most worth it first.
 
         A contender with few instances has a wide interval or none. It gets a fresh one after each
         block, even if its start is slow, until it has as many as the budget allows for all. Then,
-        an instance is replaced where it narrows intervals most per second. Such starts take at most
-        a share of a contender's time, so one with cheap starts has many instances. An instance that
-        never became steady has trials that do not rank, and another start would be no better: it
-        comes last.
+        a fresh one starts where it narrows intervals most per second. Such starts take at most
+        a share of a contender's time, so one with cheap starts has many instances. A contender
+        whose instance never became steady has trials that do not rank, and another start would be
+        no better: it comes last.
         """
         self._estimate(instances)
         left_s = self._stopping.budget_s - now_s
-        chosen: list[WarmInstance] = []
-        for instance in sorted(instances, key=self._urgency):
-            if instance.instance_id not in self._loaded_s or instance.name not in group:
+        chosen: list[str] = []
+        newest = {instance.name: instance for instance in instances}
+        for instance in sorted(newest.values(), key=self._urgency):
+            if instance.instance_id not in self._seen or instance.name not in group:
                 continue
             cost_s = _cost_s(instance)
-            if not self._worth(instance) or self._loaded_of(instance) < self._least_s(instance):
+            since_start_s = self._since_start_s[instance.name]
+            if not self._worth(instance) or since_start_s < self._least_s(instance):
                 continue
             if left_s < cost_s + block_s(self._protocol, len(group)):
                 continue
-            chosen.append(instance)
+            chosen.append(instance.name)
             left_s -= cost_s
         return chosen
 
     def _least_s(self, instance: WarmInstance) -> float:
-        """The time in blocks after which an instance may be replaced, for what a start takes."""
-        if self._has_few(instance) and _became_steady(instance):
+        """A contender's time in blocks after which it may start another, for what a start takes."""
+        if self._has_few(instance) and became_steady(instance):
             return 0.0
         return _cost_s(instance) * (1 / self._rule.starts_share - 1)
 
     def _has_few(self, instance: WarmInstance) -> bool:
         return self._standings.instances(instance.name) < self._standings.instances_wanted
 
-    def _loaded_of(self, instance: WarmInstance) -> float:
-        return self._loaded_s.get(instance.instance_id, 0.0)
-
     def _urgency(self, instance: WarmInstance) -> tuple[int, int, float]:
         """Those with few instances first, the cheapest before the others; then what starts gain."""
-        if not _became_steady(instance):
+        if not became_steady(instance):
             return (2, 0, _cost_s(instance))
         if self._has_few(instance):
             return (0, self._standings.instances(instance.name), _cost_s(instance))
@@ -132,10 +131,6 @@ class FreshStarts:
             for instance in instances
             if instance.name in names
         }
-
-
-def _became_steady(instance: WarmInstance) -> bool:
-    return instance.warmed.kind != "none"
 
 
 def _cost_s(instance: WarmInstance) -> float:

@@ -57,9 +57,9 @@ class Heat:
     def __contains__(self, instance: WarmInstance) -> bool:
         return instance in self._instances
 
-    def of(self, name: str) -> WarmInstance | None:
-        """The instance of a contender, if it is up."""
-        return next((i for i in self._instances if i.name == name), None)
+    def of(self, name: str) -> list[WarmInstance]:
+        """The instances of a contender that are up, in the order of their starts."""
+        return [i for i in self._instances if i.name == name]
 
     def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance | None:
         """Start an instance; None where the contender turned out unfit, or no time is left."""

@@ -12,6 +12,7 @@ from deadheat.campaign.half_load import TRIALS_MAX, measure_half_load
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.invalid_streak import InvalidStreak
 from deadheat.campaign.one_trial import TrialRunner
+from deadheat.campaign.rotation import Rotation
 from deadheat.campaign.slice_block import SliceBlock
 from deadheat.campaign.slice_standings import SliceStandings
 from deadheat.campaign.standings import Look
@@ -32,8 +33,9 @@ FAULTS_MAX = 3  # blocks in a row that failed: then a contender is out
 class SliceRace:
     """Runs blocks of rounds over the contenders whose place is open, until the order is settled.
 
-    Contenders are measured in groups whose rounds stay below keep-alive timeouts. Instances are
-    replaced one at a time while the race goes on, where a fresh start is worth its time.
+    Contenders are measured in groups whose rounds stay below keep-alive timeouts. Fresh instances
+    start while the race goes on, where a start is worth its time, and take turns with those that
+    are up already.
     """
 
     def __init__(self, run: RunContext) -> None:
@@ -57,6 +59,7 @@ class SliceRace:
         )
         self.standings.recall(run.past)
         self._fresh = FreshStarts(run.protocol, self.standings)
+        self._rotation = Rotation(self._random)
         self._trials = TrialRunner(run, self.standings, self._begun_s)
         self._half_loads: dict[tuple[str, str], int] = {}  # left, of a contender on a workload
         self._invalid = InvalidStreak(sliced=True)
@@ -146,28 +149,34 @@ class SliceRace:
         return next((rate for rate in rates if rate is not None), None)
 
     def _prepare(self, heat: Heat, group: Sequence[str]) -> None:
-        """Have an instance of each up; replace those whose fresh start is worth its time.
+        """Have an instance of each up, and start a fresh one where that is worth its time.
 
         Contenders start in random order, after the controls: one that always started last would
         always be frozen for the shortest time before its block.
         """
-        for instance in self._fresh.due(heat.contenders, group, self._now_s()):
-            heat.stop(instance)
-        wanted = [e for e in self._entered if self._takes_part(e, group)]
+        due = self._fresh.due(heat.contenders, group, self._now_s())
+        wanted = [
+            entered
+            for entered in self._entered
+            if self._takes_part(entered, group)
+            and (entered.contender.name in due or not heat.of(entered.contender.name))
+        ]
         self._random.shuffle(wanted)
         for entered in sorted(wanted, key=lambda e: e.contender.role == "contender"):
-            if heat.of(entered.contender.name) is None:
-                self._make_room(heat, group)
-                self._start(heat, entered)
+            for instance in self._rotation.leaving(heat.of(entered.contender.name)):
+                heat.stop(instance)
+            self._make_room(heat, group)
+            self._start(heat, entered)
 
     def _takes_part(self, entered: EnteredContender, group: Sequence[str]) -> bool:
         return entered.contender.role == "control" or entered.contender.name in group
 
     def _make_room(self, heat: Heat, group: Sequence[str]) -> None:
-        """Stop instances of other groups while memory is short."""
-        others = [i for i in heat.contenders if i.name not in group]
-        while others and not heat.has_room():
-            heat.stop(others.pop(0))
+        """While memory is short, stop instances that rest, then those of other groups."""
+        leaving = self._rotation.spare(heat.contenders)
+        leaving += [i for i in heat.contenders if i.name not in group and i not in leaving]
+        while leaving and not heat.has_room():
+            heat.stop(leaving.pop(0))
 
     def _start(self, heat: Heat, entered: EnteredContender) -> None:
         name = entered.contender.name
@@ -183,24 +192,26 @@ class SliceRace:
                 self.standings.set_ceiling(level, instance.warmed.rate_per_s)
 
     def _drop(self, entered: EnteredContender) -> None:
-        self._entered.remove(entered)
+        self._entered = [e for e in self._entered if e.contender_id != entered.contender_id]
         self.standings.drop(entered.contender.name)
 
     def _block(self, heat: Heat, group: Sequence[str]) -> None:
         begun_s = self._now_s()
         self._blocks += 1
         self._run.listen(self._progress())
-        order = self._by_rate([i.name for i in heat.instances])
-        present = [i for name in order if (i := heat.of(name)) and self._runs(i, group)]
+        order = self._by_rate(list(dict.fromkeys(i.name for i in heat.instances)))
+        picked = [self._rotation.pick(heat.of(name)) for name in order]
+        present = [i for i in picked if self._takes_part(i.entered, group)]
         block = SliceBlock(
             self._run,
             self._begun_s,
             self._blocks,
-            self._fresh.used,
+            self._rotation.used,
             self._troubles,
         )
         records = block.run(present, self._random)
         self._is_first_block = False
+        self._rotation.note_block(present, heat.instances)
         for instance, record in records:
             self.standings.add(instance.name, record)
             self._note_invalid(heat, instance, record)
@@ -225,9 +236,6 @@ class SliceRace:
             seems_to_spin = measure_half_load(self._run, self._trials, heat, instance, record)
             self._half_loads[key] = left - 1 if seems_to_spin else 0
 
-    def _runs(self, instance: WarmInstance, group: Sequence[str]) -> bool:
-        return self._takes_part(instance.entered, group)
-
     def _note_invalid(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
         """After too many invalid trials in a row, a contender is out, or the race ends."""
         if instance.entered.contender.role == "control":
@@ -238,8 +246,7 @@ class SliceRace:
         if reason is not None:
             self._run.listen(Event(f"{instance.name} is out: {reason}", trouble=True))
             self._drop(instance.entered)
-            if instance in heat:
-                heat.stop(instance)
+            self._stop_all(heat, instance.name)
 
     def _note_fault(self, heat: Heat, instance: WarmInstance, failed: bool) -> None:
         """A failed trial costs its instance; a contender that keeps failing is out."""
@@ -253,6 +260,11 @@ class SliceRace:
                 Event(f"{name} is out: {FAULTS_MAX} trials in a row failed", trouble=True)
             )
             self._drop(instance.entered)
+            self._stop_all(heat, name)
+
+    def _stop_all(self, heat: Heat, name: str) -> None:
+        for instance in heat.of(name):
+            heat.stop(instance)
 
     def _report_order(self) -> None:
         """The order so far, after half a minute and at each look."""
