@@ -34,7 +34,9 @@ test-engine: lint-engine
 test-page: build
 	$(call npm_run,test,the tests of the page's JavaScript)
 
-build: toolchains $(UV) page   ## the Python package, the load engine, the page
+# uv and the page are fetched at the same time, unless an outer make runs jobs in parallel already.
+build: toolchains          ## the Python package, the load engine, the page
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=2) $(UV) page
 	$(UV) sync --quiet
 
 accept: build              ## write the golden files anew: git shows what changed

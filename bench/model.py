@@ -87,6 +87,8 @@ def cases() -> dict[str, Case]:
         "mixed 8, quiet": Case(mixed[8], Schedule(80, 4), slice_races.QUIET),
         "mixed 8, 3 instances in 20 rounds": Case(mixed[8], Schedule(20, 3)),
         "mixed 8, drift": Case(mixed[8], Schedule(80, 4), slice_races.DRIFTING),
+        "copies 8, two speeds": Case(Field.copies(8), Schedule(120, 8), slice_races.TWO_SPEEDS),
+        "mixed 8, two speeds": Case(mixed[8], Schedule(120, 4), slice_races.TWO_SPEEDS),
         "mixed 8, uneven instances": Case(mixed[8], Schedule(120, UNEVEN)),
         "mixed 8, stopped early": Case(mixed[8], Schedule(120, (3, 3, 4, 4, 5, 6, 8, 10), EARLY)),
     }

@@ -26,6 +26,9 @@ class Machine:
     is the size of a random walk over the race. A disturbance begins `disturbances_per_s` times a
     second, lasts `disturbance_s` on average, and costs up to `disturbance_depth`; contenders feel
     it with a `sensitivity_sd` around 1. `spikes` is the share of slices that are hit alone.
+
+    At another speed, which begins `changes_per_s` times a second and lasts `change_s` on average,
+    contenders gain from nothing to `change_gain`, each always the same.
     """
 
     state_sd: float = 0.04
@@ -36,6 +39,17 @@ class Machine:
     disturbance_depth: float = 0.6
     sensitivity_sd: float = 0.15
     spikes: float = 0.01
+    changes_per_s: float = 0.0
+    change_s: float = 5.0
+    change_gain: float = 0.2
+
+    def at_other_speed(self, generator: np.random.Generator, time_s: Floats) -> Floats:
+        """1 at times at which the machine runs at another speed, else 0."""
+        other = np.zeros(len(time_s))
+        count = generator.poisson(self.changes_per_s * time_s[-1]) if self.changes_per_s else 0
+        for begin in generator.uniform(0, time_s[-1], count):
+            other[(time_s >= begin) & (time_s < begin + generator.exponential(self.change_s))] = 1
+        return other
 
     def state(self, generator: np.random.Generator, time_s: Floats) -> tuple[Floats, Floats]:
         """The machine's smooth state at increasing times, and the depth of disturbance."""
@@ -63,6 +77,7 @@ class Machine:
 QUIET = Machine(state_sd=0.015, drift_sd=0.03, disturbances_per_s=0.02, disturbance_depth=0.3)
 NOISY = Machine()
 DRIFTING = Machine(drift_sd=0.5)
+TWO_SPEEDS = Machine(state_sd=0.01, drift_sd=0.02, changes_per_s=0.04)  # a sixth of the time
 
 STEADY, PAUSES, TWO_MODES = 0, 1, 2
 
@@ -170,12 +185,15 @@ def race(
         own = np.flatnonzero(who == c)
         noise[own] = field.slice_sd[c] * _own_noise(generator, len(own))
         noise[own] += _own_pauses(generator, len(own), field.pauses[c])
+    gains = machine.change_gain * np.linspace(0, 1, count)
+    changed = machine.at_other_speed(generator, slices.time_s)
     alone = generator.random(size) < machine.spikes
     noise += np.where(alone, np.log(generator.uniform(0.5, 0.9, size)), 0.0)
     log_rate = (
         np.asarray(field.log_rates)[who]
         + np.asarray(field.instance_sd)[who] * starts[slices.instance]
         + smooth
+        + gains[who] * changed
         + np.log(np.maximum(1 - depth * np.maximum(feels[who], 0), 0.05))
         + noise
     )

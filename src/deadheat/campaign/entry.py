@@ -2,13 +2,16 @@
 
 import datetime
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.builder import Builder, Built
-from deadheat.build.prepare import Candidate, prepare
+from deadheat.build.prepare import Candidate
 from deadheat.catalog import Selection
 from deadheat.duration import spell_duration
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
+from deadheat.host import Host
 from deadheat.measure.contender import Contender, contender_from
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
@@ -26,8 +29,7 @@ def enter_contenders(
 ) -> list[EnteredContender]:
     """Build the contenders and enter those that can be started."""
     entered = []
-    candidates = prepare(selections, world.server_host, builder, listen)
-    report_builds(candidates, listen)
+    candidates = build_contenders(selections, world.server_host, builder, listen)
     for position, candidate in enumerate(candidates):
         contender_id = _store_candidate(store, run_id, position, candidate, labels)
         if candidate.built is not None:
@@ -36,11 +38,23 @@ def enter_contenders(
     return entered
 
 
-def report_builds(candidates: Sequence[Candidate], listen: Listener) -> None:
-    """Say how long the builds took, if that is a second or more: a budget does not contain them."""
-    built_s = sum(c.built.elapsed_s for c in candidates if c.built and not c.built.cached)
-    if built_s >= 1:
-        listen(Event(f"the builds took {spell_duration(built_s)}, before any measurement"))
+def build_contenders(
+    selections: Sequence[Selection], host: Host, builder: Builder, listen: Listener
+) -> list[Candidate]:
+    """Build the server of each selection, several in parallel.
+
+    If that took a second or more, an event says how long: a budget does not contain it.
+    """
+    servers = {selection.server.name: selection.server for selection in selections}
+    begun_s = host.now_s()
+    built = build_ahead(list(servers.values()), host, builder, listen, jobs_that_fit(host))
+    took_s = host.now_s() - begun_s
+    if took_s >= 1 and any(each.built and not each.built.cached for each in built):
+        listen(Event(f"the builds took {spell_duration(took_s)}, before any measurement"))
+    by_server = {each.selection.server.name: each for each in built}
+    return [
+        replace(by_server[selection.server.name], selection=selection) for selection in selections
+    ]
 
 
 def enter_made(

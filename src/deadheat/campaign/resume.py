@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from deadheat.build.builder import Builder, Built
-from deadheat.build.prepare import prepare
-from deadheat.campaign.entry import keep_build
+from deadheat.campaign.entry import build_contenders, keep_build
 from deadheat.campaign.past import Extension, Past
 from deadheat.campaign.schedule import steps_left
 from deadheat.catalog import Selection
@@ -200,7 +199,7 @@ def enter_again(
     if no contender can be resumed.
     """
     entered = []
-    candidates = prepare(selections, world.server_host, builder, listen)
+    candidates = build_contenders(selections, world.server_host, builder, listen)
     for stored, candidate in zip(run.waiting, candidates, strict=True):
         built, fault = candidate.built, candidate.fault
         if built is not None and (fault := _change(stored, candidate.selection, built)) is None:

@@ -43,8 +43,8 @@ def command(
 ) -> None:
     """Build servers from their lock files, several in parallel.
 
-    SERVERS are names or globs; the default is all. Existing builds are kept. `deadheat run` and
-    `deadheat verify` build what is missing, one server after another.
+    SERVERS are names or globs; the default is all. Existing builds are kept. `deadheat run`
+    builds what is missing in the same way.
 
     \b
     Examples:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat.stats.distributions import Floats
+from deadheat.stats.machine_speed import at_usual_speed
 from deadheat.stats.settling import SLICES_MIN, Settling, settling
 from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slices import Indices, Slices
@@ -29,9 +30,12 @@ def count_slices(columns: SliceColumns) -> Counted:
     """Leave out the early slices of each instance that still climbed or sank (see `settling`).
 
     The reference of a slice is what the others did in its round, each relative to its own mean.
+    Slices at another speed of the machine have none: servers respond to it differently.
     """
     every = columns.taken(columns.by_time())
-    reference = _references(every)
+    log_rate = _logarithms(every.rate_per_s)
+    usual = at_usual_speed(log_rate, every.contender, _numbered(every.block))
+    reference = np.where(usual, _references(every, log_rate), np.nan)
     counts = np.ones(len(every), dtype=bool)
     settlings: dict[int, Settling] = {}
     owners: dict[int, str] = {}
@@ -81,12 +85,11 @@ def _numbered(values: Indices) -> Indices:
     return np.asarray(indices, dtype=np.int64).reshape(-1)
 
 
-def _references(rows: SliceColumns) -> Floats:
+def _references(rows: SliceColumns, log: Floats) -> Floats:
     """For each row: the geometric mean of the others of its round, relative to their own means.
 
     NaN where it was alone in its round.
     """
-    log = _logarithms(rows.rate_per_s)
     with np.errstate(invalid="ignore", divide="ignore"):  # of names without rows
         mean_log = np.bincount(rows.contender, log) / np.bincount(rows.contender)
     relative = log - mean_log[rows.contender]

@@ -3,8 +3,9 @@
     log rate = contender + instance (random) + machine state (random walk in a block) + noise
 
 One vector of contender effects gives every ratio, so ratios multiply through, the order is theirs,
-and the printed rates have exactly these ratios. The model is fitted twice, `plain` and `robust`;
-in the second, slices whose neighbors in time were disturbed weigh less (see `neighbor_weights`).
+and the printed rates have exactly these ratios. The model is fitted twice, `plain` and `robust`. In
+the second, slices whose neighbors in time were disturbed weigh less (see `neighbor_weights`), and
+those at another speed of the machine hardly count (see `machine_speed`).
 """
 
 from dataclasses import dataclass
@@ -14,11 +15,14 @@ import numpy.typing as npt
 
 from deadheat.stats.contender_effects import Estimate, estimate
 from deadheat.stats.distributions import Floats
+from deadheat.stats.machine_speed import at_usual_speed
 from deadheat.stats.neighbor_weights import neighbor_weights
 from deadheat.stats.robust_gap import robust_gap
 from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slice_weights import first_look, weighted_fit
 from deadheat.stats.slices import Slices
+
+_UNUSUAL_WEIGHT = 1e-3  # of a slice at another speed of the machine
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class ModelFit:
     `robust_gap_error` its standard error; `estimates_differ` flags gaps beyond chance (5 % over
     all contenders). `arithmetic_gap` is the log of the arithmetic over the geometric mean of a
     contender's slices: what requests per second over the whole time exceed `log_rate` by.
+    `unusual_share` is the share of slices at another speed of the machine.
     """
 
     robust: Estimate
@@ -38,6 +43,7 @@ class ModelFit:
     blocks: npt.NDArray[np.int64]
     state_intensity: float
     disturbed_share: float
+    unusual_share: float
     robust_gap: Floats
     robust_gap_error: Floats
     estimates_differ: npt.NDArray[np.bool_]
@@ -55,7 +61,9 @@ def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
         raise ValueError("no slices to fit")
     layout = Layout.of(slices)
     residuals, sd, intensity = first_look(layout)
+    usual = at_usual_speed(layout.log_rate, layout.contender, layout.row)
     calm = neighbor_weights(layout, residuals / sd[layout.contender])
+    calm = np.where(usual, calm, _UNUSUAL_WEIGHT * calm)
     plain_fit = weighted_fit(layout, residuals, np.ones(len(layout)), intensity)
     robust_fit = weighted_fit(layout, residuals, calm, intensity)
     plain, _ = estimate(layout, plain_fit, np.ones(len(layout)), fewest_instances)
@@ -76,6 +84,7 @@ def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
         blocks=np.bincount(cells // (int(block[-1]) + 1), minlength=count),
         state_intensity=intensity,
         disturbed_share=float(1 - calm.mean()),
+        unusual_share=float(1 - usual.mean()),
         robust_gap=gap,
         robust_gap_error=error,
         estimates_differ=differ,

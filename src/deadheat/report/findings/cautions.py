@@ -1,6 +1,7 @@
 """What to know before believing the figures of a run: short lines with advice."""
 
 import re
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from deadheat.store import Gate
 
 NAMED = 4
 COMMAND_MAX = 40  # characters
+OTHER_SPEED_SHOWN = 0.01  # of the slices
 BUILD_STEP = re.compile(r"build step `([^`]*)`")
 
 
@@ -42,6 +44,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *(caution for contender in contenders for caution in _cut_logs(contender)),
         *_client_limits(view),
         *_disturbed(view),
+        *_other_speed(view),
         *_excluded(view),
         *_estimates(view),
     )
@@ -206,6 +209,18 @@ def _waits(view: RunView, contender: ContenderView) -> tuple[int, int]:
         for level, cell in contender.cells.items()
     ]
     return sum(waited for waited, _ in counts), sum(slices for _, slices in counts)
+
+
+def _other_speed(view: RunView) -> Iterator[Caution]:
+    """Slices that hardly count, because the machine ran at another speed than its usual one."""
+    shares = [level.slices.fit.unusual_share for level in view.sliced.values()]
+    share = statistics.fmean(shares) if shares else 0.0
+    if share >= OTHER_SPEED_SHOWN:
+        text = (
+            f"the machine ran at another speed in {share:.0%} of the slices, which hardly count: "
+            "servers respond to it differently"
+        )
+        yield Caution("other_speed", (), text)
 
 
 def _excluded(view: RunView) -> Iterator[Caution]:
