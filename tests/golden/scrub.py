@@ -23,6 +23,7 @@ OBSERVED = (
     (r"\bdeadheat report [0-9a-f]{4}\b", "deadheat report <run>"),
     (r"--resume [0-9a-f]{4}\b", "--resume <run>"),
     (r"\bin \d+ s\b", "in <n> s"),
+    (r"(?m)(?:^(?:building|built) [\w, ]+(?:\(\d of \d\)|<n> s)\n)+", "<builds in parallel>\n"),
     (r"\bhead \d+ B\b", "head <n> B"),  # it names the version of Python
     (r"\b20\d{6}-\d{6}-[0-9a-f]{4}\b", "<run>"),
     (r"\b20\d\d-\d\d-\d\d \d\d:\d\d UTC\b", "<moment>"),

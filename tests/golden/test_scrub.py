@@ -30,3 +30,8 @@ def test_the_longest_path_is_named_first() -> None:
 def test_words_around_an_observed_figure_stay() -> None:
     assert scrubbed("built it in 3 s", {}, observed=True) == "built it in <n> s"
     assert scrubbed("built it in 3 s", {}) == "built it in 3 s"
+
+
+def test_builds_in_parallel_have_no_order() -> None:
+    text = "building a  (1 of 2)\nbuilding a, b  (1 of 2)\nbuilt b in 1 s\nstarting a\n"
+    assert scrubbed(text, {}, observed=True) == "<builds in parallel>\nstarting a\n"

@@ -46,8 +46,9 @@ def build_contenders(
     If that took a second or more, an event says how long: a budget does not contain it.
     """
     servers = {selection.server.name: selection.server for selection in selections}
+    jobs = jobs_that_fit(host)
     begun_s = host.now_s()
-    built = build_ahead(list(servers.values()), host, builder, listen, jobs_that_fit(host))
+    built = build_ahead(list(servers.values()), host, builder, listen, jobs)
     took_s = host.now_s() - begun_s
     if took_s >= 1 and any(each.built and not each.built.cached for each in built):
         listen(Event(f"the builds took {spell_duration(took_s)}, before any measurement"))

@@ -9,7 +9,7 @@ contenders, or of contenders that are not alike, lends little, and its degrees o
 The posterior becomes the scaled t with the same tails (`scaled_t`). In simulations (`python -m
 bench.model`, stored in docs/results/model.txt) the family-wise error is within chance of 5 %, also
 with two instances and with one contender that varies far more than the others; only with fewer than
-seven slices an instance it is 7 %. Empirical Bayes (`variance_shrinkage`), which takes the scatter
+seven slices an instance it is 8 %. Empirical Bayes (`variance_shrinkage`), which takes the scatter
 as known once it is estimated, reaches 15 %.
 """
 

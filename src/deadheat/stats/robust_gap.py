@@ -11,6 +11,7 @@ from deadheat.stats.slice_weights import WeightedFit, solve_instances
 # flagged in 4 % of races, and with 0.05 in 13 %.
 _ERROR = 0.02  # over all contenders
 
+
 def robust_gap(
     layout: Layout, plain: WeightedFit, robust: WeightedFit, loads: Floats
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
