@@ -55,15 +55,17 @@ def _speeds(around: Floats, contender: Indices, segment: Indices) -> Floats:
     values = np.pad(around, _REACH, constant_values=np.nan)
     who = np.pad(contender, _REACH, constant_values=-1)
     where = np.pad(segment, _REACH, constant_values=-1)
-    near = []
-    for shift in (*range(_REACH), *range(_REACH + 1, 2 * _REACH + 1)):
+    near = np.full((count, 2 * _REACH), np.nan)
+    for column, shift in enumerate((*range(_REACH), *range(_REACH + 1, 2 * _REACH + 1))):
         place = slice(shift, shift + count)
         other = (where[place] == segment) & (who[place] != contender)
-        near.append(np.where(other, values[place], np.nan))
-    neighbors = np.array(near)
-    pairs = np.unique(np.stack([segment, contender]), axis=1)
-    several = np.bincount(pairs[0])[segment] >= _FEWEST_CONTENDERS
-    enough = several & (np.isfinite(neighbors).sum(axis=0) >= _FEWEST_NEIGHBORS)
+        near[other, column] = values[place][other]
+    near.sort(axis=1)  # those that are not known come last
+    known = np.isfinite(near).sum(axis=1)
+    cells = np.unique(segment * (int(contender.max()) + 1) + contender)
+    several = np.bincount(cells // (int(contender.max()) + 1))[segment] >= _FEWEST_CONTENDERS
+    enough = np.flatnonzero(several & (known >= _FEWEST_NEIGHBORS))
     speed = np.full(count, np.nan)
-    speed[enough] = np.nanmedian(neighbors[:, enough], axis=0)
+    middle = (known[enough] - 1) // 2, known[enough] // 2
+    speed[enough] = (near[enough, middle[0]] + near[enough, middle[1]]) / 2
     return speed
