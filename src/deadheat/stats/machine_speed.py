@@ -1,7 +1,7 @@
 """Which slices were measured while the machine ran at its usual speed.
 
 A rented machine may run at another speed for seconds: its CPUs talk to each other faster, or
-another tenant takes a part of them. Some servers then gain or lose a fifth, and others nothing, so
+another tenant takes a part of them. Some servers then gain or lose much, and others nothing, so
 ratios differ from those at the usual speed. What the machine did is read from the other contenders:
 a slice's own rate has no say in whether it counts.
 """
