@@ -62,6 +62,21 @@ def test_the_early_slices_of_an_instance_that_climbed_do_not_count() -> None:
     assert first == finding.excluded
 
 
+def test_contenders_that_left_a_slow_machine_do_not_make_the_others_climb() -> None:
+    """Their means are those of the slow part, beside which it did not look slow."""
+    order = random.Random(2)
+    names = ("a", "b", "c", "d", "e", "f")
+    made = [
+        SliceRow(
+            name, place, number // 4, number, 1.0 * number, order.gauss(850 if slow else 1000, 5)
+        )
+        for number in range(ROUNDS)
+        for slow in [number < ROUNDS // 3]
+        for place, name in enumerate(names if slow else names[:2])
+    ]
+    assert count_slices(columns(made)).settlings == {}
+
+
 def test_the_model_reads_the_slices_of_the_names_asked_for() -> None:
     slices = slices_of(count_slices(columns(rows())).slices, ("c", "a"))
     assert slices.contenders == 2

@@ -86,16 +86,28 @@ def _numbered(values: Indices) -> Indices:
 
 
 def _references(rows: SliceColumns, log: Floats) -> Floats:
-    """For each row: the geometric mean of the others of its round, relative to their own means.
+    """For each row: the geometric mean of the others of its round, relative to their own levels.
 
     NaN where it was alone in its round.
     """
-    with np.errstate(invalid="ignore", divide="ignore"):  # of names without rows
-        mean_log = np.bincount(rows.contender, log) / np.bincount(rows.contender)
-    relative = log - mean_log[rows.contender]
-    round_ = _numbered(rows.round)
+    contender, round_ = _numbered(rows.contender), _numbered(rows.round)
+    relative = log - _levels(contender, round_, log)[contender]
     count = np.bincount(round_)[round_]
     others = np.bincount(round_, relative)[round_] - relative
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(count > 1, others / (count - 1), np.nan)
     return np.array([math.exp(value) for value in mean.tolist()])
+
+
+def _levels(contender: Indices, round_: Indices, log: Floats) -> Floats:
+    """Least squares of log rate = contender + round; one level per contender.
+
+    A contender that raced in a slow part of the race alone has a low mean. Beside that mean, the
+    part would look like any other, and those that race on would seem to get faster.
+    """
+    counts = np.zeros((contender.max(initial=-1) + 1, round_.max(initial=-1) + 1))
+    np.add.at(counts, (contender, round_), 1.0)
+    in_round = counts / counts.sum(axis=0)
+    normal = np.diag(counts.sum(axis=1)) - counts @ in_round.T
+    right = np.bincount(contender, log) - in_round @ np.bincount(round_, log)
+    return np.asarray(np.linalg.lstsq(normal, right, rcond=1e-9)[0])
