@@ -3,7 +3,8 @@
 `settle` and another protocol take turns on one field of ten: the eight servers of `make run`, and a
 second copy of a Go and of a Node.js server. Every race gets the same budget. The figure is the
 median half-width of the simultaneous intervals of all pairs, as a fraction of the ratio; the result
-is the quotient of the two protocols' medians.
+is the quotient of the two protocols' medians. A pair without an interval counts as the widest; if
+most pairs of a protocol have none, there is no quotient.
 
     python -m bench.schedules --pairs 5 --budget 2m -o docs/results/schedules.json
     python -m bench.schedules --against few-starts.toml --pairs 3 --budget 4m
@@ -42,7 +43,8 @@ def main() -> None:
     summary = {"command": command, "budget": options.budget, "races": races}
     medians = {name: median_half_width(races, name) for name in (options.against, NEW)}
     summary |= {"against": options.against, **medians}
-    summary["quotient"] = summary[NEW] / summary[options.against]
+    if all(median < math.expm1(UNKNOWN) for median in medians.values()):
+        summary["quotient"] = summary[NEW] / summary[options.against]
     show(summary)
     if options.output:
         options.output.write_text(json.dumps(summary, indent=1) + "\n")
@@ -94,15 +96,22 @@ def show(summary: dict[str, Any]) -> None:
     for each in summary["races"]:
         widths = sorted(each["half_widths"])
         middle = statistics.median(widths)
-        shown = f"{math.expm1(middle):.1%}" if middle < UNKNOWN else "unknown"
         share = each.get("measured_share")
         measured = f", {share:.0%} of the time measured" if share is not None else ""
         print(
-            f"{each['protocol']:13}  {each['run']}  median half-width {shown:>7}, "
+            f"{each['protocol']:13}  {each['run']}  median half-width {_percent(middle):>7}, "
             f"{each['ranked']} of {len(NAMES)} ranked{measured}"
         )
-    print(f"all races      {against} {summary[against]:.1%}, {NEW} {summary[NEW]:.1%}", end="")
-    print(f": {summary['quotient']:.2f} times as wide")
+    medians = [math.log1p(summary[name]) for name in (against, NEW)]
+    line = f"all races      {against} {_percent(medians[0])}, {NEW} {_percent(medians[1])}"
+    if "quotient" in summary:
+        line += f": {summary['quotient']:.2f} times as wide"
+    print(line)
+
+
+def _percent(half_width: float) -> str:
+    """A half-width on a log scale; where most pairs have no interval, it is unknown."""
+    return f"{math.expm1(half_width):.1%}" if half_width < UNKNOWN - 1e-9 else "unknown"
 
 
 if __name__ == "__main__":

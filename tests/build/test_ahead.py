@@ -70,6 +70,22 @@ def test_builds_run_in_parallel(servers: list[Server], tmp_path: Path) -> None:
     assert {1, 2} == {len(event.what.split(",")) for event in events if isinstance(event, Progress)}
 
 
+def test_servers_of_one_recipe_are_built_apart(servers: list[Server], tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def note(name: str) -> Completed:
+        order.append(name)
+        return FINE
+
+    of_recipes = [
+        replace(server, manifest=server.manifest.model_copy(update={"recipe": recipe}))
+        for server, recipe in zip(servers, ("go", "go", "rust", None), strict=True)
+    ]
+    candidates = built(of_recipes, tmp_path, host_where(note), 1)
+    assert order == ["a", "c", "d", "b"]
+    assert [candidate.selection.name for candidate in candidates] == list(NAMES)
+
+
 def test_candidates_keep_the_order_of_servers(servers: list[Server], tmp_path: Path) -> None:
     last_is_done = threading.Event()
 

@@ -57,6 +57,12 @@ def test_spare_are_all_but_the_newest_of_each_contender() -> None:
     assert [each.instance_id for each in rotation.spare(up)] == [2, 1]
 
 
+def test_a_contender_keeps_a_steady_instance_if_it_has_one() -> None:
+    rotation = Rotation(random.Random(1))
+    up = [instance(1), instance(2), instance(3, kind="none"), instance(4, "b", kind="none")]
+    assert [each.instance_id for each in rotation.spare(up)] == [3, 1]
+
+
 def test_of_many_instances_the_one_with_the_most_turns_leaves_for_another() -> None:
     up = [instance(number) for number in range(1, UP_MAX + 1)]
     rotation = Rotation(random.Random(1))

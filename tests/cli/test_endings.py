@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,14 @@ from deadheat.cli.exit_codes import ExitCode
 from tests.host.support import eventually
 
 COMMAND = [sys.executable, "-c", "from deadheat.cli import main; main()"]
+
+
+@pytest.fixture(autouse=True)
+def hangup_ends_processes() -> Iterator[None]:
+    """Child processes inherit an ignored SIGHUP, as from `nohup make test`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -1,6 +1,7 @@
 """Parallel builds of many servers, before any measurement."""
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -30,11 +31,28 @@ def build_ahead(
     """
     site = _Site(host, builder, listen, len(servers))
     pool = ThreadPoolExecutor(jobs)
+    places = _recipes_apart(servers)
     try:
-        return list(pool.map(site.build, servers))
+        candidates = pool.map(site.build, [servers[place] for place in places])
+        by_place = dict(zip(places, candidates, strict=True))
+        return [by_place[place] for place in range(len(servers))]
     finally:
         site.close()
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _recipes_apart(servers: Sequence[Server]) -> list[int]:
+    """The places of the servers: one of each recipe first, then a second of each, and so on.
+
+    Two builds of one recipe at the same time would both fill the same cache with the same files.
+    """
+    earlier = Counter[str]()
+    turns = []
+    for server in servers:
+        recipe = server.manifest.recipe or server.name
+        turns.append(earlier[recipe])
+        earlier[recipe] += 1
+    return sorted(range(len(servers)), key=lambda place: turns[place])
 
 
 class _Site:

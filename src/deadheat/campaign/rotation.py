@@ -51,10 +51,10 @@ class Rotation:
         """Those that may leave when memory is short, the least useful first.
 
         These are the ones that never became steady, then those with the most turns. A contender
-        keeps the instance that started last.
+        keeps its newest steady instance, or its newest one if none became steady.
         """
-        newest = {each.name: each.instance_id for each in up}
-        others = [each for each in up if newest[each.name] != each.instance_id]
+        kept = {each.name: each.instance_id for each in sorted(up, key=became_steady)}
+        others = [each for each in up if kept[each.name] != each.instance_id]
         turns = {each.instance_id: self._turns.get(each.instance_id, 0) for each in others}
         return sorted(others, key=lambda each: (became_steady(each), -turns[each.instance_id]))
 
