@@ -34,9 +34,12 @@ test-engine: lint-engine
 test-page: build
 	$(call npm_run,test,the tests of the page's JavaScript)
 
-# uv and the page are fetched at the same time, unless an outer make runs jobs in parallel already.
+# Both parts are built at the same time, unless an outer make runs jobs in parallel already.
 build: toolchains          ## the Python package, the load engine, the page
-	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=2) $(UV) page
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=2) sync page
+
+.PHONY: sync
+sync: $(UV)
 	$(UV) sync --quiet
 
 accept: build              ## write the golden files anew: git shows what changed
