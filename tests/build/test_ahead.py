@@ -148,7 +148,7 @@ def test_interrupt_starts_no_further_build_and_reports_no_failure(
 
 
 @pytest.mark.parametrize(
-    ("cpus", "available_gib", "jobs"), [(2, 8, 3), (8, 8, 4), (8, 1, 1), (1, 64, 2)]
+    ("cpus", "available_gib", "jobs"), [(2, 8, 2), (8, 8, 4), (8, 1, 1), (1, 64, 1)]
 )
 def test_jobs_are_limited_by_cpus_and_memory(
     monkeypatch: pytest.MonkeyPatch, cpus: int, available_gib: int, jobs: int

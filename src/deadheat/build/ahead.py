@@ -15,13 +15,10 @@ BUILD_MEMORY_BYTES = 2 << 30  # a Scala or Rust compiler may need this much
 
 
 def jobs_that_fit(host: Host) -> int:
-    """One build more than CPUs, because builds wait for downloads; each has 2 GiB of free memory.
-
-    At least one.
-    """
+    """One build for each CPU, limited by 2 GiB of available memory for each; at least one."""
     cpus = len(host.fingerprint()["cpu"]["allowed"])
     sample = host.unwatch(host.watch((), 1.0))[-1]
-    return max(1, min(cpus + 1, sample.memory_available_bytes // BUILD_MEMORY_BYTES))
+    return max(1, min(cpus, sample.memory_available_bytes // BUILD_MEMORY_BYTES))
 
 
 def build_ahead(

@@ -29,7 +29,7 @@ from deadheat.store import home
     "-j",
     "--jobs",
     type=Number(),
-    help="Number of parallel builds.  [default: CPUs + 1, with 2 GiB of memory each]",
+    help="Number of parallel builds.  [default: one per CPU and 2 GiB of memory]",
 )
 @limit_options
 @catalog_option
