@@ -52,6 +52,15 @@ def test_names_unranked_contenders_with_their_failed_checks(tmp_path: Path) -> N
     assert "The run is not complete (running)" in text
 
 
+def test_a_failed_check_is_no_reason_for_a_contender_that_was_not_measured(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite")
+    run.race({"alpha": 9000, "beta": 3000})
+    run.contender("gamma")
+    run.trial("gamma", 20_000.0, gates=failed("client_cpu"))
+    run.contender("absent")
+    assert "Not ranked: gamma (client_cpu). Not measured: absent" in answer_and_trust(run)[1]
+
+
 def test_gives_no_answer_without_measurements(tmp_path: Path) -> None:
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("alpha")

@@ -58,8 +58,11 @@ def trust(view: RunView, analysis: Analysis, level: Level) -> str:
         )
     ranked = level.ranked
     left_out = [standing for standing in level.standings if not standing.ranked]
-    if left_out and ranked and view.races:
-        sentences.append(f"Not ranked: {_names(left_out)}{_failed_gates(left_out)}")
+    if ranked and view.races:
+        if measured := [standing for standing in left_out if standing.cell.trials]:
+            sentences.append(f"Not ranked: {_names(measured)}{_failed_gates(measured)}")
+        if unmeasured := [standing for standing in left_out if not standing.cell.trials]:
+            sentences.append(f"Not measured: {_names(unmeasured)}")
     if analysis.blocks and view.state != "complete":
         sentences.append(f"The run is not complete ({view.state})")
     return ". ".join(sentences)
