@@ -15,6 +15,7 @@ mod clock;
 mod config;
 mod connection;
 mod connection_stats;
+mod core_to_core;
 mod descriptors;
 mod document;
 mod driver;

@@ -16,6 +16,7 @@ from deadheat.events import Board, Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
 from deadheat.load import Engine
+from deadheat.load.core_to_core import CORE_TO_CORE
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
@@ -46,6 +47,7 @@ class FakeWorld:
         self.host.on_ask(lambda command: command[0] == "deadheat-load", self._ask)
         self.before_slice: Callable[[str, dict[str, Any]], None] = lambda _, __: None
         self.slices: list[tuple[str, dict[str, Any]]] = []  # whom, and what was asked for
+        self.apart_ns: Callable[[], float | None] = lambda: 25.0  # from one CPU to the other
         self.retransmits: Counter[str] = Counter()  # of each slice, by the server's name
         self.host.on_start(lambda _: True, lambda _, spec: self.servers[name_of(spec)])
         self._random = random.Random(7)
@@ -126,7 +128,9 @@ class FakeWorld:
         return [name_of(fake.spec) for fake in processes if fake.exited is None]
 
     def _ask(self, host: FakeHost, spec: ProcessSpec, line: str | None) -> str:
-        """One slice of the only server that runs."""
+        """One slice of the only server that runs; or a reading, if none does."""
+        if "core-to-core" in spec.command:
+            return READY_TO_READ if line is None else json.dumps({CORE_TO_CORE: self.apart_ns()})
         if line is None:
             return READY
         request = json.loads(line)
@@ -146,7 +150,7 @@ class FakeWorld:
         servers = [
             fake
             for fake in host.processes.values()
-            if fake.exited is None and "--slices" not in fake.spec.command
+            if fake.exited is None and not RESIDENT & {*fake.spec.command}
         ]
         self.running.append([name_of(fake.spec) for fake in servers if not fake.frozen])
         (loaded,) = [fake for fake in servers if listens(fake, address)]
@@ -172,6 +176,8 @@ def workload_of(spec: ProcessSpec) -> str:
 
 
 READY = json.dumps({"type": "ready", "schema": "deadheat-load/1"})
+RESIDENT = {"--slices", "core-to-core"}  # processes of ours that are no server
+READY_TO_READ = json.dumps({"ready": True})
 
 
 def slice_answer(request: dict[str, Any], spec: ProcessSpec, rate_per_s: float) -> str:

@@ -14,7 +14,7 @@ import pytest
 from deadheat.campaign.slice_block import neighbors_together
 from deadheat.campaign.slice_standings import SliceStandings
 from deadheat.errors import Unmeasurable
-from deadheat.events import Board
+from deadheat.events import Board, Event
 from deadheat.host import Sample
 from deadheat.stats.alpha_spending import Looks
 from tests.campaign.fake_world import FakeWorld
@@ -284,7 +284,8 @@ def test_several_levels_have_a_load_process_each(fake: FakeWorld) -> None:
     fake.conduct(sliced(connections=[1, 10], controls=False))
     assert {trial["connections"] for trial in fake.trials()} == {1, 10}
     opened = [spec for call, spec in fake.host.calls if call == "converse"]
-    assert {spec.command[spec.command.index("-c") + 1] for spec in opened} == {"1", "10"}
+    loads = [spec.command for spec in opened if "-c" in spec.command]
+    assert {command[command.index("-c") + 1] for command in loads} == {"1", "10"}
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -377,3 +378,26 @@ def test_a_single_contender_races_until_its_rate_is_known(tmp_path: Path) -> Non
     assert sum(trial["requests_ok"] for trial in trials) >= 10_000
     assert len({trial["invocation"] for trial in trials}) >= 4
     assert {"null-server", "reference"} < {trial["name"] for trial in fake.trials()}
+
+
+def test_each_slice_has_the_core_to_core_latency_before_and_after_it(fake: FakeWorld) -> None:
+    readings = iter(range(1, 10_000))
+    fake.apart_ns = lambda: float(next(readings))
+    fake.conduct(sliced(controls=False))
+    rows = [row for _, block, row in rows_of_slices(fake) if block == 1]
+    pairs = sorted(row["core_to_core_ns"] for row in rows)
+    assert pairs[:3] == [[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]]
+
+
+def test_a_slice_without_a_reading_has_no_latency(fake: FakeWorld) -> None:
+    fake.apart_ns = lambda: None
+    fake.conduct(sliced(controls=False))
+    assert all("core_to_core_ns" not in row for _, _, row in rows_of_slices(fake))
+
+
+def test_a_race_goes_on_where_core_to_core_latency_cannot_be_read(fake: FakeWorld) -> None:
+    fake.host.on_ask(lambda command: "core-to-core" in command, lambda *_: "no JSON")
+    fake.conduct(sliced(controls=False))
+    assert {trial["state"] for trial in fake.trials()} == {"ok"}
+    said = [event.what for event in fake.events if isinstance(event, Event)]
+    assert any(what.startswith("core-to-core latency is not measured") for what in said)

@@ -1,6 +1,7 @@
 """Slices column by column, and which of them count."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -87,8 +88,7 @@ def test_the_model_reads_the_slices_of_the_names_asked_for() -> None:
 
 def test_a_name_without_slices_changes_nothing() -> None:
     known = columns(rows(climbing=True))
-    arrays = (known.instance, known.block, known.round, known.at_s, known.rate_per_s)
-    more = SliceColumns(("no slice", *known.names), known.contender + 1, *arrays)
+    more = replace(known, names=("no slice", *known.names), contender=known.contender + 1)
     assert count_slices(more).settlings == count_slices(known).settlings
     assert more.present == {*NAMES}
 

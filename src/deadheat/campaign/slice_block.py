@@ -11,6 +11,7 @@ from deadheat.campaign.trouble import Troubles
 from deadheat.host import Sample, Usage
 from deadheat.load.pooling import pool
 from deadheat.load.slices import SliceRequest
+from deadheat.measure.core_to_core import CoreToCore
 from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
 from deadheat.measure.trial import TrialContext
 from deadheat.measure.warm_instance import WarmInstance
@@ -37,6 +38,7 @@ class SliceBlock:
         number: int,
         used: Collection[int],
         troubles: Troubles,
+        core_to_core: CoreToCore,
     ) -> None:
         if run.protocol.slices is None:
             raise ValueError(f"protocol {run.protocol.name} has no slices")
@@ -46,7 +48,9 @@ class SliceBlock:
         self._number = number
         self._used = used
         self._troubles = troubles
+        self._core_to_core = core_to_core
         self._drops: int | None = None  # of all listen queues, after the last slice
+        self._apart_ns: float | None = None  # between the CPUs, after the last slice
 
     def run(
         self, instances: Sequence[WarmInstance], order: random.Random
@@ -134,6 +138,7 @@ class SliceBlock:
         )
         host = self._run.world.server_host
         before = self._drops if self._drops is not None else host.listen_drops()
+        apart_ns = self._apart_ns if self._apart_ns is not None else self._core_to_core.read_ns()
         measured = measure_slice(
             self._run.world,
             instance.instance,
@@ -144,7 +149,9 @@ class SliceBlock:
         )
         self._drops = after = host.listen_drops()
         drops = None if before is None or after is None else after - before
-        return replace(measured, listen_drops=drops)
+        self._apart_ns = self._core_to_core.read_ns()
+        core_to_core_ns = _both(apart_ns, self._apart_ns)
+        return replace(measured, listen_drops=drops, core_to_core_ns=core_to_core_ns)
 
     def _duration_s(self, instance: WarmInstance, level: Level) -> float:
         """Longer where a connection needs it: a slow server, or many connections."""
@@ -238,6 +245,10 @@ def neighbors_together(ranked: Sequence[WarmInstance], order: random.Random) -> 
     start = order.randrange(len(ranked))
     rotated = [*ranked[start:], *ranked[:start]]
     return rotated[::-1] if order.random() < 0.5 else rotated
+
+
+def _both(before: float | None, after: float | None) -> tuple[float, float] | None:
+    return None if before is None or after is None else (before, after)
 
 
 def _usage(samples: Sequence[Sample], process: str) -> tuple[Usage | None, Usage | None]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from deadheat.campaign.past import Past, level_of
 from deadheat.campaign.standings import Standings
+from deadheat.load.core_to_core import CORE_TO_CORE
 from deadheat.measure.slices import SERIES
 from deadheat.protocol import Protocol
 from deadheat.stats.alpha_spending import Looks
@@ -13,6 +14,7 @@ from deadheat.stats.decision import Verdict
 from deadheat.stats.model_ranking import pair_fits, rank_from_model
 from deadheat.stats.modeled import modeled_names
 from deadheat.stats.pairs import PairFits
+from deadheat.stats.placement import NOT_READ
 from deadheat.stats.ranking import Ranking
 from deadheat.stats.slice_columns import SliceRow, SliceTable
 from deadheat.stats.slice_model import ModelFit, fit_slices
@@ -190,7 +192,15 @@ def slice_rows(
     CPU, the rate is not the server's.
     """
     return [
-        SliceRow(name, instance, block, row["round"], row["at_s"], row["rate_per_s"])
+        SliceRow(
+            name,
+            instance,
+            block,
+            row["round"],
+            row["at_s"],
+            row["rate_per_s"],
+            *row.get(CORE_TO_CORE, NOT_READ),
+        )
         for row in series
         if row.get("rate_per_s") and not row.get("client_waited")
     ]

@@ -40,7 +40,7 @@ def read_point(line: str, wanted: str, number: int) -> None:
 
     Raises `GeneratorFailed` for another answer.
     """
-    answer = _object(line)
+    answer = object_of(line)
     if answer.get("type") == "error":
         raise GeneratorFailed(f"{BINARY} refused the slice: {answer.get('message')}")
     if answer.get("type") != wanted or answer.get("id") != number:
@@ -49,7 +49,7 @@ def read_point(line: str, wanted: str, number: int) -> None:
 
 def read_ready(line: str) -> None:
     """Check the first line of a resident load process. Raises `GeneratorFailed`."""
-    answer = _object(line)
+    answer = object_of(line)
     if answer.get("schema") != SCHEMA:
         raise GeneratorFailed(
             f"{BINARY} speaks schema {answer.get('schema')}, expected {SCHEMA}",
@@ -61,7 +61,7 @@ def read_ready(line: str) -> None:
 
 def read_slice(line: str, number: int, version: str) -> LoadResult:
     """What one slice measured. Raises `GeneratorFailed` for another answer."""
-    answer = _object(line)
+    answer = object_of(line)
     if answer.get("type") == "error":
         raise GeneratorFailed(f"{BINARY} refused the slice: {answer.get('message')}")
     if answer.get("type") != "slice" or answer.get("id") != number:
@@ -71,7 +71,8 @@ def read_slice(line: str, number: int, version: str) -> LoadResult:
     return result_of(answer, Engine.name, version)
 
 
-def _object(line: str) -> Mapping[str, Any]:
+def object_of(line: str) -> Mapping[str, Any]:
+    """The JSON object of a line. Raises `GeneratorFailed`."""
     try:
         answer = json.loads(line)
     except json.JSONDecodeError as error:

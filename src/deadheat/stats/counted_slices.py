@@ -8,6 +8,7 @@ import numpy as np
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.machine_speed import at_usual_speed
+from deadheat.stats.placement import placements
 from deadheat.stats.settling import SLICES_MIN, Settling, settling
 from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slices import Indices, Slices
@@ -34,8 +35,9 @@ def count_slices(columns: SliceColumns) -> Counted:
     """
     every = columns.taken(columns.by_time())
     log_rate = _logarithms(every.rate_per_s)
-    usual = at_usual_speed(log_rate, every.contender, _numbered(every.block))
-    reference = np.where(usual, _references(every, log_rate), np.nan)
+    placement = placements(every.before_ns, every.after_ns).of_slice
+    usual = at_usual_speed(log_rate, every.contender, _numbered(every.block), placement)
+    reference = np.where(usual, _references(every, log_rate, placement), np.nan)
     counts = np.ones(len(every), dtype=bool)
     settlings: dict[int, Settling] = {}
     owners: dict[int, str] = {}
@@ -72,6 +74,7 @@ def slices_of(columns: SliceColumns, names: Sequence[str]) -> Slices:
         round=_numbered(columns.round[used]),
         time_s=columns.at_s[used],
         contenders=len(names),
+        placement=placements(columns.before_ns[used], columns.after_ns[used]).of_slice,
     )
 
 
@@ -85,18 +88,28 @@ def _numbered(values: Indices) -> Indices:
     return np.asarray(indices, dtype=np.int64).reshape(-1)
 
 
-def _references(rows: SliceColumns, log: Floats) -> Floats:
+def _references(rows: SliceColumns, log: Floats, placement: Indices) -> Floats:
     """For each row: the geometric mean of the others of its round, relative to their own levels.
 
-    NaN where it was alone in its round.
+    A contender has a level in each placement of the CPUs, and the reference of a row is at its own
+    level there. NaN where it was alone in its round.
     """
-    contender, round_ = _numbered(rows.contender), _numbered(rows.round)
-    relative = log - _levels(contender, round_, log)[contender]
+    cell = _numbered(rows.contender * (int(placement.max(initial=0)) + 2) + placement + 1)
+    round_ = _numbered(rows.round)
+    level = _levels(cell, round_, log)[cell]
+    relative = log - level
     count = np.bincount(round_)[round_]
     others = np.bincount(round_, relative)[round_] - relative
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(count > 1, others / (count - 1), np.nan)
+    if placement.any():
+        mean += level - _means(_numbered(rows.contender), level)
     return np.array([math.exp(value) for value in mean.tolist()])
+
+
+def _means(group: Indices, values: Floats) -> Floats:
+    """For each value, the mean of its group."""
+    return (np.bincount(group, values) / np.maximum(np.bincount(group), 1))[group]
 
 
 def _levels(contender: Indices, round_: Indices, log: Floats) -> Floats:

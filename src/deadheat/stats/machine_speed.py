@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.slices import Indices
+from deadheat.stats.slices import MIXED, Indices
 
 _REACH = 6  # slices on either side
 _FEWEST_NEIGHBORS = 4  # slices of other contenders within reach
@@ -20,30 +20,34 @@ _DEVIATIONS = 3.5  # robust ones of the machine's speed: a machine that drifts h
 _TO_DEVIATION = 1.4826
 
 
-def at_usual_speed(log_rate: Floats, contender: Indices, segment: Indices) -> npt.NDArray[np.bool_]:
+def at_usual_speed(
+    log_rate: Floats, contender: Indices, segment: Indices, placement: Indices
+) -> npt.NDArray[np.bool_]:
     """Whether each slice counts, for slices sorted by segment and time; `segment` from 0.
 
     The speed at a slice is the median deviation of the other contenders' slices around it, each
-    from the median of its contender.
+    from the median of its contender in the same placement of the CPUs. A slice in none does not
+    count.
     """
-    usual = np.ones(len(log_rate), dtype=bool)
+    usual: npt.NDArray[np.bool_] = placement != MIXED
     if not len(log_rate):
         return usual
-    speed = _speeds(_deviations(log_rate, contender), contender, segment)
+    cell = contender * (int(placement.max()) + 2) + placement + 1
+    speed = _speeds(_deviations(log_rate, cell), contender, segment)
     known = np.isfinite(speed)
     if not known.any():
         return usual
     away = np.abs(speed - np.median(speed[known]))
     reach = max(_LEAST_CHANGE, _DEVIATIONS * _TO_DEVIATION * float(np.median(away[known])))
-    usual[known] = away[known] <= reach
+    usual[known] &= away[known] <= reach
     return usual
 
 
-def _deviations(log_rate: Floats, contender: Indices) -> Floats:
-    """Log rates less the median of their contender."""
+def _deviations(log_rate: Floats, cell: Indices) -> Floats:
+    """Log rates less the median of their cell."""
     around = np.empty(len(log_rate))
-    order = np.argsort(contender, kind="stable")
-    for own in np.split(order, np.cumsum(np.bincount(contender))[:-1]):
+    order = np.argsort(cell, kind="stable")
+    for own in np.split(order, np.cumsum(np.bincount(cell))[:-1]):
         if len(own):
             around[own] = log_rate[own] - np.median(log_rate[own])
     return around

@@ -1,6 +1,7 @@
 """The state of the machine under all contenders: a random walk inside each block.
 
-A slice's log rate is instance + state + noise. The state is a random walk in time with an
+A slice's log rate is instance + state + noise, and in some races a response to the placement of the
+CPUs (see `slice_layout`), an unknown as instances are. The state is a random walk in time with an
 intensity of `intensity` log units squared per second, free to start anew in each block (so that
 blocks are compared only within themselves: a drift between blocks costs no honesty). For given
 weights, generalized least squares removes it in closed form: with Z the slices' instances, W the
@@ -22,9 +23,9 @@ _RELATIVE_INTENSITIES = (0.0003, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of a slice
 
 @dataclass(frozen=True)
 class Equations:
-    """Normal equations of the instances, the state removed.
+    """Normal equations of the instances and responses, the state removed.
 
-    `information` [instance, instance] and `score` [instance] are their sums over segments;
+    `information` [unknown, unknown] and `score` [unknown] are their sums over segments;
     `parts` [segment, local, local] the information by segment.
     """
 
@@ -44,29 +45,37 @@ def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
         weight[place] = weights[group.slices]
         right = np.zeros((*weight.shape, side))
         right[(*place, group.local)] = weights[group.slices]
+        if layout.has_responses:
+            moved = (weights * layout.shift)[group.slices]
+            right[(*place, layout.response_local[group.slices])] = moved
         right[(*place, -1)] = weighted[group.slices]
         solved = _solve(weight, group.gap_s, intensity, right)
         removed = right[..., :-1].transpose(0, 2, 1) @ solved
         parts[group.segments, : group.locals, : group.locals] = -removed[..., :-1]
         parts[group.segments, : group.locals, -1] = -removed[..., -1]
-    own = np.arange(locals_)
-    parts[:, own, own] += _summed(layout, weights)
-    parts[..., -1] += _summed(layout, weighted)
-    alone = (layout.instances >= 0).sum(axis=1) == 1  # only rounding is left beside the state
+    end = np.full(len(layout), locals_)
+    np.add.at(parts, (layout.row, layout.local, layout.local), weights)
+    np.add.at(parts, (layout.row, layout.local, end), weighted)
+    if layout.has_responses:
+        _add_responses(layout, parts, weights)
+    alone = layout.is_instance.sum(axis=1) == 1  # only rounding is left beside the state
     parts[alone] = 0.0
-    count = layout.instance_count
+    count = layout.unknown_count
     index = np.where(layout.instances < 0, count, layout.instances)
     score = np.bincount(index.ravel(), parts[..., -1].ravel(), count + 1).astype(float)
     information = InstanceMatrix.of(layout.fronts, parts[..., :-1])
     return Equations(information, score[:count], parts[..., :-1])
 
 
-def _summed(layout: Layout, values: Floats) -> Floats:
-    """Over the slices of each instance in a segment: [segment, local]."""
-    segments, locals_ = layout.instances.shape
-    place = layout.row * locals_ + layout.local
-    summed = np.bincount(place, values, segments * locals_).astype(float)
-    return summed.reshape(segments, locals_)
+def _add_responses(layout: Layout, parts: Floats, weights: Floats) -> None:
+    """Add what slices say of responses, alone and with their instance."""
+    row, own, response = layout.row, layout.local, layout.response_local
+    moved = weights * layout.shift
+    np.add.at(parts, (row, response, response), moved * layout.shift)
+    np.add.at(parts, (row, own, response), moved)
+    np.add.at(parts, (row, response, own), moved)
+    end = np.full(len(layout), parts.shape[2] - 1)
+    np.add.at(parts, (row, response, end), moved * layout.log_rate)
 
 
 def state(layout: Layout, residuals: Floats, weights: Floats, intensity: float) -> Floats:

@@ -32,7 +32,7 @@ def robust_gap(
 
 def _influence(layout: Layout, fit: WeightedFit, loads: Floats) -> Floats:
     """[segment, contender]: what each segment's residuals moved the effects by."""
-    size = layout.instance_count
+    size = layout.unknown_count
     scores = np.zeros((len(layout.instances), size + 1))
     index = np.where(layout.instances < 0, size, layout.instances)
     np.put_along_axis(scores, index, np.where(layout.instances < 0, 0.0, fit.scores), axis=1)

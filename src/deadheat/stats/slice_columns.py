@@ -1,5 +1,6 @@
 """`SliceColumns`: the valid slices of a race, one array for each figure; and as they come."""
 
+import math
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -15,7 +16,8 @@ from deadheat.stats.slices import Indices
 class SliceRow(NamedTuple):
     """One valid slice. `instance`, `block` and `round` are numbers of the whole race.
 
-    A round belongs to one block; `at_s` is on one clock.
+    A round belongs to one block; `at_s` is on one clock. `before_ns` and `after_ns` are the
+    core-to-core latency, NaN where it was not read.
     """
 
     contender: str
@@ -24,6 +26,8 @@ class SliceRow(NamedTuple):
     round: int
     at_s: float
     rate_per_s: float
+    before_ns: float = math.nan
+    after_ns: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +44,8 @@ class SliceColumns:
     round: Indices
     at_s: Floats
     rate_per_s: Floats
+    before_ns: Floats
+    after_ns: Floats
 
     def __len__(self) -> int:
         return len(self.contender)
@@ -62,11 +68,11 @@ class SliceColumns:
 
 
 class SliceTable:
-    """Slices as they come. Each takes 48 bytes, so a race of hours does not fill the memory."""
+    """Slices as they come. Each takes 64 bytes, so a race of hours does not fill the memory."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
-        self._columns: list[array[Any]] = [array(code) for code in "qqqqdd"]  # as in `SliceRow`
+        self._columns: list[array[Any]] = [array(code) for code in "qqqqdddd"]  # as in `SliceRow`
 
     def add(self, rows: Iterable[SliceRow]) -> None:
         for row in rows:

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.instance_matrix import Front, fronts
-from deadheat.stats.slices import Indices, Slices
+from deadheat.stats.slices import MIXED, Indices, Slices
 
 _LONGEST_SEGMENT = 400  # slices; a longer block is cut, and its parts compared within themselves
 _SHORTEST_GAP_S = 1e-3
@@ -41,6 +42,12 @@ class Layout:
     its instance's index within the segment, `instances` [segment, local] gives it back, -1 as
     padding. `instance` counts only instances with slices, 0 to `instance_count` - 1, and
     `contender_of` is each one's contender.
+
+    If the CPUs had two placements, each contender with slices has one more unknown, its response:
+    the log of its rate in placement 1 over that in placement 0. They have numbers from
+    `instance_count` on, are in `instances` too, and `response_of` is that of each contender, -1
+    without one. A slice has `shift` times the response in its log rate: 1 in placement 1 and 0 in
+    placement 0, less the mean over the race. So effects of contenders are those at that mean.
     """
 
     log_rate: Floats
@@ -56,6 +63,10 @@ class Layout:
     local: Indices
     instances: Indices
     gap_s: Floats
+    placement: Indices
+    shift: Floats
+    response_of: Indices
+    response_local: Indices
 
     @classmethod
     def of(cls, slices: Slices) -> "Layout":
@@ -77,12 +88,21 @@ class Layout:
         instance_count = int(instance.max()) + 1
         contender_of = np.zeros(instance_count, dtype=np.int64)
         contender_of[instance] = contender
-        cells, cell = np.unique(row * instance_count + instance, return_inverse=True)
-        cell_row, cell_instance = cells // instance_count, cells % instance_count
+        shift = _shifts(slices.placement[order])
+        response_of = np.full(slices.contenders, -1)
+        unknown = instance
+        if shift.any():
+            present = np.unique(contender)
+            response_of[present] = instance_count + np.arange(len(present))
+            unknown = np.concatenate([instance, response_of[contender]])
+        unknowns = int(unknown.max()) + 1
+        rows = np.tile(row, len(unknown) // count)
+        cells, cell = np.unique(rows * unknowns + unknown, return_inverse=True)
+        cell_row, cell_unknown = cells // unknowns, cells % unknowns
         first = np.searchsorted(cell_row, np.arange(row[-1] + 1))
         cell_local = np.arange(len(cells)) - first[cell_row]
         instances = np.full((row[-1] + 1, cell_local.max() + 1), -1)
-        instances[cell_row, cell_local] = cell_instance
+        instances[cell_row, cell_local] = cell_unknown
         gap_s = np.full((row[-1] + 1, column.max() + 1), np.inf)
         gap_s[row, column] = np.where(cut, np.inf, np.diff(time_s, prepend=0.0))
         return cls(
@@ -96,9 +116,13 @@ class Layout:
             block=block,
             row=row,
             column=column,
-            local=cell_local[cell],
+            local=cell_local[cell[:count]],
             instances=instances,
             gap_s=np.maximum(gap_s, _SHORTEST_GAP_S),
+            placement=slices.placement[order],
+            shift=shift,
+            response_of=response_of,
+            response_local=cell_local[cell[count:]],
         )
 
     def __len__(self) -> int:
@@ -107,6 +131,26 @@ class Layout:
     @property
     def instance_count(self) -> int:
         return len(self.contender_of)
+
+    @property
+    def unknown_count(self) -> int:
+        """Instances and responses."""
+        return max(self.instance_count, int(self.response_of.max(initial=-1)) + 1)
+
+    @property
+    def has_responses(self) -> bool:
+        return self.unknown_count > self.instance_count
+
+    @cached_property
+    def is_instance(self) -> npt.NDArray[np.bool_]:
+        """[segment, local]: not a response, and no padding."""
+        return (self.instances >= 0) & (self.instances < self.instance_count)
+
+    def expected(self, effects: Floats) -> Floats:
+        """The log rate of each slice by the effects of instances and the responses."""
+        if not self.has_responses:
+            return effects[self.instance]
+        return effects[self.instance] + self.shift * effects[self.response_of[self.contender]]
 
     @cached_property
     def fronts(self) -> tuple[Front, ...]:
@@ -141,6 +185,15 @@ class Layout:
         array = np.zeros(self.gap_s.shape)
         array[self.row, self.column] = values
         return array
+
+
+def _shifts(placement: Indices) -> Floats:
+    """1 in placement 1 and 0 in placement 0, less the mean; 0 for slices in none."""
+    known = placement != MIXED
+    shift = np.zeros(len(placement))
+    if known.any():
+        shift[known] = (placement[known] == 1) - np.mean(placement[known] == 1)
+    return shift
 
 
 def _starts(sizes: Indices) -> Indices:

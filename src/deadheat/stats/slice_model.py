@@ -2,6 +2,9 @@
 
     log rate = contender + instance (random) + machine state (random walk in a block) + noise
 
+Where the hypervisor moved the CPUs during the race, each contender also has a response to that
+(random; see `placement` and `slice_layout`), and its rate is that at the race's mix of placements.
+
 One vector of contender effects gives every ratio, so ratios multiply through, the order is theirs,
 and the printed rates have exactly these ratios. The model is fitted twice, `plain` and `robust`. In
 the second, slices whose neighbors in time were disturbed weigh less (see `neighbor_weights`), and
@@ -61,7 +64,7 @@ def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
         raise ValueError("no slices to fit")
     layout = Layout.of(slices)
     residuals, sd, intensity = first_look(layout)
-    usual = at_usual_speed(layout.log_rate, layout.contender, layout.row)
+    usual = at_usual_speed(layout.log_rate, layout.contender, layout.row, layout.placement)
     calm = neighbor_weights(layout, residuals / sd[layout.contender])
     calm = np.where(usual, calm, _UNUSUAL_WEIGHT * calm)
     plain_fit = weighted_fit(layout, residuals, np.ones(len(layout)), intensity)

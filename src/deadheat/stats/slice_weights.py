@@ -18,7 +18,7 @@ _PRIOR_CELLS = 4.0  # what all contenders' inflation is worth, in cells, beside 
 
 @dataclass(frozen=True)
 class WeightedFit:
-    """Weights and what they make: the equations, instance effects, and residuals."""
+    """Weights and what they make: the equations, effects of instances and responses, residuals."""
 
     weights: Floats
     equations: Equations
@@ -36,7 +36,7 @@ def first_look(layout: Layout) -> tuple[Floats, Floats, float]:
     weights = np.full(len(layout), _FIRST_SD**-2)
     first = equations(layout, weights, _FIRST_INTENSITY)
     effects = solve_instances(first, first.score)
-    around = layout.log_rate - effects[layout.instance]
+    around = layout.log_rate - layout.expected(effects)
     residuals = around - state(layout, around, weights, _FIRST_INTENSITY)
     intensity = _FIRST_INTENSITY
     for _ in range(2):
@@ -61,7 +61,7 @@ def _robust_sd(layout: Layout, residuals: Floats) -> Floats:
 
 
 def solve_instances(parts: Equations, right: Floats) -> Floats:
-    """A solution for `right` [instance] or [instance, column], which is the score for the effects.
+    """A solution for `right` [unknown] or [unknown, column], which is the score for the effects.
 
     Only contrasts of instances that are linked mean anything.
     """
@@ -84,10 +84,13 @@ def weighted_fit(layout: Layout, residuals: Floats, calm: Floats, intensity: flo
 def _fit(layout: Layout, weights: Floats, intensity: float) -> WeightedFit:
     parts = equations(layout, weights, intensity)
     effects = solve_instances(parts, parts.score)
-    around = layout.log_rate - effects[layout.instance]
+    around = layout.log_rate - layout.expected(effects)
     residuals = around - state(layout, around, weights, intensity)
     scores = np.zeros(layout.instances.shape)
     np.add.at(scores, (layout.row, layout.local), weights * residuals)
+    if layout.has_responses:
+        moved = layout.shift * weights * residuals
+        np.add.at(scores, (layout.row, layout.response_local), moved)
     return WeightedFit(weights, parts, effects, residuals, scores)
 
 
@@ -97,7 +100,7 @@ def _inflation(layout: Layout, fit: WeightedFit) -> Floats:
     Noise that lasts from round to round makes the sum over a block vary more than independent
     slices would. Scores of an instance sum to zero, which the expectation allows for.
     """
-    seen = layout.instances >= 0
+    seen = layout.is_instance
     own = np.where(seen, layout.instances, 0)
     diagonal = np.einsum("sii->si", fit.equations.parts)
     share = diagonal / np.maximum(fit.equations.information.diagonal[own], 1e-300)

@@ -1,6 +1,6 @@
 """The slices of a race, as the model reads them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +8,11 @@ import numpy.typing as npt
 from deadheat.stats.distributions import Floats
 
 Indices = npt.NDArray[np.int64]
+
+MIXED = -1  # the placement of a slice that belongs to none
+
+
+ARRAYS = ("log_rate", "contender", "instance", "block", "round", "time_s", "placement")
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,7 @@ class Slices:
     `log_rate` is the natural logarithm of requests per second, `contender` an index below
     `contenders`, `instance` an index that no two contenders share, `block` and `round` those of
     the race (a round belongs to one block), `time_s` when the slice began, on one clock.
+    `placement` is 0 or 1, or `MIXED` (see `placement.py`); left out, it is 0 for all.
     ValueError where the arrays do not fit together.
     """
 
@@ -27,9 +33,12 @@ class Slices:
     round: Indices
     time_s: Floats
     contenders: int
+    placement: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
-        for name in ("log_rate", "contender", "instance", "block", "round", "time_s"):
+        if not len(self.placement):
+            object.__setattr__(self, "placement", np.zeros(len(self.log_rate), dtype=np.int64))
+        for name in ARRAYS:
             if (
                 np.shape(getattr(self, name)) != np.shape(self.log_rate)
                 or np.ndim(self.log_rate) != 1
@@ -57,5 +66,4 @@ class Slices:
 
     def taken(self, chosen: npt.NDArray[np.bool_]) -> "Slices":
         """The slices that `chosen` marks."""
-        names = ("log_rate", "contender", "instance", "block", "round", "time_s")
-        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
+        return replace(self, **{name: getattr(self, name)[chosen] for name in ARRAYS})

@@ -1,5 +1,6 @@
 """What to know before believing the figures of a run: short lines with advice."""
 
+import math
 import re
 import statistics
 from collections import Counter, defaultdict
@@ -44,6 +45,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *(caution for contender in contenders for caution in _cut_logs(contender)),
         *_client_limits(view),
         *_disturbed(view),
+        *_moved(view),
         *_other_speed(view),
         *_excluded(view),
         *_estimates(view),
@@ -209,6 +211,24 @@ def _waits(view: RunView, contender: ContenderView) -> tuple[int, int]:
         for level, cell in contender.cells.items()
     ]
     return sum(waited for waited, _ in counts), sum(slices for _, slices in counts)
+
+
+def _moved(view: RunView) -> Iterator[Caution]:
+    """The hypervisor moved the CPUs, and servers respond to that differently."""
+    for level in view.sliced.values():
+        slices = level.slices
+        if len(slices.latency_ns) < 2:
+            continue
+        (often, other), shares = slices.latency_ns, slices.placement_share
+        responses = dict(zip(slices.names, level.fit.robust.response, strict=True))
+        most = max(responses, key=lambda name: abs(responses[name]))
+        text = (
+            "the machine moved its CPUs: a cache line took "
+            f"{often:.0f} ns between them in {shares[0]:.0%} of the slices and {other:.0f} ns in "
+            f"{shares[1]:.0%}; rates and ratios are for this mix ({most} changes most: "
+            f"{math.expm1(responses[most]):+.0%} at {other:.0f} ns)"
+        )
+        yield Caution("cpus_moved", (most,), text)
 
 
 def _other_speed(view: RunView) -> Iterator[Caution]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deadheat.load.core_to_core import CORE_TO_CORE
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.pooled import ClientUse, client_gates, spins
 from deadheat.report.model.kept import Kept, digest
@@ -17,6 +18,7 @@ from deadheat.report.model.sliced import AllSlices, SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.modeled import modeled_names
+from deadheat.stats.placement import NOT_READ, placements
 from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Indices
@@ -100,6 +102,7 @@ def _worked_out(
     if not names:
         return None
     every = [trial for own in trials.values() for trial in own]
+    placed = placements(counted.slices.before_ns, counted.slices.after_ns)
     return AllSlices(
         names=names,
         fit=fit_slices(slices_of(counted.slices, names)),
@@ -108,6 +111,8 @@ def _worked_out(
         ),
         waits={name: waits(own) for name, own in trials.items()},
         ended_at_s=max(map(ended_at_s, every)),
+        latency_ns=tuple(placed.latency_ns.tolist()),
+        placement_share=tuple(placed.share.tolist()),
     )
 
 
@@ -122,6 +127,8 @@ def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
         [bool(row.get("rate_per_s") and not row.get("client_waited")) for row in rows], dtype=bool
     )
     used = list(compress(rows, chosen))
+    apart_ns = np.array([row.get(CORE_TO_CORE, NOT_READ) for row in used], dtype=float)
+    before_ns, after_ns = apart_ns.reshape(-1, 2).T
 
     def of_trials(values: npt.ArrayLike) -> Indices:
         of_slices: Indices = np.repeat(np.asarray(values, dtype=np.int64), slices)[chosen]
@@ -135,6 +142,8 @@ def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
         round=np.array([row["round"] for row in used], dtype=np.int64),
         at_s=np.array([row["at_s"] for row in used], dtype=float),
         rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
+        before_ns=before_ns,
+        after_ns=after_ns,
     )
 
 

@@ -25,7 +25,9 @@ class AllSlices:
     `names` are those that take part in the model (see `modeled_names`), in its order.
     `settlings` has the contender and the finding of each instance whose slices do not all count.
     `waits` maps a contender to its slices in which the client waited for its CPU, and to all of
-    its slices. `ended_at_s` is the end of the last one, since the run's start.
+    its slices. `ended_at_s` is the end of the last one, since the run's start. `latency_ns` and
+    `placement_share` have the core-to-core latency (NaN: not read) and the share of the slices of
+    each placement of the CPUs, the most frequent first.
     """
 
     names: tuple[str, ...]
@@ -33,6 +35,8 @@ class AllSlices:
     settlings: tuple[tuple[str, Settling], ...]
     waits: Mapping[str, tuple[int, int]]
     ended_at_s: float
+    latency_ns: tuple[float, ...]
+    placement_share: tuple[float, ...]
 
     @property
     def excluded(self) -> dict[str, int]:
@@ -59,6 +63,8 @@ class AllSlices:
             settlings=tuple((name, Settling(**finding)) for name, finding in values["settlings"]),
             waits={name: (waited, slices) for name, (waited, slices) in values["waits"].items()},
             ended_at_s=values["ended_at_s"],
+            latency_ns=tuple(values["latency_ns"]),
+            placement_share=tuple(values["placement_share"]),
         )
 
 
