@@ -89,6 +89,14 @@ def cases() -> dict[str, Case]:
         "mixed 8, drift": Case(mixed[8], Schedule(80, 4), slice_races.DRIFTING),
         "copies 8, two speeds": Case(Field.copies(8), Schedule(120, 8), slice_races.TWO_SPEEDS),
         "mixed 8, two speeds": Case(mixed[8], Schedule(120, 4), slice_races.TWO_SPEEDS),
+        "copies 8, CPUs move": Case(Field.copies(8), Schedule(120, 8), slice_races.MOVING),
+        "copies 8, CPUs move, noisy": Case(
+            Field.copies(8), Schedule(80, 4), slice_races.NOISY_MOVING
+        ),
+        "mixed 8, CPUs move": Case(mixed[8], Schedule(120, 4), slice_races.MOVING),
+        "mixed 8, CPUs move, stopped early": Case(
+            mixed[8], Schedule(120, (3, 3, 4, 4, 5, 6, 8, 10), EARLY), slice_races.MOVING
+        ),
         "mixed 8, uneven instances": Case(mixed[8], Schedule(120, UNEVEN)),
         "mixed 8, stopped early": Case(mixed[8], Schedule(120, (3, 3, 4, 4, 5, 6, 8, 10), EARLY)),
     }
@@ -126,7 +134,8 @@ def simulate(name: str, seed: int) -> tuple[Outcome, ...]:
     generator = np.random.default_rng([seed, *name.encode()])
     slices = slice_races.race(generator, case.field, case.schedule, case.machine)
     fit = fit_slices(slices)
-    truth = case.field.true_log_rates
+    moved = float(np.mean(slices.placement == 1))  # rates are for the mix of placements
+    truth = case.field.true_log_rates + moved * case.machine.gains(slices.contenders)
 
     def outcome(estimate: Estimate, truth: Floats) -> Outcome:
         log_ratio = estimate.log_rate[:, None] - estimate.log_rate

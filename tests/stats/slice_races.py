@@ -6,7 +6,7 @@ instances of one server differ by 1 to 5 %, and some servers pause by themselves
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,8 @@ class Machine:
     it with a `sensitivity_sd` around 1. `spikes` is the share of slices that are hit alone.
 
     At another speed, which begins `changes_per_s` times a second and lasts `change_s` on average,
-    contenders gain from nothing to `change_gain`, each always the same.
+    contenders gain from nothing to `change_gain`, each always the same. With `moves`, the speed is
+    a placement of the CPUs, which is read.
     """
 
     state_sd: float = 0.04
@@ -42,6 +43,7 @@ class Machine:
     changes_per_s: float = 0.0
     change_s: float = 5.0
     change_gain: float = 0.2
+    moves: bool = False
 
     def at_other_speed(self, generator: np.random.Generator, time_s: Floats) -> Floats:
         """1 at times at which the machine runs at another speed, else 0."""
@@ -50,6 +52,10 @@ class Machine:
         for begin in generator.uniform(0, time_s[-1], count):
             other[(time_s >= begin) & (time_s < begin + generator.exponential(self.change_s))] = 1
         return other
+
+    def gains(self, count: int) -> Floats:
+        """What each contender gains at the other speed."""
+        return self.change_gain * np.linspace(0, 1, count)
 
     def state(self, generator: np.random.Generator, time_s: Floats) -> tuple[Floats, Floats]:
         """The machine's smooth state at increasing times, and the depth of disturbance."""
@@ -78,6 +84,8 @@ QUIET = Machine(state_sd=0.015, drift_sd=0.03, disturbances_per_s=0.02, disturba
 NOISY = Machine()
 DRIFTING = Machine(drift_sd=0.5)
 TWO_SPEEDS = Machine(state_sd=0.01, drift_sd=0.02, changes_per_s=0.04)  # a sixth of the time
+MOVING = replace(TWO_SPEEDS, change_s=20.0, moves=True)  # half of the time
+NOISY_MOVING = Machine(changes_per_s=0.04, change_s=20.0, moves=True)
 
 STEADY, PAUSES, TWO_MODES = 0, 1, 2
 
@@ -185,7 +193,7 @@ def race(
         own = np.flatnonzero(who == c)
         noise[own] = field.slice_sd[c] * _own_noise(generator, len(own))
         noise[own] += _own_pauses(generator, len(own), field.pauses[c])
-    gains = machine.change_gain * np.linspace(0, 1, count)
+    gains = machine.gains(count)
     changed = machine.at_other_speed(generator, slices.time_s)
     alone = generator.random(size) < machine.spikes
     noise += np.where(alone, np.log(generator.uniform(0.5, 0.9, size)), 0.0)
@@ -197,6 +205,8 @@ def race(
         + np.log(np.maximum(1 - depth * np.maximum(feels[who], 0), 0.05))
         + noise
     )
+    if machine.moves:
+        slices = replace(slices, placement=changed.astype(np.int64))
     return slices.with_log_rates(log_rate)
 
 
