@@ -97,6 +97,16 @@ def cases() -> dict[str, Case]:
         "mixed 8, CPUs move, stopped early": Case(
             mixed[8], Schedule(120, (3, 3, 4, 4, 5, 6, 8, 10), EARLY), slice_races.MOVING
         ),
+        "copies 8, memory": Case(Field.copies(8), Schedule(120, 8), slice_races.MEMORY),
+        "copies 8, memory not read": Case(
+            Field.copies(8), Schedule(120, 8), replace(slice_races.MEMORY, reads_memory=False)
+        ),
+        "copies 8, 3 instances, memory": Case(
+            Field.copies(8), Schedule(40, 3), slice_races.NOISY_MEMORY
+        ),
+        "mixed 8, memory": Case(mixed[8], Schedule(120, 4), slice_races.NOISY_MEMORY),
+        "mixed 8, CPUs move, memory": Case(mixed[8], Schedule(120, 4), slice_races.ALL),
+        "unstable 8, CPUs move, memory": Case(unstable, Schedule(80, 4), slice_races.ALL),
         "mixed 8, uneven instances": Case(mixed[8], Schedule(120, UNEVEN)),
         "mixed 8, stopped early": Case(mixed[8], Schedule(120, (3, 3, 4, 4, 5, 6, 8, 10), EARLY)),
     }

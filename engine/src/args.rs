@@ -24,13 +24,13 @@ use crate::workload::Workload;
 pub(crate) enum Command {
     Load(Box<Config>),
     NullServer(NullServerConfig),
-    CoreToCore(Vec<CpuPair>),
+    Latencies(Vec<CpuPair>),
     /// Print this text.
     Print(String),
 }
 
 const HELP: &str = include_str!("help.txt");
-const CORE_TO_CORE: &str = "core-to-core";
+const LATENCIES: &str = "latencies";
 const DEFAULT_TIMEOUT_NS: u64 = 10_000_000_000;
 /// Length of a row of the series: default of a run, default of slices, and minimum.
 const INTERVAL_NS: u64 = 100_000_000;
@@ -223,21 +223,21 @@ impl CliArgs {
                 body: self.null_body.unwrap_or_else(|| "Hello, World!".to_owned()),
             }));
         }
-        if self.urls.iter().any(|url| url == CORE_TO_CORE) {
-            return self.core_to_core();
+        if self.urls.iter().any(|url| url == LATENCIES) {
+            return self.latencies();
         }
         self.load().map(|config| Command::Load(Box::new(config)))
     }
 
-    fn core_to_core(self) -> Result<Command> {
-        if let Some(url) = self.urls.iter().find(|url| *url != CORE_TO_CORE) {
+    fn latencies(self) -> Result<Command> {
+        if let Some(url) = self.urls.iter().find(|url| *url != LATENCIES) {
             return Err(Error::usage(format!(
-                "core-to-core takes no URL, but {url} was given; run the load in another process"
+                "latencies takes no URL, but {url} was given; run the load in another process"
             )));
         }
         match (self.from_cpus, self.to_cpus) {
-            (Some(from), Some(to)) => Ok(Command::CoreToCore(core_to_core::pairs(&from, &to)?)),
-            _ => Err(Error::usage("core-to-core needs --from and --to, as --from 0 --to 1")),
+            (Some(from), Some(to)) => Ok(Command::Latencies(core_to_core::pairs(&from, &to)?)),
+            _ => Err(Error::usage("latencies needs --from and --to, as --from 0 --to 1")),
         }
     }
 
@@ -255,7 +255,7 @@ impl CliArgs {
             return Err(Error::usage("--bind, --null-work and --null-body need --null-server"));
         }
         if self.from_cpus.is_some() || self.to_cpus.is_some() {
-            return Err(Error::usage("--from and --to need core-to-core"));
+            return Err(Error::usage("--from and --to need latencies"));
         }
         if self.json && self.stream {
             return Err(Error::usage(

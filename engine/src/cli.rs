@@ -14,7 +14,7 @@ use crate::output::{say, to_json};
 use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::{
-    calibrate, clock, core_to_core, descriptors, load, preflight, process, report, signals, slices,
+    calibrate, clock, descriptors, latencies, load, preflight, process, report, signals, slices,
     stream, summary,
 };
 
@@ -32,7 +32,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 Ok(0)
             }
             Command::NullServer(config) => serve_nothing(&config),
-            Command::CoreToCore(pairs) => core_to_core::serve(&pairs),
+            Command::Latencies(pairs) => latencies::serve(&pairs),
             Command::Load(config) if config.shard.is_some() => load_as_child(&config),
             Command::Load(config) if config.slices => slices::serve(&config),
             Command::Load(config) => load(&config).and_then(|document| finish(&config, &document)),

@@ -1,16 +1,12 @@
-//! How long a cache line takes from one CPU to another; each line of input asks for a reading.
+//! How long a cache line takes from one CPU to another.
 
-use std::io::{BufRead, stdin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use serde::Serialize;
-
 use crate::clock;
 use crate::error::{Error, Result};
-use crate::output::{say, to_json};
 
 const MAX_PAIRS: usize = 4;
 /// Of a reading. The first batch wakes the partner, and does not count.
@@ -23,18 +19,8 @@ const LOADS_PER_LOOK_AT_CLOCK: u32 = 4096;
 /// The CPUs between which a cache line goes back and forth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CpuPair {
-    from: u16,
+    pub(crate) from: u16,
     to: u16,
-}
-
-#[derive(Serialize)]
-struct Ready {
-    ready: bool,
-}
-
-#[derive(Serialize)]
-struct Reading {
-    core_to_core_ns: Option<f64>,
 }
 
 /// Pairs each CPU with one of the other list; the shorter list is repeated.
@@ -57,21 +43,8 @@ pub(crate) fn pairs(from: &[u16], to: &[u16]) -> Result<Vec<CpuPair>> {
     }
 }
 
-/// Answers each line of standard input with a reading, until its end.
-pub(crate) fn serve(pairs: &[CpuPair]) -> Result<u8> {
-    let partners: Vec<Partner> = pairs.iter().map(Partner::start).collect::<Result<_>>()?;
-    say(&to_json(&Ready { ready: true }))?;
-    let mut input = stdin().lock();
-    while input.skip_until(b'\n').map_err(Error::system("stdin"))? > 0 {
-        let mean_ns = mean_ns(&partners)?;
-        let core_to_core_ns = mean_ns.map(|ns| (ns * 10.0).round() / 10.0);
-        say(&to_json(&Reading { core_to_core_ns }))?;
-    }
-    Ok(0)
-}
-
 /// Over all pairs; none if one of them was disturbed.
-fn mean_ns(partners: &[Partner]) -> Result<Option<f64>> {
+pub(crate) fn mean_ns(partners: &[Partner]) -> Result<Option<f64>> {
     let mut sum_ns = 0.0;
     for partner in partners {
         match partner.one_way_ns()? {
@@ -117,13 +90,13 @@ struct Rally {
 }
 
 /// A thread on the second CPU of a pair.
-struct Partner {
+pub(crate) struct Partner {
     from: u16,
     rallies: Sender<Rally>,
 }
 
 impl Partner {
-    fn start(pair: &CpuPair) -> Result<Self> {
+    pub(crate) fn start(pair: &CpuPair) -> Result<Self> {
         let (rallies, received) = channel();
         // A new thread has the CPU of the thread that starts it.
         pin("--to", pair.to)?;
@@ -170,7 +143,7 @@ fn return_balls(rallies: &Receiver<Rally>) {
 }
 
 /// Moves the calling thread to this CPU, which `option` named.
-fn pin(option: &str, cpu: u16) -> Result<()> {
+pub(crate) fn pin(option: &str, cpu: u16) -> Result<()> {
     const BITS: usize = libc::c_ulong::BITS as usize;
     let cpu = usize::from(cpu);
     // A cpu_set_t ends at CPU 1023.

@@ -16,7 +16,7 @@ from deadheat.events import Board, Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
 from deadheat.load import Engine
-from deadheat.load.core_to_core import CORE_TO_CORE
+from deadheat.load.latencies import CORE_TO_CORE, MEMORY
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
@@ -48,6 +48,7 @@ class FakeWorld:
         self.before_slice: Callable[[str, dict[str, Any]], None] = lambda _, __: None
         self.slices: list[tuple[str, dict[str, Any]]] = []  # whom, and what was asked for
         self.apart_ns: Callable[[], float | None] = lambda: 25.0  # from one CPU to the other
+        self.memory_ns: Callable[[], float | None] = lambda: 170.0
         self.retransmits: Counter[str] = Counter()  # of each slice, by the server's name
         self.host.on_start(lambda _: True, lambda _, spec: self.servers[name_of(spec)])
         self._random = random.Random(7)
@@ -129,8 +130,10 @@ class FakeWorld:
 
     def _ask(self, host: FakeHost, spec: ProcessSpec, line: str | None) -> str:
         """One slice of the only server that runs; or a reading, if none does."""
-        if "core-to-core" in spec.command:
-            return READY_TO_READ if line is None else json.dumps({CORE_TO_CORE: self.apart_ns()})
+        if "latencies" in spec.command:
+            if line is None:
+                return READY_TO_READ
+            return json.dumps({CORE_TO_CORE: self.apart_ns(), MEMORY: self.memory_ns()})
         if line is None:
             return READY
         request = json.loads(line)
@@ -176,7 +179,7 @@ def workload_of(spec: ProcessSpec) -> str:
 
 
 READY = json.dumps({"type": "ready", "schema": "deadheat-load/1"})
-RESIDENT = {"--slices", "core-to-core"}  # processes of ours that are no server
+RESIDENT = {"--slices", "latencies"}  # processes of ours that are no server
 READY_TO_READ = json.dumps({"ready": True})
 
 

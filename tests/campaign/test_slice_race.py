@@ -1,5 +1,6 @@
 """Races in slices, in a world without processes and without a sleep."""
 
+import itertools
 import json
 import math
 import zlib
@@ -380,24 +381,30 @@ def test_a_single_contender_races_until_its_rate_is_known(tmp_path: Path) -> Non
     assert {"null-server", "reference"} < {trial["name"] for trial in fake.trials()}
 
 
-def test_each_slice_has_the_core_to_core_latency_before_and_after_it(fake: FakeWorld) -> None:
-    readings = iter(range(1, 10_000))
-    fake.apart_ns = lambda: float(next(readings))
+@pytest.mark.parametrize(
+    ("name", "reads"), [("core_to_core_ns", "apart_ns"), ("memory_ns", "memory_ns")]
+)
+def test_each_slice_has_the_latencies_before_and_after_it(
+    fake: FakeWorld, name: str, reads: str
+) -> None:
+    readings = itertools.count(1)
+    setattr(fake, reads, lambda: float(next(readings)))
     fake.conduct(sliced(controls=False))
     rows = [row for _, block, row in rows_of_slices(fake) if block == 1]
-    pairs = sorted(row["core_to_core_ns"] for row in rows)
+    pairs = sorted(row[name] for row in rows)
     assert pairs[:3] == [[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]]
 
 
 def test_a_slice_without_a_reading_has_no_latency(fake: FakeWorld) -> None:
     fake.apart_ns = lambda: None
     fake.conduct(sliced(controls=False))
-    assert all("core_to_core_ns" not in row for _, _, row in rows_of_slices(fake))
+    rows = [row for _, _, row in rows_of_slices(fake)]
+    assert all("core_to_core_ns" not in row and "memory_ns" in row for row in rows)
 
 
-def test_a_race_goes_on_where_core_to_core_latency_cannot_be_read(fake: FakeWorld) -> None:
-    fake.host.on_ask(lambda command: "core-to-core" in command, lambda *_: "no JSON")
+def test_a_race_goes_on_where_latencies_cannot_be_read(fake: FakeWorld) -> None:
+    fake.host.on_ask(lambda command: "latencies" in command, lambda *_: "no JSON")
     fake.conduct(sliced(controls=False))
     assert {trial["state"] for trial in fake.trials()} == {"ok"}
     said = [event.what for event in fake.events if isinstance(event, Event)]
-    assert any(what.startswith("core-to-core latency is not measured") for what in said)
+    assert any(what.startswith("the latencies of the machine are not read") for what in said)

@@ -15,11 +15,11 @@ fn help_may_be_read_in_part() {
 }
 
 #[test]
-fn each_line_asks_for_a_core_to_core_reading() {
+fn each_line_asks_for_the_latencies() {
     let cpus = thread_cpus();
     let [from, to, ..] = cpus.as_slice() else { return };
     let mut program = Command::new(env!("CARGO_BIN_EXE_deadheat-load"))
-        .args(["core-to-core", "--from", from, "--to", to])
+        .args(["latencies", "--from", from, "--to", to])
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn()
@@ -34,13 +34,14 @@ fn each_line_asks_for_a_core_to_core_reading() {
         let reading: serde_json::Value = serde_json::from_str(line).unwrap();
         let ns = &reading["core_to_core_ns"];
         assert!(ns.is_null() || ns.as_f64().unwrap() > 0.0, "{line}");
+        assert!(reading["memory_ns"].as_f64().unwrap() > 0.0, "{line}");
     }
     assert_eq!(output.status.code(), Some(0));
 }
 
 #[test]
-fn core_to_core_names_a_cpu_that_does_not_exist() {
-    let output = engine(&["core-to-core", "--from", &thread_cpus()[0], "--to", "4095"]);
+fn latencies_name_a_cpu_that_does_not_exist() {
+    let output = engine(&["latencies", "--from", &thread_cpus()[0], "--to", "4095"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("--to 4095"));
 }

@@ -9,9 +9,10 @@ from deadheat.campaign.block_watch import BlockWatch, Watched, joined, judge_mac
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.trouble import Troubles
 from deadheat.host import Sample, Usage
+from deadheat.load.latencies import Latencies
 from deadheat.load.pooling import pool
 from deadheat.load.slices import SliceRequest
-from deadheat.measure.core_to_core import CoreToCore
+from deadheat.measure.latencies import LatencyReader
 from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
 from deadheat.measure.trial import TrialContext
 from deadheat.measure.warm_instance import WarmInstance
@@ -38,7 +39,7 @@ class SliceBlock:
         number: int,
         used: Collection[int],
         troubles: Troubles,
-        core_to_core: CoreToCore,
+        reader: LatencyReader,
     ) -> None:
         if run.protocol.slices is None:
             raise ValueError(f"protocol {run.protocol.name} has no slices")
@@ -48,9 +49,9 @@ class SliceBlock:
         self._number = number
         self._used = used
         self._troubles = troubles
-        self._core_to_core = core_to_core
+        self._reader = reader
         self._drops: int | None = None  # of all listen queues, after the last slice
-        self._apart_ns: float | None = None  # between the CPUs, after the last slice
+        self._latencies: Latencies | None = None  # after the last slice
 
     def run(
         self, instances: Sequence[WarmInstance], order: random.Random
@@ -138,7 +139,7 @@ class SliceBlock:
         )
         host = self._run.world.server_host
         before = self._drops if self._drops is not None else host.listen_drops()
-        apart_ns = self._apart_ns if self._apart_ns is not None else self._core_to_core.read_ns()
+        latencies = self._latencies or self._reader.read()
         measured = measure_slice(
             self._run.world,
             instance.instance,
@@ -149,9 +150,8 @@ class SliceBlock:
         )
         self._drops = after = host.listen_drops()
         drops = None if before is None or after is None else after - before
-        self._apart_ns = self._core_to_core.read_ns()
-        core_to_core_ns = _both(apart_ns, self._apart_ns)
-        return replace(measured, listen_drops=drops, core_to_core_ns=core_to_core_ns)
+        self._latencies = self._reader.read()
+        return replace(measured, listen_drops=drops, latencies=(latencies, self._latencies))
 
     def _duration_s(self, instance: WarmInstance, level: Level) -> float:
         """Longer where a connection needs it: a slow server, or many connections."""
@@ -245,10 +245,6 @@ def neighbors_together(ranked: Sequence[WarmInstance], order: random.Random) -> 
     start = order.randrange(len(ranked))
     rotated = [*ranked[start:], *ranked[:start]]
     return rotated[::-1] if order.random() < 0.5 else rotated
-
-
-def _both(before: float | None, after: float | None) -> tuple[float, float] | None:
-    return None if before is None or after is None else (before, after)
 
 
 def _usage(samples: Sequence[Sample], process: str) -> tuple[Usage | None, Usage | None]:

@@ -20,8 +20,8 @@ from deadheat.campaign.trouble import Troubles
 from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.measure.core_to_core import CoreToCore
 from deadheat.measure.gates.client import CLIENT_SHARE_MAX
+from deadheat.measure.latencies import LatencyReader
 from deadheat.measure.starter import Starter
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.store import TrialRecord
@@ -65,7 +65,7 @@ class SliceRace:
         self._half_loads: dict[tuple[str, str], int] = {}  # left, of a contender on a workload
         self._invalid = InvalidStreak(sliced=True)
         self._unmeasured = run.unmeasured()
-        self._core_to_core = CoreToCore(run.world, run.listen)
+        self._reader = LatencyReader.within(run.world, run.listen)
         self._is_first_block = True
 
     @property
@@ -77,7 +77,7 @@ class SliceRace:
         """Race to the end. What has been measured is in the store, however this ends."""
         budget_s = self._protocol.stopping.budget_s
         heat_of_all = Heat(self._run.world, self._starter, self._drop, self._protocol.at_once)
-        with self._core_to_core, heat_of_all as heat:
+        with self._reader, heat_of_all as heat:
             while self.standings.contenders_left and not self._done():
                 for group in self._groups():
                     is_late = self._now_s() + self._block_s_each * len(group) > budget_s
@@ -211,7 +211,7 @@ class SliceRace:
             self._blocks,
             self._rotation.used,
             self._troubles,
-            self._core_to_core,
+            self._reader,
         )
         records = block.run(present, self._random)
         self._is_first_block = False

@@ -1,11 +1,12 @@
 """Standings of a race in slices: one model of all slices gives rates, ratios and the order."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from deadheat.campaign.past import Past, level_of
 from deadheat.campaign.standings import Standings
-from deadheat.load.core_to_core import CORE_TO_CORE
+from deadheat.load.latencies import CORE_TO_CORE, MEMORY
 from deadheat.measure.slices import SERIES
 from deadheat.protocol import Protocol
 from deadheat.stats.alpha_spending import Looks
@@ -193,13 +194,15 @@ def slice_rows(
     """
     return [
         SliceRow(
-            name,
-            instance,
-            block,
-            row["round"],
-            row["at_s"],
-            row["rate_per_s"],
-            *row.get(CORE_TO_CORE, NOT_READ),
+            contender=name,
+            instance=instance,
+            block=block,
+            round=row["round"],
+            at_s=row["at_s"],
+            rate_per_s=row["rate_per_s"],
+            before_ns=(apart_ns := row.get(CORE_TO_CORE, NOT_READ))[0],
+            after_ns=apart_ns[1],
+            memory_ns=math.sqrt(math.prod(row.get(MEMORY, NOT_READ))),
         )
         for row in series
         if row.get("rate_per_s") and not row.get("client_waited")

@@ -75,10 +75,10 @@ class Engine:
         """The command of a resident load process, which takes slices from its standard input."""
         return [*self._command(spec), "--slices"]
 
-    def core_to_core_command(self, from_cpus: Sequence[int], to_cpus: Sequence[int]) -> list[str]:
-        """The command of a resident process that reads how far these CPUs are from each other."""
+    def latencies_command(self, from_cpus: Sequence[int], to_cpus: Sequence[int]) -> list[str]:
+        """The command of a resident process that reads latencies of the machine."""
         lists = [",".join(map(str, cpus)) for cpus in (from_cpus, to_cpus)]
-        return [self._binary, "core-to-core", "--from", lists[0], "--to", lists[1]]
+        return [self._binary, "latencies", "--from", lists[0], "--to", lists[1]]
 
     def _command(self, spec: LoadSpec) -> list[str]:
         threads = min(spec.threads, spec.connections)

@@ -15,16 +15,13 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.instance_matrix import Factors, InstanceMatrix
 from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.machine_state import Equations
-from deadheat.stats.slice_layout import Layout
+from deadheat.stats.slice_layout import MEMORY, PLACEMENT, Layout
 from deadheat.stats.slice_weights import WeightedFit
 
 _FIRST_INSTANCE_SD = 0.02
 _LEAST_INSTANCE_SD = 1e-4
 _LEAST_INFORMATION = 1e-9  # of the best-known instance: one that nothing was measured beside
 _LEAST_SHARED = 1e-10  # of a contender's information; less is rounding: nothing ran beside it
-# Of contenders' responses to the placement of the CPUs: the null server's log rate changed by 0.30,
-# those of eight servers by 0.01 to 0.22. It matters to contenders measured in one placement only.
-RESPONSE_SD = 0.15
 _COLUMNS = 256  # of the instances' weights, computed together
 _UPDATES = 5  # of the common instance variance
 
@@ -41,6 +38,8 @@ class Estimate:
     instances vary by instance_variance + slice_variance / slices. `contender_degrees` are the
     degrees of freedom of the contender's instance variance. `response` is the log of the rate in
     placement 1 of the CPUs over that in placement 0; NaN where the race had one placement.
+    `memory_response` is the change of the log rate over that of the log memory latency, what all
+    contenders have in common left out; NaN where it was not read.
     """
 
     log_rate: Floats
@@ -50,6 +49,7 @@ class Estimate:
     slice_variance: Floats
     contender_degrees: Floats
     response: Floats
+    memory_response: Floats
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,8 @@ def estimate(
             instance_variance=instance_variance / np.bincount(who, compared, count),
             slice_variance=slices / each,
             contender_degrees=degrees,
-            response=_responses(layout, combined),
+            response=_responses(layout, combined, PLACEMENT),
+            memory_response=_responses(layout, combined, MEMORY),
         ), combined.loads
 
 
@@ -172,8 +173,7 @@ def _combine(layout: Layout, parts: Equations, spread: Floats) -> _Combined:
     """Generalized least squares of the contenders, with instance variances `spread`."""
     member = np.zeros((layout.unknown_count, layout.contenders))
     member[np.arange(layout.instance_count), layout.contender_of] = 1.0
-    responses = layout.unknown_count - layout.instance_count
-    spread = np.append(spread, np.full(responses, RESPONSE_SD**2))
+    spread = np.append(spread, layout.response_sd**2)
     weights = _Weights.of(parts.information, spread)
     right = np.concatenate([parts.information @ member, parts.score[:, None]], axis=1)
     shrunk = weights.shrink(right)
@@ -263,15 +263,15 @@ def _contrast_parts(layout: Layout, loads: Floats, variance: Floats) -> Floats:
 
 def _predicted(layout: Layout, combined: _Combined) -> Floats:
     """The best linear unbiased predictions of the responses, one for each that there is."""
-    return RESPONSE_SD**2 * combined.pull[layout.instance_count :]
+    return np.asarray(layout.response_sd**2 * combined.pull[layout.instance_count :])
 
 
-def _responses(layout: Layout, combined: _Combined) -> Floats:
-    """Of each contender, NaN for those without one."""
+def _responses(layout: Layout, combined: _Combined, reading: int) -> Floats:
+    """Of each contender to a reading, NaN for those without one."""
     response = np.full(layout.contenders, np.nan)
-    known = layout.response_of >= 0
-    of_known = layout.response_of[known] - layout.instance_count
-    response[known] = _predicted(layout, combined)[of_known]
+    number = layout.response_of[reading]
+    known = number >= 0
+    response[known] = _predicted(layout, combined)[number[known] - layout.instance_count]
     return response
 
 

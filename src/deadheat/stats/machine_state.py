@@ -45,9 +45,8 @@ def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
         weight[place] = weights[group.slices]
         right = np.zeros((*weight.shape, side))
         right[(*place, group.local)] = weights[group.slices]
-        if layout.has_responses:
-            moved = (weights * layout.shift)[group.slices]
-            right[(*place, layout.response_local[group.slices])] = moved
+        for reading, local in zip(layout.readings, layout.response_local, strict=True):
+            right[(*place, local[group.slices])] = (weights * reading)[group.slices]
         right[(*place, -1)] = weighted[group.slices]
         solved = _solve(weight, group.gap_s, intensity, right)
         removed = right[..., :-1].transpose(0, 2, 1) @ solved
@@ -56,8 +55,7 @@ def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
     end = np.full(len(layout), locals_)
     np.add.at(parts, (layout.row, layout.local, layout.local), weights)
     np.add.at(parts, (layout.row, layout.local, end), weighted)
-    if layout.has_responses:
-        _add_responses(layout, parts, weights)
+    _add_responses(layout, parts, weights)
     alone = layout.is_instance.sum(axis=1) == 1  # only rounding is left beside the state
     parts[alone] = 0.0
     count = layout.unknown_count
@@ -69,13 +67,14 @@ def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
 
 def _add_responses(layout: Layout, parts: Floats, weights: Floats) -> None:
     """Add what slices say of responses, alone and with their instance."""
-    row, own, response = layout.row, layout.local, layout.response_local
-    moved = weights * layout.shift
-    np.add.at(parts, (row, response, response), moved * layout.shift)
-    np.add.at(parts, (row, own, response), moved)
-    np.add.at(parts, (row, response, own), moved)
-    end = np.full(len(layout), parts.shape[2] - 1)
-    np.add.at(parts, (row, response, end), moved * layout.log_rate)
+    row, own, end = layout.row, layout.local, np.full(len(layout), parts.shape[2] - 1)
+    for reading, response in zip(layout.readings, layout.response_local, strict=True):
+        moved = weights * reading
+        np.add.at(parts, (row, own, response), moved)
+        np.add.at(parts, (row, response, own), moved)
+        np.add.at(parts, (row, response, end), moved * layout.log_rate)
+        for other, also in zip(layout.readings, layout.response_local, strict=True):
+            np.add.at(parts, (row, response, also), moved * other)
 
 
 def state(layout: Layout, residuals: Floats, weights: Floats, intensity: float) -> Floats:

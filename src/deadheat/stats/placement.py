@@ -15,7 +15,7 @@ from deadheat.stats.slices import MIXED, Indices
 
 _SAME = 1.5  # readings of one placement are within this factor of their median
 _FEWEST = 0.02  # of all slices; a smaller group is disturbed readings
-NOT_READ = (math.nan, math.nan)  # the latencies around a slice
+NOT_READ = (math.nan, math.nan)  # a latency before and after a slice
 _MOST = 2  # placements that the model tells apart
 
 

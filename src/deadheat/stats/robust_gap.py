@@ -36,4 +36,4 @@ def _influence(layout: Layout, fit: WeightedFit, loads: Floats) -> Floats:
     scores = np.zeros((len(layout.instances), size + 1))
     index = np.where(layout.instances < 0, size, layout.instances)
     np.put_along_axis(scores, index, np.where(layout.instances < 0, 0.0, fit.scores), axis=1)
-    return scores[:, :size] @ solve_instances(fit.equations, loads.T)
+    return scores[:, :size] @ solve_instances(layout, fit.equations, loads.T)

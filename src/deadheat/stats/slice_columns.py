@@ -17,7 +17,8 @@ class SliceRow(NamedTuple):
     """One valid slice. `instance`, `block` and `round` are numbers of the whole race.
 
     A round belongs to one block; `at_s` is on one clock. `before_ns` and `after_ns` are the
-    core-to-core latency, NaN where it was not read.
+    core-to-core latency, and `memory_ns` is the memory latency, the geometric mean of that before
+    and after it; NaN where they were not read.
     """
 
     contender: str
@@ -28,6 +29,7 @@ class SliceRow(NamedTuple):
     rate_per_s: float
     before_ns: float = math.nan
     after_ns: float = math.nan
+    memory_ns: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +48,7 @@ class SliceColumns:
     rate_per_s: Floats
     before_ns: Floats
     after_ns: Floats
+    memory_ns: Floats
 
     def __len__(self) -> int:
         return len(self.contender)
@@ -68,11 +71,11 @@ class SliceColumns:
 
 
 class SliceTable:
-    """Slices as they come. Each takes 64 bytes, so a race of hours does not fill the memory."""
+    """Slices as they come. Each takes 72 bytes, so a race of hours does not fill the memory."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
-        self._columns: list[array[Any]] = [array(code) for code in "qqqqdddd"]  # as in `SliceRow`
+        self._columns: list[array[Any]] = [array(code) for code in "qqqqddddd"]  # as in `SliceRow`
 
     def add(self, rows: Iterable[SliceRow]) -> None:
         for row in rows:

@@ -1,5 +1,6 @@
 """The weights of slices, estimated: each contender's variance, with its correlation in time."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,7 @@ def first_look(layout: Layout) -> tuple[Floats, Floats, float]:
     """
     weights = np.full(len(layout), _FIRST_SD**-2)
     first = equations(layout, weights, _FIRST_INTENSITY)
-    effects = solve_instances(first, first.score)
+    effects = solve_instances(layout, first, first.score)
     around = layout.log_rate - layout.expected(effects)
     residuals = around - state(layout, around, weights, _FIRST_INTENSITY)
     intensity = _FIRST_INTENSITY
@@ -60,14 +61,17 @@ def _robust_sd(layout: Layout, residuals: Floats) -> Floats:
     return np.asarray(np.fmax(sd, least), dtype=float)
 
 
-def solve_instances(parts: Equations, right: Floats) -> Floats:
+def solve_instances(layout: Layout, parts: Equations, right: Floats) -> Floats:
     """A solution for `right` [unknown] or [unknown, column], which is the score for the effects.
 
-    Only contrasts of instances that are linked mean anything.
+    Only contrasts of instances that are linked mean anything. Responses are random: a contender of
+    few slices says little of its own.
     """
     information = parts.information
     ridge = 1e-9 * float(information.diagonal.sum()) / information.size + 1e-300
-    return information.factors(np.ones(information.size), ridge).solve(right)
+    scale = np.append(np.ones(layout.instance_count), math.sqrt(ridge) * layout.response_sd)
+    columns = scale if right.ndim == 1 else scale[:, None]
+    return np.asarray(columns * information.factors(scale, ridge).solve(columns * right))
 
 
 def weighted_fit(layout: Layout, residuals: Floats, calm: Floats, intensity: float) -> WeightedFit:
@@ -83,14 +87,13 @@ def weighted_fit(layout: Layout, residuals: Floats, calm: Floats, intensity: flo
 
 def _fit(layout: Layout, weights: Floats, intensity: float) -> WeightedFit:
     parts = equations(layout, weights, intensity)
-    effects = solve_instances(parts, parts.score)
+    effects = solve_instances(layout, parts, parts.score)
     around = layout.log_rate - layout.expected(effects)
     residuals = around - state(layout, around, weights, intensity)
     scores = np.zeros(layout.instances.shape)
     np.add.at(scores, (layout.row, layout.local), weights * residuals)
-    if layout.has_responses:
-        moved = layout.shift * weights * residuals
-        np.add.at(scores, (layout.row, layout.response_local), moved)
+    for reading, local in zip(layout.readings, layout.response_local, strict=True):
+        np.add.at(scores, (layout.row, local), reading * weights * residuals)
     return WeightedFit(weights, parts, effects, residuals, scores)
 
 

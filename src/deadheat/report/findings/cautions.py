@@ -216,19 +216,21 @@ def _waits(view: RunView, contender: ContenderView) -> tuple[int, int]:
 def _moved(view: RunView) -> Iterator[Caution]:
     """The hypervisor moved the CPUs, and servers respond to that differently."""
     for level in view.sliced.values():
-        slices = level.slices
-        if len(slices.latency_ns) < 2:
+        if len(level.slices.placements) < 2:
             continue
-        (often, other), shares = slices.latency_ns, slices.placement_share
-        responses = dict(zip(slices.names, level.fit.robust.response, strict=True))
-        most = max(responses, key=lambda name: abs(responses[name]))
+        often, other = level.slices.placements
         text = (
             "the machine moved its CPUs: a cache line took "
-            f"{often:.0f} ns between them in {shares[0]:.0%} of the slices and {other:.0f} ns in "
-            f"{shares[1]:.0%}; rates and ratios are for this mix ({most} changes most: "
-            f"{math.expm1(responses[most]):+.0%} at {other:.0f} ns)"
+            f"{often.latency_ns:.0f} ns between them in {often.share:.0%} of the slices and "
+            f"{other.latency_ns:.0f} ns in {other.share:.0%}; rates and ratios are for this mix"
         )
-        yield Caution("cpus_moved", (most,), text)
+        ratios = other.rate_ratios
+        if not ratios:
+            yield Caution("cpus_moved", (), text)
+            continue
+        most = max(ratios, key=lambda name: abs(math.log(ratios[name])))
+        change = f"{ratios[most] - 1:+.0%} at {other.latency_ns:.0f} ns"
+        yield Caution("cpus_moved", (most,), f"{text} ({most} changes most: {change})")
 
 
 def _other_speed(view: RunView) -> Iterator[Caution]:

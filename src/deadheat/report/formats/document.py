@@ -18,6 +18,7 @@ from pydantic import Field
 from deadheat.report.findings.limits import Limit
 from deadheat.report.formats.document_open import Open
 from deadheat.report.formats.document_part import Finite, Part
+from deadheat.report.formats.document_placement import Placement
 from deadheat.report.formats.document_profile import Profile
 from deadheat.report.formats.document_replay import Defect, Recovery
 from deadheat.report.formats.document_statement import Caution, Statement
@@ -282,6 +283,8 @@ class Level(Part):
     pairs: tuple[Pair, ...]
     open: tuple[Open, ...]
     """The first undecided neighboring pairs, then the others together; empty if all are decided."""
+    placements: tuple[Placement, ...]
+    """Of the CPUs, the most frequent first; empty where no core-to-core latency was read."""
     scaling: tuple[Scaling, ...]
 
 

@@ -25,6 +25,7 @@ from deadheat.report.findings.remaining import Remaining, reasonable_s, remainin
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats import document as to
 from deadheat.report.formats.document_open import Open
+from deadheat.report.formats.document_placement import Placement
 from deadheat.report.formats.document_trial import FailedGate, Latency, Trial
 from deadheat.report.formats.json_profile import profile_part
 from deadheat.report.formats.json_scaling import scaling
@@ -261,7 +262,20 @@ def _level(view: RunView, analysis: Analysis, level: Level, source: Source) -> t
             Open(text=point.text, figures=point.figures, command=point.command)
             for point in (open_points(view, analysis, level, source) if view.races else ())
         ),
+        placements=_placements(view, level),
         scaling=tuple(scaling(view, curve) for curve in curves(view, level)),
+    )
+
+
+def _placements(view: RunView, level: Level) -> tuple[Placement, ...]:
+    sliced = view.sliced.get(level.connections)
+    return tuple(
+        Placement(
+            core_to_core_ns=placement.latency_ns,
+            share=placement.share,
+            rate_ratios=dict(placement.rate_ratios),
+        )
+        for placement in (sliced.slices.placements if sliced is not None else ())
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, compress
 from typing import Any
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.load.core_to_core import CORE_TO_CORE
+from deadheat.load.latencies import CORE_TO_CORE, MEMORY
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.pooled import ClientUse, client_gates, spins
 from deadheat.report.model.kept import Kept, digest
-from deadheat.report.model.sliced import AllSlices, SlicedLevel
+from deadheat.report.model.sliced import AllSlices, Placement, SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.modeled import modeled_names
@@ -24,6 +24,8 @@ from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Indices
 from deadheat.store import Gate
 from deadheat.store.packed_rows import PackedRows
+
+FEWEST_SLICES = 8  # in a placement, for a median rate there
 
 
 def with_model(view: RunView, kept: Kept) -> RunView:
@@ -102,7 +104,6 @@ def _worked_out(
     if not names:
         return None
     every = [trial for own in trials.values() for trial in own]
-    placed = placements(counted.slices.before_ns, counted.slices.after_ns)
     return AllSlices(
         names=names,
         fit=fit_slices(slices_of(counted.slices, names)),
@@ -111,9 +112,28 @@ def _worked_out(
         ),
         waits={name: waits(own) for name, own in trials.items()},
         ended_at_s=max(map(ended_at_s, every)),
-        latency_ns=tuple(placed.latency_ns.tolist()),
-        placement_share=tuple(placed.share.tolist()),
+        placements=tuple(_placements(counted.slices, names)),
     )
+
+
+def _placements(slices: SliceColumns, names: Sequence[str]) -> Iterator[Placement]:
+    placed = placements(slices.before_ns, slices.after_ns)
+    rates = [
+        {
+            name: slices.rate_per_s[(slices.contender == place) & (placed.of_slice == number)]
+            for place, name in enumerate(slices.names)
+            if name in names
+        }
+        for number in range(len(placed.share))
+    ]
+    for latency_ns, share, own in zip(placed.latency_ns, placed.share, rates, strict=True):
+        if math.isfinite(latency_ns):
+            ratios = {
+                name: float(np.median(own[name]) / np.median(usual))
+                for name, usual in rates[0].items()
+                if min(len(own[name]), len(usual)) >= FEWEST_SLICES
+            }
+            yield Placement(float(latency_ns), float(share), ratios)
 
 
 def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
@@ -129,6 +149,7 @@ def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
     used = list(compress(rows, chosen))
     apart_ns = np.array([row.get(CORE_TO_CORE, NOT_READ) for row in used], dtype=float)
     before_ns, after_ns = apart_ns.reshape(-1, 2).T
+    memory_ns = np.array([row.get(MEMORY, NOT_READ) for row in used], dtype=float)
 
     def of_trials(values: npt.ArrayLike) -> Indices:
         of_slices: Indices = np.repeat(np.asarray(values, dtype=np.int64), slices)[chosen]
@@ -144,6 +165,7 @@ def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
         rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
         before_ns=before_ns,
         after_ns=after_ns,
+        memory_ns=np.sqrt(memory_ns.reshape(-1, 2).prod(axis=1)),
     )
 
 

@@ -19,15 +19,27 @@ SHOWN_GAP = 0.005  # of a rate: a smaller difference between two estimates is no
 
 
 @dataclass(frozen=True, slots=True)
+class Placement:
+    """A placement of the CPUs: its core-to-core latency, and its share of the slices.
+
+    `rate_ratios` has the median rate of each contender's slices in this placement over that in the
+    most frequent one, of those with enough slices in both.
+    """
+
+    latency_ns: float
+    share: float
+    rate_ratios: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class AllSlices:
     """What is worked out from every slice of the valid trials of one level.
 
     `names` are those that take part in the model (see `modeled_names`), in its order.
     `settlings` has the contender and the finding of each instance whose slices do not all count.
     `waits` maps a contender to its slices in which the client waited for its CPU, and to all of
-    its slices. `ended_at_s` is the end of the last one, since the run's start. `latency_ns` and
-    `placement_share` have the core-to-core latency (NaN: not read) and the share of the slices of
-    each placement of the CPUs, the most frequent first.
+    its slices. `ended_at_s` is the end of the last one, since the run's start. `placements` are
+    those of the CPUs, the most frequent first; empty where no core-to-core latency was read.
     """
 
     names: tuple[str, ...]
@@ -35,8 +47,7 @@ class AllSlices:
     settlings: tuple[tuple[str, Settling], ...]
     waits: Mapping[str, tuple[int, int]]
     ended_at_s: float
-    latency_ns: tuple[float, ...]
-    placement_share: tuple[float, ...]
+    placements: tuple[Placement, ...]
 
     @property
     def excluded(self) -> dict[str, int]:
@@ -63,8 +74,7 @@ class AllSlices:
             settlings=tuple((name, Settling(**finding)) for name, finding in values["settlings"]),
             waits={name: (waited, slices) for name, (waited, slices) in values["waits"].items()},
             ended_at_s=values["ended_at_s"],
-            latency_ns=tuple(values["latency_ns"]),
-            placement_share=tuple(values["placement_share"]),
+            placements=tuple(Placement(**placement) for placement in values["placements"]),
         )
 
 
