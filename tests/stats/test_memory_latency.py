@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deadheat.stats.memory_latency import log_memory_latency
+from deadheat.stats.memory_latency import log_memory_latency, usual_range_ns
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Slices
 from tests.stats import slice_races
@@ -40,6 +40,14 @@ def test_a_slice_without_a_reading_has_those_beside_it() -> None:
     latency_ns[[2, 9]] = np.nan
     log = log_memory_latency(latency_ns, np.repeat([0, 1], 6))
     assert np.exp(log[9] - log[2]) == pytest.approx(2.0)
+
+
+def test_the_usual_range_leaves_out_what_is_rare() -> None:
+    latency_ns = np.where(np.arange(100) < 50, 150.0, 200.0)
+    latency_ns[70] = 9000.0
+    block = np.arange(100) // 10
+    assert usual_range_ns(latency_ns, block) == pytest.approx((150, 200), rel=0.05)
+    assert usual_range_ns(np.full(3, np.nan), np.zeros(3, dtype=np.int64)) is None
 
 
 def contended_race(seed: int) -> Slices:

@@ -1,5 +1,7 @@
 """Placements of the CPUs, by core-to-core latency, and what they change in the model."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -97,3 +99,13 @@ def test_a_contender_measured_in_one_placement_alone_has_a_wider_interval() -> N
     fit = fit_slices(slices.taken(left_early)).robust
     others = fit.variance[np.ix_(range(1, 6), range(1, 6))][np.triu_indices(5, 1)]
     assert (fit.variance[0, 1:] > 2 * np.median(others)).all()
+
+
+def test_a_contender_that_stopped_before_the_cpus_moved_keeps_its_interval() -> None:
+    """Bug: rates were for the mix of the whole race, and that of one that had stopped a guess."""
+    field, last_round = Field.copies(6, instance_sd=0.01), (40, 40, 120, 120, 120, 120)
+    schedule = Schedule(120, 4, last_round)
+    slices = slice_races.race(np.random.default_rng(4), field, schedule, slice_races.QUIET)
+    moved = replace(slices, placement=(slices.round >= 40).astype(np.int64))
+    before, after = fit_slices(slices).robust, fit_slices(moved).robust
+    assert after.variance[0, 1:] == pytest.approx(before.variance[0, 1:], rel=0.2)

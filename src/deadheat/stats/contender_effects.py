@@ -15,7 +15,8 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.instance_matrix import Factors, InstanceMatrix
 from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.machine_state import Equations
-from deadheat.stats.slice_layout import MEMORY, PLACEMENT, Layout
+from deadheat.stats.responses import MEMORY, PLACEMENT
+from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slice_weights import WeightedFit
 
 _FIRST_INSTANCE_SD = 0.02
@@ -137,6 +138,7 @@ def estimate(
     compared |= np.bincount(who, compared, count)[who] == 0
     instance_variance = np.bincount(who, compared * spread, count)
     log_rate = combined.effects + _level(layout, combined, spread, calm)
+    responses = _predicted(layout, combined)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Estimate(
             log_rate=np.where(seen, log_rate, np.nan),
@@ -145,8 +147,8 @@ def estimate(
             instance_variance=instance_variance / np.bincount(who, compared, count),
             slice_variance=slices / each,
             contender_degrees=degrees,
-            response=_responses(layout, combined, PLACEMENT),
-            memory_response=_responses(layout, combined, MEMORY),
+            response=layout.responses.of_contenders(PLACEMENT, responses),
+            memory_response=layout.responses.of_contenders(MEMORY, responses),
         ), combined.loads
 
 
@@ -173,7 +175,7 @@ def _combine(layout: Layout, parts: Equations, spread: Floats) -> _Combined:
     """Generalized least squares of the contenders, with instance variances `spread`."""
     member = np.zeros((layout.unknown_count, layout.contenders))
     member[np.arange(layout.instance_count), layout.contender_of] = 1.0
-    spread = np.append(spread, layout.response_sd**2)
+    spread = np.append(spread, layout.responses.sd**2)
     weights = _Weights.of(parts.information, spread)
     right = np.concatenate([parts.information @ member, parts.score[:, None]], axis=1)
     shrunk = weights.shrink(right)
@@ -263,16 +265,7 @@ def _contrast_parts(layout: Layout, loads: Floats, variance: Floats) -> Floats:
 
 def _predicted(layout: Layout, combined: _Combined) -> Floats:
     """The best linear unbiased predictions of the responses, one for each that there is."""
-    return np.asarray(layout.response_sd**2 * combined.pull[layout.instance_count :])
-
-
-def _responses(layout: Layout, combined: _Combined, reading: int) -> Floats:
-    """Of each contender to a reading, NaN for those without one."""
-    response = np.full(layout.contenders, np.nan)
-    number = layout.response_of[reading]
-    known = number >= 0
-    response[known] = _predicted(layout, combined)[number[known] - layout.instance_count]
-    return response
+    return np.asarray(layout.responses.sd**2 * combined.pull[layout.instance_count :])
 
 
 def _level(layout: Layout, combined: _Combined, spread: Floats, calm: Floats) -> Floats:

@@ -13,6 +13,16 @@ from deadheat.stats.slices import Indices
 _REACH = 4
 
 
+def usual_range_ns(latency_ns: Floats, segment: Indices) -> tuple[float, float] | None:
+    """The 5th and 95th percentile over the slices, smoothed as below; None without a reading."""
+    known = latency_ns[np.isfinite(latency_ns)]
+    if not len(known):
+        return None
+    mean_ns = np.exp(np.log(known).mean())
+    low, high = mean_ns * np.exp(np.quantile(log_memory_latency(latency_ns, segment), [0.05, 0.95]))
+    return float(low), float(high)
+
+
 def log_memory_latency(latency_ns: Floats, segment: Indices) -> Floats:
     """The log of the latency less its mean over the race, for slices sorted by segment and time.
 

@@ -9,15 +9,11 @@ import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.instance_matrix import Front, fronts
-from deadheat.stats.slices import MIXED, Indices, Slices
+from deadheat.stats.responses import Responses
+from deadheat.stats.slices import Indices, Slices
 
 _LONGEST_SEGMENT = 400  # slices; a longer block is cut, and its parts compared within themselves
 _SHORTEST_GAP_S = 1e-3
-# What responses scatter by, for each reading. The null server's log rate changed by 0.30 from one
-# placement of the CPUs to the other, and those of eight servers by 0.01 to 0.22. A memory latency
-# that rose by 10 % cost a server 5 to 17 %. This matters to contenders with few slices.
-PLACEMENT, MEMORY = READINGS = range(2)
-RESPONSE_SD = np.array([0.15, 0.5])
 _GROUP_SIZE = 300_000  # numbers of a group's equations, which then stay in the processor's cache
 
 
@@ -48,12 +44,8 @@ class Layout:
     padding. `instance` counts only instances with slices, 0 to `instance_count` - 1, and
     `contender_of` is each one's contender.
 
-    Readings of the machine (`READINGS`) that changed during the race give each contender with
-    slices a response, which is one more unknown: what it adds to the log rate is `readings`
-    [reading, slice] times the response. Readings have a mean of 0 over the race, so effects of
-    contenders are those at that mean. Responses have numbers from `instance_count` on, are in
-    `instances` too, and `response_of` [reading, contender] is -1 without one. `response_local`
-    [reading, slice] is as `local`, and `response_sd` what responses scatter by, one for each.
+    `responses` have numbers from `instance_count` on. They are in `instances` too, and
+    `response_local` [reading, slice] is as `local`.
     """
 
     log_rate: Floats
@@ -70,10 +62,8 @@ class Layout:
     instances: Indices
     gap_s: Floats
     placement: Indices
-    readings: Floats
-    response_of: Indices
+    responses: Responses
     response_local: Indices
-    response_sd: Floats
 
     @classmethod
     def of(cls, slices: Slices) -> "Layout":
@@ -95,10 +85,8 @@ class Layout:
         instance_count = int(instance.max()) + 1
         contender_of = np.zeros(instance_count, dtype=np.int64)
         contender_of[instance] = contender
-        readings = np.array([_shifts(slices.placement), slices.memory])[:, order]
-        changed = np.asarray(readings.any(axis=1))
-        response_of = _responses(changed, instance_count, contender, slices.contenders)
-        unknown = np.concatenate([instance, *response_of[changed][:, contender]])
+        responses = Responses.of(slices, order, instance_count)
+        unknown = np.concatenate([instance, *responses.numbers[:, contender]])
         unknowns = int(unknown.max()) + 1
         rows = np.tile(row, len(unknown) // count)
         cells, cell = np.unique(rows * unknowns + unknown, return_inverse=True)
@@ -124,10 +112,8 @@ class Layout:
             instances=instances,
             gap_s=np.maximum(gap_s, _SHORTEST_GAP_S),
             placement=slices.placement[order],
-            readings=readings[changed],
-            response_of=response_of,
+            responses=responses,
             response_local=cell_local[cell[count:]].reshape(-1, count),
-            response_sd=np.repeat(RESPONSE_SD[changed], len(np.unique(contender))),
         )
 
     def __len__(self) -> int:
@@ -140,7 +126,7 @@ class Layout:
     @property
     def unknown_count(self) -> int:
         """Instances and responses."""
-        return self.instance_count + len(self.response_sd)
+        return self.instance_count + len(self.responses)
 
     @cached_property
     def is_instance(self) -> npt.NDArray[np.bool_]:
@@ -149,9 +135,12 @@ class Layout:
 
     def expected(self, effects: Floats) -> Floats:
         """The log rate of each slice by the effects of instances and the responses."""
-        responding = self.response_of[self.response_of.max(axis=1) >= 0]
-        responses = effects[responding[:, self.contender]]
-        return np.asarray(effects[self.instance] + (self.readings * responses).sum(axis=0))
+        return effects[self.instance] + self.responses.added(effects, self.contender)
+
+    @property
+    def readings(self) -> list[tuple[Floats, Indices]]:
+        """Each reading at every slice, with the response to it as a local unknown."""
+        return list(zip(self.responses.readings, self.response_local, strict=True))
 
     @cached_property
     def fronts(self) -> tuple[Front, ...]:
@@ -186,26 +175,6 @@ class Layout:
         array = np.zeros(self.gap_s.shape)
         array[self.row, self.column] = values
         return array
-
-
-def _responses(
-    changed: npt.NDArray[np.bool_], first: int, contender: Indices, contenders: int
-) -> Indices:
-    """The numbers of responses [reading, contender], from `first` on; -1 where there is none."""
-    numbers = np.full((len(changed), contenders), -1)
-    present = np.unique(contender)
-    for place, reading in enumerate(np.flatnonzero(changed)):
-        numbers[reading, present] = first + place * len(present) + np.arange(len(present))
-    return numbers
-
-
-def _shifts(placement: Indices) -> Floats:
-    """1 in placement 1 and 0 in placement 0, less the mean; 0 for slices in none."""
-    known = placement != MIXED
-    shift = np.zeros(len(placement))
-    if known.any():
-        shift[known] = (placement[known] == 1) - np.mean(placement[known] == 1)
-    return shift
 
 
 def _starts(sizes: Indices) -> Indices:

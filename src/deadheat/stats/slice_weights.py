@@ -69,7 +69,7 @@ def solve_instances(layout: Layout, parts: Equations, right: Floats) -> Floats:
     """
     information = parts.information
     ridge = 1e-9 * float(information.diagonal.sum()) / information.size + 1e-300
-    scale = np.append(np.ones(layout.instance_count), math.sqrt(ridge) * layout.response_sd)
+    scale = np.append(np.ones(layout.instance_count), math.sqrt(ridge) * layout.responses.sd)
     columns = scale if right.ndim == 1 else scale[:, None]
     return np.asarray(columns * information.factors(scale, ridge).solve(columns * right))
 
@@ -92,7 +92,7 @@ def _fit(layout: Layout, weights: Floats, intensity: float) -> WeightedFit:
     residuals = around - state(layout, around, weights, intensity)
     scores = np.zeros(layout.instances.shape)
     np.add.at(scores, (layout.row, layout.local), weights * residuals)
-    for reading, local in zip(layout.readings, layout.response_local, strict=True):
+    for reading, local in layout.readings:
         np.add.at(scores, (layout.row, local), reading * weights * residuals)
     return WeightedFit(weights, parts, effects, residuals, scores)
 

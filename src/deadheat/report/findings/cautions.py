@@ -15,6 +15,7 @@ from deadheat.store import Gate
 
 NAMED = 4
 COMMAND_MAX = 40  # characters
+MEMORY_CHANGE_SHOWN = 1.15  # times the latency: servers then lose 7 to 20 % of their rate
 OTHER_SPEED_SHOWN = 0.01  # of the slices
 BUILD_STEP = re.compile(r"build step `([^`]*)`")
 
@@ -46,6 +47,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *_client_limits(view),
         *_disturbed(view),
         *_moved(view),
+        *_memory_used(view),
         *_other_speed(view),
         *_excluded(view),
         *_estimates(view),
@@ -222,7 +224,8 @@ def _moved(view: RunView) -> Iterator[Caution]:
         text = (
             "the machine moved its CPUs: a cache line took "
             f"{often.latency_ns:.0f} ns between them in {often.share:.0%} of the slices and "
-            f"{other.latency_ns:.0f} ns in {other.share:.0%}; rates and ratios are for this mix"
+            f"{other.latency_ns:.0f} ns in {other.share:.0%}; rates and ratios are for the mix "
+            f"while most raced, {often.share_in_rates:.0%} and {other.share_in_rates:.0%}"
         )
         ratios = other.rate_ratios
         if not ratios:
@@ -231,6 +234,18 @@ def _moved(view: RunView) -> Iterator[Caution]:
         most = max(ratios, key=lambda name: abs(math.log(ratios[name])))
         change = f"{ratios[most] - 1:+.0%} at {other.latency_ns:.0f} ns"
         yield Caution("cpus_moved", (most,), f"{text} ({most} changes most: {change})")
+
+
+def _memory_used(view: RunView) -> Iterator[Caution]:
+    """Other guests or processes filled the shared cache, or used the memory."""
+    for level in view.sliced.values():
+        low_ns, high_ns = level.slices.memory_ns or (0.0, 0.0)
+        if high_ns > MEMORY_CHANGE_SHOWN * low_ns:
+            text = (
+                f"something else used the memory or the shared cache: a read took {low_ns:.0f} ns "
+                f"at times and {high_ns:.0f} ns at others; rates and ratios are for the mean"
+            )
+            yield Caution("memory_used", (), text)
 
 
 def _other_speed(view: RunView) -> Iterator[Caution]:

@@ -285,6 +285,8 @@ class Level(Part):
     """The first undecided neighboring pairs, then the others together; empty if all are decided."""
     placements: tuple[Placement, ...]
     """Of the CPUs, the most frequent first; empty where no core-to-core latency was read."""
+    memory_ns: tuple[Finite, Finite] | None
+    """The memory latency: its 5th and 95th percentile over the slices; null if it was not read."""
     scaling: tuple[Scaling, ...]
 
 

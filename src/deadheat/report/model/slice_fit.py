@@ -17,8 +17,10 @@ from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, Placement, SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.counted_slices import count_slices, slices_of
+from deadheat.stats.memory_latency import usual_range_ns
 from deadheat.stats.modeled import modeled_names
 from deadheat.stats.placement import NOT_READ, placements
+from deadheat.stats.responses import complete
 from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Indices
@@ -113,6 +115,7 @@ def _worked_out(
         waits={name: waits(own) for name, own in trials.items()},
         ended_at_s=max(map(ended_at_s, every)),
         placements=tuple(_placements(counted.slices, names)),
+        memory_ns=usual_range_ns(counted.slices.memory_ns, counted.slices.block),
     )
 
 
@@ -126,14 +129,16 @@ def _placements(slices: SliceColumns, names: Sequence[str]) -> Iterator[Placemen
         }
         for number in range(len(placed.share))
     ]
-    for latency_ns, share, own in zip(placed.latency_ns, placed.share, rates, strict=True):
+    together = complete(slices.contender, slices.block)
+    for number, (latency_ns, share) in enumerate(zip(placed.latency_ns, placed.share, strict=True)):
         if math.isfinite(latency_ns):
             ratios = {
-                name: float(np.median(own[name]) / np.median(usual))
+                name: float(np.median(rates[number][name]) / np.median(usual))
                 for name, usual in rates[0].items()
-                if min(len(own[name]), len(usual)) >= FEWEST_SLICES
+                if min(len(rates[number][name]), len(usual)) >= FEWEST_SLICES
             }
-            yield Placement(float(latency_ns), float(share), ratios)
+            while_most_raced = float(np.mean(placed.of_slice[together] == number))
+            yield Placement(float(latency_ns), float(share), while_most_raced, ratios)
 
 
 def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:

@@ -22,12 +22,15 @@ SHOWN_GAP = 0.005  # of a rate: a smaller difference between two estimates is no
 class Placement:
     """A placement of the CPUs: its core-to-core latency, and its share of the slices.
 
+    `share_in_rates` is its share while most contenders raced: rates are for this mix.
+
     `rate_ratios` has the median rate of each contender's slices in this placement over that in the
     most frequent one, of those with enough slices in both.
     """
 
     latency_ns: float
     share: float
+    share_in_rates: float
     rate_ratios: Mapping[str, float]
 
 
@@ -40,6 +43,7 @@ class AllSlices:
     `waits` maps a contender to its slices in which the client waited for its CPU, and to all of
     its slices. `ended_at_s` is the end of the last one, since the run's start. `placements` are
     those of the CPUs, the most frequent first; empty where no core-to-core latency was read.
+    `memory_ns` is the memory latency, its 5th and 95th percentile over the slices.
     """
 
     names: tuple[str, ...]
@@ -48,6 +52,7 @@ class AllSlices:
     waits: Mapping[str, tuple[int, int]]
     ended_at_s: float
     placements: tuple[Placement, ...]
+    memory_ns: tuple[float, float] | None
 
     @property
     def excluded(self) -> dict[str, int]:
@@ -75,6 +80,7 @@ class AllSlices:
             waits={name: (waited, slices) for name, (waited, slices) in values["waits"].items()},
             ended_at_s=values["ended_at_s"],
             placements=tuple(Placement(**placement) for placement in values["placements"]),
+            memory_ns=tuple(values["memory_ns"]) if values["memory_ns"] else None,
         )
 
 

@@ -1,4 +1,4 @@
-"""What reports say of the placements of the CPUs, on made races in slices."""
+"""What reports say of the latencies of the machine, on made races in slices."""
 
 import json
 import random
@@ -20,8 +20,12 @@ GAINS = {"a": 1.25, "b": 1.0}  # when the CPUs are near
 ROUNDS = 8
 
 
-def raced(folder: Path, latency_ns: Callable[[int], float | None]) -> RunView:
-    """A race of two contenders; `latency_ns` of a block, None where it was not read."""
+def raced(
+    folder: Path,
+    latency_ns: Callable[[int], float | None],
+    memory_ns: Callable[[int], float] = lambda _: 150.0,
+) -> RunView:
+    """A race of two contenders; latencies of a block, no `latency_ns` where it was not read."""
     generator = random.Random(1)
     with Store(folder / "runs.sqlite") as store:
         run = MadeRun(store, protocol={**SETTLE, "duration_s": 0.1, "slices": {"rounds": ROUNDS}})
@@ -41,6 +45,7 @@ def raced(folder: Path, latency_ns: Callable[[int], float | None]) -> RunView:
                             "at_s": at_s,
                             "round": (block - 1) * ROUNDS + round_,
                             "rate_per_s": rate * (gain if apart_ns == NEAR_NS else 1.0),
+                            "memory_ns": [memory_ns(block)] * 2,
                         }
                         | ({} if apart_ns is None else {"core_to_core_ns": [apart_ns] * 2})
                     )
@@ -72,6 +77,7 @@ def test_a_caution_names_the_contender_that_changes_most(tmp_path: Path) -> None
     (caution,) = (c for c in cautions(raced(tmp_path, moved)) if c.code == "cpus_moved")
     assert caution.contenders == ("a",)
     assert "154 ns between them in 67% of the slices and 30 ns in 33%" in caution.text
+    assert "for the mix while most raced, 67% and 33%" in caution.text
     assert "(a changes most: +25% at 30 ns)" in caution.text
 
 
@@ -87,6 +93,7 @@ def test_json_has_the_placements_with_rates_over_the_first_one(tmp_path: Path) -
     (level,) = json.loads(report.write(raced(tmp_path, moved), "json"))["levels"]
     often, other = level["placements"]
     assert (often["core_to_core_ns"], often["share"]) == (FAR_NS, pytest.approx(8 / 12))
+    assert often["share_in_rates"] == often["share"]
     assert often["rate_ratios"] == {"a": 1.0, "b": 1.0}
     assert (other["core_to_core_ns"], other["share"]) == (NEAR_NS, pytest.approx(4 / 12))
     assert other["rate_ratios"]["a"] == pytest.approx(1.25, rel=0.01)
@@ -114,3 +121,16 @@ def test_compare_lists_other_placements_as_a_difference(tmp_path: Path) -> None:
     assert difference.second == "154 ns in 100%"
     assert not differences(views[moved], views[moved])
     assert not differences(views[moved], views[unread])
+
+
+def test_memory_that_others_use_is_a_caution(tmp_path: Path) -> None:
+    views = {}
+    for name, slow_ns in (("quiet", 155.0), ("used", 210.0)):
+        (tmp_path / name).mkdir()
+        readings = [150.0 if block <= 6 else slow_ns for block in range(13)]
+        views[name] = raced(tmp_path / name, far, readings.__getitem__)
+    assert "memory_used" not in [caution.code for caution in cautions(views["quiet"])]
+    (caution,) = (c for c in cautions(views["used"]) if c.code == "memory_used")
+    assert "a read took 150 ns at times and 210 ns at others" in caution.text
+    (level,) = json.loads(report.write(views["used"], "json"))["levels"]
+    assert level["memory_ns"] == pytest.approx([150, 210])
