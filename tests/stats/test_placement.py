@@ -108,4 +108,4 @@ def test_a_contender_that_stopped_before_the_cpus_moved_keeps_its_interval() -> 
     slices = slice_races.race(np.random.default_rng(4), field, schedule, slice_races.QUIET)
     moved = replace(slices, placement=(slices.round >= 40).astype(np.int64))
     before, after = fit_slices(slices).robust, fit_slices(moved).robust
-    assert after.variance[0, 1:] == pytest.approx(before.variance[0, 1:], rel=0.2)
+    assert (after.variance[0, 1:] < 2 * before.variance[0, 1:]).all()
