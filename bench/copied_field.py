@@ -47,8 +47,14 @@ def race(catalog: Path, store: Path, protocol: str, budget: str) -> dict[str, An
     ended = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     if ended.returncode not in NOTHING_VALID:
         ended.check_returncode()
-    report = [str(DEADHEAT), "report", "--store", str(store), "--format", "json"]
-    document: dict[str, Any] = json.loads(subprocess.check_output(report))
+    return report_of(store)
+
+
+def report_of(store: Path, run_id: str | None = None) -> dict[str, Any]:
+    """The JSON report of a run, the newest if it is not named."""
+    command = [str(DEADHEAT), "report", *([run_id] if run_id else [])]
+    command += ["--store", str(store), "--format", "json"]
+    document: dict[str, Any] = json.loads(subprocess.check_output(command))
     return document
 
 

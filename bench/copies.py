@@ -4,6 +4,7 @@ The eight servers of `make run` and two copies race by `settle`, several times. 
 server is separated from its copy and if all are ranked.
 
     python -m bench.copies --races 10 --budget 4m -o docs/results/copies.json
+    python -m bench.copies --again runs.sqlite -o docs/results/copies.json
     python -m bench.copies --show docs/results/copies.json
 """
 
@@ -17,12 +18,17 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from bench.copied_field import COPIED, NAMES, catalog_with_copies, race, ranked
+from bench.copied_field import COPIED, NAMES, catalog_with_copies, race, ranked, report_of
+from deadheat.store import Store
+from deadheat.store.listing import run_ids
 
 
 def main() -> int:
     options = _options()
-    outcome = json.loads(options.show.read_text()) if options.show else measure(options)
+    if options.show:
+        outcome = json.loads(options.show.read_text())
+    else:
+        outcome = summarized_again(options) if options.again else measure(options)
     print(shown(outcome))
     return 0 if all(passes(each) for each in outcome["races"]) else 1
 
@@ -31,6 +37,10 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--races", type=int, default=10)
     parser.add_argument("--budget", default="4m", help="of each race")
+    parser.add_argument("--store", type=Path, help="keep the races in this file")
+    parser.add_argument(
+        "--again", type=Path, help="summarize the races of this store with today's statistics"
+    )
     parser.add_argument("--show", type=Path, help="print a stored outcome instead")
     parser.add_argument("-o", "--output", type=Path, help="write the outcome as JSON")
     return parser.parse_args()
@@ -38,16 +48,34 @@ def _options() -> argparse.Namespace:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Race, and write after each race: what was measured stays if the bench is stopped."""
-    command = shlex.join(["python", "-m", "bench.copies", *sys.argv[1:]])
-    outcome: dict[str, Any] = {"date": date.today().isoformat(), "command": command, "races": []}
+    outcome = nothing_yet()
     with tempfile.TemporaryDirectory(prefix="deadheat-copies-") as folder:
         catalog = catalog_with_copies(Path(folder))
+        store = options.store or Path(folder) / "runs.sqlite"
         for _ in range(options.races):
-            document = race(catalog, Path(folder) / "runs.sqlite", "settle", options.budget)
+            document = race(catalog, store, "settle", options.budget)
             outcome["races"].append(summary(document))
-            if options.output:
-                options.output.write_text(json.dumps(outcome, indent=1) + "\n")
+            write(outcome, options.output)
     return outcome
+
+
+def summarized_again(options: argparse.Namespace) -> dict[str, Any]:
+    outcome = nothing_yet()
+    with Store(options.again, read_only=True) as store:
+        runs = run_ids(store)[::-1]
+    outcome["races"] = [summary(report_of(options.again, run_id)) for run_id in runs]
+    write(outcome, options.output)
+    return outcome
+
+
+def nothing_yet() -> dict[str, Any]:
+    command = shlex.join(["python", "-m", "bench.copies", *sys.argv[1:]])
+    return {"date": date.today().isoformat(), "command": command, "races": []}
+
+
+def write(outcome: dict[str, Any], output: Path | None) -> None:
+    if output:
+        output.write_text(json.dumps(outcome, indent=1) + "\n")
 
 
 def summary(document: dict[str, Any]) -> dict[str, Any]:

@@ -98,16 +98,6 @@ def cases() -> dict[str, Case]:
         "mixed 8, CPUs move, stopped early": Case(
             mixed[8], Schedule(120, (3, 3, 4, 4, 5, 6, 8, 10), EARLY), slice_races.MOVING
         ),
-        "copies 8, memory": Case(Field.copies(8), Schedule(120, 8), slice_races.MEMORY),
-        "copies 8, memory not read": Case(
-            Field.copies(8), Schedule(120, 8), replace(slice_races.MEMORY, reads_memory=False)
-        ),
-        "copies 8, 3 instances, memory": Case(
-            Field.copies(8), Schedule(40, 3), slice_races.NOISY_MEMORY
-        ),
-        "mixed 8, memory": Case(mixed[8], Schedule(120, 4), slice_races.NOISY_MEMORY),
-        "mixed 8, CPUs move, memory": Case(mixed[8], Schedule(120, 4), slice_races.ALL),
-        "unstable 8, CPUs move, memory": Case(unstable, Schedule(80, 4), slice_races.ALL),
         "mixed 8, uneven instances": Case(mixed[8], Schedule(120, UNEVEN)),
         "mixed 8, stopped early": Case(mixed[8], Schedule(120, (3, 3, 4, 4, 5, 6, 8, 10), EARLY)),
     }
@@ -147,9 +137,7 @@ def simulate(name: str, seed: int) -> tuple[Outcome, ...]:
     fit = fit_slices(slices)
     together = complete(slices.contender, slices.block)  # rates are for the readings of that time
     moved = float(np.mean(slices.placement[together] == 1))
-    memory = float(np.mean(slices.memory[together]))
     truth = case.field.true_log_rates + moved * case.machine.gains(slices.contenders)
-    truth = truth - memory * case.machine.memory_costs(slices.contenders)
 
     def outcome(estimate: Estimate, truth: Floats) -> Outcome:
         log_ratio = estimate.log_rate[:, None] - estimate.log_rate

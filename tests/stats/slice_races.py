@@ -29,8 +29,7 @@ class Machine:
 
     At another speed, which begins `changes_per_s` times a second and lasts `change_s` on average,
     contenders gain from nothing to `change_gain`, each always the same. With `moves`, the speed is
-    a placement of the CPUs, which is read. The log of the memory latency varies by `memory_sd`
-    within `memory_s`, and costs contenders 0.5 to 1.7 times as much; it is read with errors.
+    a placement of the CPUs, which is read.
     """
 
     state_sd: float = 0.04
@@ -45,9 +44,6 @@ class Machine:
     change_s: float = 5.0
     change_gain: float = 0.2
     moves: bool = False
-    memory_sd: float = 0.0
-    memory_s: float = 8.0
-    reads_memory: bool = True
 
     def at_other_speed(self, generator: np.random.Generator, time_s: Floats) -> Floats:
         """1 at times at which the machine runs at another speed, else 0."""
@@ -60,20 +56,6 @@ class Machine:
     def gains(self, count: int) -> Floats:
         """What each contender gains at the other speed."""
         return self.change_gain * np.linspace(0, 1, count)
-
-    def memory(self, generator: np.random.Generator, time_s: Floats) -> Floats:
-        """The log of the memory latency at increasing times, less its mean."""
-        keep = np.exp(-np.diff(time_s, prepend=time_s[0]) / self.memory_s)
-        steps = generator.standard_normal(len(time_s)) * np.sqrt(1 - keep**2)
-        value, latency = generator.standard_normal(), np.empty(len(time_s))
-        for k in range(len(time_s)):
-            value = keep[k] * value + steps[k]
-            latency[k] = value
-        return np.asarray(self.memory_sd * (latency - latency.mean()))
-
-    def memory_costs(self, count: int) -> Floats:
-        """What each contender's log rate loses for one of the log latency."""
-        return np.linspace(1.7, 0.5, count)
 
     def state(self, generator: np.random.Generator, time_s: Floats) -> tuple[Floats, Floats]:
         """The machine's smooth state at increasing times, and the depth of disturbance."""
@@ -103,10 +85,6 @@ NOISY = Machine()
 DRIFTING = Machine(drift_sd=0.5)
 TWO_SPEEDS = Machine(state_sd=0.01, drift_sd=0.02, changes_per_s=0.04)  # a sixth of the time
 MOVING = replace(TWO_SPEEDS, change_s=20.0, moves=True)  # half of the time
-MEMORY = replace(TWO_SPEEDS, changes_per_s=0.0, memory_sd=0.06)
-NOISY_MEMORY = Machine(memory_sd=0.06)
-READING_SD = 0.03  # of the log memory latency, after it is smoothed
-ALL = Machine(memory_sd=0.06, changes_per_s=0.04, change_s=20.0, moves=True)
 NOISY_MOVING = Machine(changes_per_s=0.04, change_s=20.0, moves=True)
 
 STEADY, PAUSES, TWO_MODES = 0, 1, 2
@@ -217,7 +195,6 @@ def race(
         noise[own] += _own_pauses(generator, len(own), field.pauses[c])
     gains = machine.gains(count)
     changed = machine.at_other_speed(generator, slices.time_s)
-    latency = machine.memory(generator, slices.time_s) if machine.memory_sd else np.zeros(size)
     alone = generator.random(size) < machine.spikes
     noise += np.where(alone, np.log(generator.uniform(0.5, 0.9, size)), 0.0)
     log_rate = (
@@ -225,15 +202,11 @@ def race(
         + np.asarray(field.instance_sd)[who] * starts[slices.instance]
         + smooth
         + gains[who] * changed
-        - machine.memory_costs(count)[who] * latency
         + np.log(np.maximum(1 - depth * np.maximum(feels[who], 0), 0.05))
         + noise
     )
     if machine.moves:
         slices = replace(slices, placement=changed.astype(np.int64))
-    if machine.memory_sd and machine.reads_memory:
-        errors = READING_SD * generator.standard_normal(size)
-        slices = replace(slices, memory=latency + errors - errors.mean())
     return slices.with_log_rates(log_rate)
 
 

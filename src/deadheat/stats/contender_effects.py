@@ -15,7 +15,7 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.instance_matrix import Factors, InstanceMatrix
 from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.machine_state import Equations
-from deadheat.stats.responses import MEMORY, PLACEMENT
+from deadheat.stats.responses import PLACEMENT
 from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slice_weights import WeightedFit
 
@@ -39,8 +39,6 @@ class Estimate:
     instances vary by instance_variance + slice_variance / slices. `contender_degrees` are the
     degrees of freedom of the contender's instance variance. `response` is the log of the rate in
     placement 1 of the CPUs over that in placement 0; NaN where the race had one placement.
-    `memory_response` is the change of the log rate over that of the log memory latency, what all
-    contenders have in common left out; NaN where it was not read.
     """
 
     log_rate: Floats
@@ -50,7 +48,6 @@ class Estimate:
     slice_variance: Floats
     contender_degrees: Floats
     response: Floats
-    memory_response: Floats
 
 
 @dataclass(frozen=True)
@@ -148,7 +145,6 @@ def estimate(
             slice_variance=slices / each,
             contender_degrees=degrees,
             response=layout.responses.of_contenders(PLACEMENT, responses),
-            memory_response=layout.responses.of_contenders(MEMORY, responses),
         ), combined.loads
 
 

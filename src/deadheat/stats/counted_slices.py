@@ -8,7 +8,6 @@ import numpy as np
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.machine_speed import at_usual_speed
-from deadheat.stats.memory_latency import log_memory_latency
 from deadheat.stats.placement import placements
 from deadheat.stats.settling import SLICES_MIN, Settling, settling
 from deadheat.stats.slice_columns import SliceColumns
@@ -62,12 +61,11 @@ def _by_instance(instance: Indices) -> Iterator[tuple[int, Indices]]:
 
 
 def slices_of(columns: SliceColumns, names: Sequence[str]) -> Slices:
-    """The arrays that the model reads, out of slices in time order; other names are left out."""
+    """The arrays that the model reads; slices of other names are left out."""
     place = {name: number for number, name in enumerate(names)}
     places = np.array([place.get(name, -1) for name in columns.names], dtype=np.int64)
     contender = places[columns.contender]
     used = contender >= 0
-    memory = log_memory_latency(columns.memory_ns, _numbered(columns.block))
     return Slices(
         log_rate=_logarithms(columns.rate_per_s[used]),
         contender=contender[used],
@@ -77,7 +75,6 @@ def slices_of(columns: SliceColumns, names: Sequence[str]) -> Slices:
         time_s=columns.at_s[used],
         contenders=len(names),
         placement=placements(columns.before_ns[used], columns.after_ns[used]).of_slice,
-        memory=memory[used],
     )
 
 

@@ -9,11 +9,11 @@ import numpy.typing as npt
 from deadheat.stats.distributions import Floats
 from deadheat.stats.slices import MIXED, Indices, Slices
 
-PLACEMENT, MEMORY = "placement", "memory"
+PLACEMENT = "placement"
 # What responses scatter by. The null server's log rate changed by 0.30 from one placement of the
-# CPUs to the other, and those of eight servers by 0.01 to 0.22. A memory latency that rose by 10 %
-# cost a server 5 to 17 %. This matters to contenders with few slices.
-_SD = {PLACEMENT: 0.15, MEMORY: 0.5}
+# CPUs to the other, and those of eight servers by 0.01 to 0.22. It matters to contenders with few
+# slices.
+_SD = {PLACEMENT: 0.15}
 _MOST = 0.8  # of the contenders of the largest block
 
 
@@ -38,7 +38,7 @@ class Responses:
     def of(cls, slices: Slices, order: Indices, first: int) -> Self:
         """Of slices taken in this order."""
         shift = np.where(slices.placement == MIXED, np.nan, slices.placement)
-        every = {PLACEMENT: shift, MEMORY: slices.memory}
+        every = {PLACEMENT: shift}
         inside = complete(slices.contender, slices.block)
         changed = {
             kind: _centered(reading, inside)[order]
@@ -75,8 +75,8 @@ class Responses:
 def complete(contender: Indices, block: Indices) -> npt.NDArray[np.bool_]:
     """Whether most of the field took part in the block of each slice.
 
-    A contender that is settled stops. Its rate while the CPUs were elsewhere, or others used the
-    memory, is not known, so rates are those at the readings of the time before that.
+    A contender that is settled stops. Its rate with the CPUs elsewhere is not known then, so rates
+    are those at the readings of the time before that.
     """
     cells = np.unique(np.array([block, contender]), axis=1)
     numbers, counts = np.unique(cells[0], return_counts=True)

@@ -2,9 +2,9 @@
 
     log rate = contender + instance (random) + machine state (random walk in a block) + noise
 
-Each contender also responds to what is read of the machine around slices: where the hypervisor had
-put the CPUs, and the memory latency (random; see `responses`). Its rate is that at their means over
-the race.
+Where the hypervisor moved the CPUs during the race, each contender also has a response to that
+(random; see `placement` and `responses`), and its rate is that at the mix of placements while most
+contenders raced.
 
 One vector of contender effects gives every ratio, so ratios multiply through, the order is theirs,
 and the printed rates have exactly these ratios. The model is fitted twice, `plain` and `robust`. In

@@ -12,7 +12,7 @@ Indices = npt.NDArray[np.int64]
 MIXED = -1  # the placement of a slice that belongs to none
 
 
-ARRAYS = ("log_rate", "contender", "instance", "block", "round", "time_s", "placement", "memory")
+ARRAYS = ("log_rate", "contender", "instance", "block", "round", "time_s", "placement")
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,7 @@ class Slices:
     `log_rate` is the natural logarithm of requests per second, `contender` an index below
     `contenders`, `instance` an index that no two contenders share, `block` and `round` those of
     the race (a round belongs to one block), `time_s` when the slice began, on one clock.
-    `placement` is 0 or 1, or `MIXED` (see `placement.py`), and `memory` the log of the memory
-    latency less its mean (see `memory_latency.py`); left out, they are 0 for all.
+    `placement` is 0 or 1, or `MIXED` (see `placement.py`); left out, it is 0 for all.
     ValueError where the arrays do not fit together.
     """
 
@@ -35,13 +34,10 @@ class Slices:
     time_s: Floats
     contenders: int
     placement: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    memory: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         if not len(self.placement):
             object.__setattr__(self, "placement", np.zeros(len(self.log_rate), dtype=np.int64))
-        if not len(self.memory):
-            object.__setattr__(self, "memory", np.zeros(len(self.log_rate)))
         for name in ARRAYS:
             if (
                 np.shape(getattr(self, name)) != np.shape(self.log_rate)
