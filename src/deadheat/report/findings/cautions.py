@@ -224,8 +224,8 @@ def _moved(view: RunView) -> Iterator[Caution]:
         text = (
             "the machine moved its CPUs: a cache line took "
             f"{often.latency_ns:.0f} ns between them in {often.share:.0%} of the slices and "
-            f"{other.latency_ns:.0f} ns in {other.share:.0%}; rates and ratios are for the mix "
-            f"while most raced, {often.share_in_rates:.0%} and {other.share_in_rates:.0%}"
+            f"{other.latency_ns:.0f} ns in {other.share:.0%}; rates are those of the time when "
+            f"most contenders raced ({often.share_in_rates:.0%} at {often.latency_ns:.0f} ns)"
         )
         ratios = other.rate_ratios
         if not ratios:
@@ -233,7 +233,7 @@ def _moved(view: RunView) -> Iterator[Caution]:
             continue
         most = max(ratios, key=lambda name: abs(math.log(ratios[name])))
         change = f"{ratios[most] - 1:+.0%} at {other.latency_ns:.0f} ns"
-        yield Caution("cpus_moved", (most,), f"{text} ({most} changes most: {change})")
+        yield Caution("cpus_moved", (most,), f"{text}; {most} changes most: {change}")
 
 
 def _memory_used(view: RunView) -> Iterator[Caution]:

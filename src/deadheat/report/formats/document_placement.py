@@ -11,7 +11,7 @@ class Placement(Part):
     share: Finite
     """Of all slices. What the shares lack to 1 are slices during which the CPUs moved."""
     share_in_rates: Finite
-    """While most contenders raced: rates and ratios are for this mix."""
+    """Its share while most contenders raced: rates and ratios are for this mix."""
     rate_ratios: dict[str, Finite]
     """The median rate of each contender's slices in this placement over that in the first one, of
     those with enough slices in both."""
