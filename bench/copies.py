@@ -48,7 +48,7 @@ def _options() -> argparse.Namespace:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Race, and write after each race: what was measured stays if the bench is stopped."""
-    outcome = nothing_yet()
+    outcome = empty_outcome()
     with tempfile.TemporaryDirectory(prefix="deadheat-copies-") as folder:
         catalog = catalog_with_copies(Path(folder))
         store = options.store or Path(folder) / "runs.sqlite"
@@ -60,7 +60,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def summarized_again(options: argparse.Namespace) -> dict[str, Any]:
-    outcome = nothing_yet()
+    outcome = empty_outcome()
     with Store(options.again, read_only=True) as store:
         runs = run_ids(store)[::-1]
     outcome["races"] = [summary(report_of(options.again, run_id)) for run_id in runs]
@@ -68,7 +68,7 @@ def summarized_again(options: argparse.Namespace) -> dict[str, Any]:
     return outcome
 
 
-def nothing_yet() -> dict[str, Any]:
+def empty_outcome() -> dict[str, Any]:
     command = shlex.join(["python", "-m", "bench.copies", *sys.argv[1:]])
     return {"date": date.today().isoformat(), "command": command, "races": []}
 

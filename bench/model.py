@@ -33,7 +33,7 @@ from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.pairs import fit_pairs
 from deadheat.stats.ranking import rank
-from deadheat.stats.responses import complete
+from deadheat.stats.responses import most_raced
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Slices
 from deadheat.stats.variance_shrinkage import moderate
@@ -135,7 +135,7 @@ def simulate(name: str, seed: int) -> tuple[Outcome, ...]:
     generator = np.random.default_rng([seed, *name.encode()])
     slices = slice_races.race(generator, case.field, case.schedule, case.machine)
     fit = fit_slices(slices)
-    together = complete(slices.contender, slices.block)  # rates are for the readings of that time
+    together = most_raced(slices.contender, slices.block)  # rates are those of that time
     moved = float(np.mean(slices.placement[together] == 1))
     truth = case.field.true_log_rates + moved * case.machine.gains(slices.contenders)
 

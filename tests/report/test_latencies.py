@@ -2,8 +2,9 @@
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -18,24 +19,32 @@ from tests.report.made import SETTLE, MadeRun
 FAR_NS, NEAR_NS = 154.0, 30.0
 GAINS = {"a": 1.25, "b": 1.0}  # when the CPUs are near
 ROUNDS = 8
+CONTROLS = ("null-server", "reference")
 
 
 def raced(
     folder: Path,
     latency_ns: Callable[[int], float | None],
     memory_ns: Callable[[int], float] = lambda _: 150.0,
+    gains: Mapping[str, float] = GAINS,
+    last_block: Mapping[str, int] = MappingProxyType({}),
 ) -> RunView:
-    """A race of two contenders; latencies of a block, no `latency_ns` where it was not read."""
+    """A race of contenders and two controls; no `latency_ns` of a block where it was not read."""
     generator = random.Random(1)
     with Store(folder / "runs.sqlite") as store:
         run = MadeRun(store, protocol={**SETTLE, "duration_s": 0.1, "slices": {"rounds": ROUNDS}})
-        for name in GAINS:
+        for name in gains:
             run.contender(name)
-        starts = {(name, n): run.start(name, n) for name in GAINS for n in (1, 2, 3)}
+        for name in CONTROLS:
+            run.contender(name, role="control")
+        everyone = {**gains, **dict.fromkeys(CONTROLS, 1.0)}
+        starts = {(name, n): run.start(name, n) for name in everyone for n in (1, 2, 3)}
         at_s = 0.0
         for block in range(1, 13):
             invocation, apart_ns = 1 + block % 3, latency_ns(block)
-            for name, gain in GAINS.items():
+            for name, gain in everyone.items():
+                if block > last_block.get(name, block):
+                    continue
                 slices = []
                 for round_ in range(1, ROUNDS + 1):
                     at_s += 0.1
@@ -117,7 +126,7 @@ def test_compare_lists_other_placements_as_a_difference(tmp_path: Path) -> None:
         views[latency_ns] = raced(tmp_path / latency_ns.__name__, latency_ns)
     (difference,) = differences(views[moved], views[far])
     assert difference.what == "core-to-core latency at 100 connections"
-    assert difference.first == "154 ns in 67%, 30 ns in 33%"
+    assert difference.first == "30 ns in 33%, 154 ns in 67%"
     assert difference.second == "154 ns in 100%"
     assert not differences(views[moved], views[moved])
     assert not differences(views[moved], views[unread])
@@ -134,3 +143,12 @@ def test_memory_that_others_use_is_a_caution(tmp_path: Path) -> None:
     assert "a read took 150 ns at times and 210 ns at others" in caution.text
     (level,) = json.loads(report.write(views["used"], "json"))["levels"]
     assert level["memory_ns"] == pytest.approx([150, 210])
+
+
+def test_rates_are_those_of_the_time_when_most_contenders_raced(tmp_path: Path) -> None:
+    """Bug: controls, which always race, counted as contenders."""
+    view = raced(tmp_path, moved, gains=dict.fromkeys("abcd", 1.0), last_block={"d": 4})
+    (level,) = json.loads(report.write(view, "json"))["levels"]
+    often, other = level["placements"]
+    assert (often["share_in_rates"], other["share_in_rates"]) == (1.0, 0.0)
+    assert other["share"] > 0.1

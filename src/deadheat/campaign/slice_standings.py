@@ -193,17 +193,16 @@ def slice_rows(
     CPU, the rate is not the server's.
     """
     return [
-        SliceRow(
-            contender=name,
-            instance=instance,
-            block=block,
-            round=row["round"],
-            at_s=row["at_s"],
-            rate_per_s=row["rate_per_s"],
-            before_ns=(apart_ns := row.get(CORE_TO_CORE, NOT_READ))[0],
-            after_ns=apart_ns[1],
-            memory_ns=math.sqrt(math.prod(row.get(MEMORY, NOT_READ))),
-        )
+        _slice_row(name, instance, block, row)
         for row in series
         if row.get("rate_per_s") and not row.get("client_waited")
     ]
+
+
+def _slice_row(name: str, instance: int, block: int, row: Mapping[str, Any]) -> SliceRow:
+    before_ns, after_ns = row.get(CORE_TO_CORE, NOT_READ)
+    memory_ns = math.sqrt(math.prod(row.get(MEMORY, NOT_READ)))
+    at_s, rate_per_s = row["at_s"], row["rate_per_s"]
+    return SliceRow(
+        name, instance, block, row["round"], at_s, rate_per_s, before_ns, after_ns, memory_ns
+    )

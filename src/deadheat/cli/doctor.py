@@ -85,7 +85,7 @@ def _examined(target: str | None) -> list[Finding]:
 
 
 def look_at(host: Host) -> Machine:
-    """Read a host for one second without load from deadheat, then between its CPUs."""
+    """Read a host for one second without load from deadheat, then its core-to-core latency."""
     watch = host.watch([], WATCH_S)
     host.sleep(WATCH_S)
     samples = host.unwatch(watch)

@@ -15,7 +15,7 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.instance_matrix import Factors, InstanceMatrix
 from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.machine_state import Equations
-from deadheat.stats.responses import PLACEMENT
+from deadheat.stats.responses import SD
 from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slice_weights import WeightedFit
 
@@ -135,7 +135,6 @@ def estimate(
     compared |= np.bincount(who, compared, count)[who] == 0
     instance_variance = np.bincount(who, compared * spread, count)
     log_rate = combined.effects + _level(layout, combined, spread, calm)
-    responses = _predicted(layout, combined)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Estimate(
             log_rate=np.where(seen, log_rate, np.nan),
@@ -144,7 +143,7 @@ def estimate(
             instance_variance=instance_variance / np.bincount(who, compared, count),
             slice_variance=slices / each,
             contender_degrees=degrees,
-            response=layout.responses.of_contenders(PLACEMENT, responses),
+            response=layout.responses.of_contenders(_predicted(layout, combined)),
         ), combined.loads
 
 
@@ -171,7 +170,7 @@ def _combine(layout: Layout, parts: Equations, spread: Floats) -> _Combined:
     """Generalized least squares of the contenders, with instance variances `spread`."""
     member = np.zeros((layout.unknown_count, layout.contenders))
     member[np.arange(layout.instance_count), layout.contender_of] = 1.0
-    spread = np.append(spread, layout.responses.sd**2)
+    spread = np.append(spread, np.full(len(layout.responses), SD**2))
     weights = _Weights.of(parts.information, spread)
     right = np.concatenate([parts.information @ member, parts.score[:, None]], axis=1)
     shrunk = weights.shrink(right)
@@ -261,7 +260,7 @@ def _contrast_parts(layout: Layout, loads: Floats, variance: Floats) -> Floats:
 
 def _predicted(layout: Layout, combined: _Combined) -> Floats:
     """The best linear unbiased predictions of the responses, one for each that there is."""
-    return np.asarray(layout.responses.sd**2 * combined.pull[layout.instance_count :])
+    return np.asarray(SD**2 * combined.pull[layout.instance_count :])
 
 
 def _level(layout: Layout, combined: _Combined, spread: Floats, calm: Floats) -> Floats:

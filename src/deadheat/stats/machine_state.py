@@ -1,7 +1,7 @@
 """The state of the machine under all contenders: a random walk inside each block.
 
-A slice's log rate is instance + state + noise, and in some races responses to readings of the
-machine (see `responses`), unknowns as instances are. The state is a random walk in time with an
+A slice's log rate is instance + state + noise, and in some races a response to the placement of the
+CPUs (see `responses`), an unknown as instances are. The state is a random walk in time with an
 intensity of `intensity` log units squared per second, free to start anew in each block (so that
 blocks are compared only within themselves: a drift between blocks costs no honesty). For given
 weights, generalized least squares removes it in closed form: with Z the slices' instances, W the
@@ -45,8 +45,9 @@ def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
         weight[place] = weights[group.slices]
         right = np.zeros((*weight.shape, side))
         right[(*place, group.local)] = weights[group.slices]
-        for reading, local in layout.readings:
-            right[(*place, local[group.slices])] = (weights * reading)[group.slices]
+        if len(layout.responses):
+            moved = (weights * layout.responses.shift)[group.slices]
+            right[(*place, layout.response_local[group.slices])] = moved
         right[(*place, -1)] = weighted[group.slices]
         solved = _solve(weight, group.gap_s, intensity, right)
         removed = right[..., :-1].transpose(0, 2, 1) @ solved
@@ -55,7 +56,8 @@ def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
     end = np.full(len(layout), locals_)
     np.add.at(parts, (layout.row, layout.local, layout.local), weights)
     np.add.at(parts, (layout.row, layout.local, end), weighted)
-    _add_responses(layout, parts, weights)
+    if len(layout.responses):
+        _add_responses(layout, parts, weights)
     alone = layout.is_instance.sum(axis=1) == 1  # only rounding is left beside the state
     parts[alone] = 0.0
     count = layout.unknown_count
@@ -67,14 +69,13 @@ def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
 
 def _add_responses(layout: Layout, parts: Floats, weights: Floats) -> None:
     """Add what slices say of responses, alone and with their instance."""
-    row, own, end = layout.row, layout.local, np.full(len(layout), parts.shape[2] - 1)
-    for reading, response in layout.readings:
-        moved = weights * reading
-        np.add.at(parts, (row, own, response), moved)
-        np.add.at(parts, (row, response, own), moved)
-        np.add.at(parts, (row, response, end), moved * layout.log_rate)
-        for other, also in layout.readings:
-            np.add.at(parts, (row, response, also), moved * other)
+    row, own, response = layout.row, layout.local, layout.response_local
+    moved = weights * layout.responses.shift
+    end = np.full(len(layout), parts.shape[2] - 1)
+    np.add.at(parts, (row, response, response), moved * layout.responses.shift)
+    np.add.at(parts, (row, own, response), moved)
+    np.add.at(parts, (row, response, own), moved)
+    np.add.at(parts, (row, response, end), moved * layout.log_rate)
 
 
 def state(layout: Layout, residuals: Floats, weights: Floats, intensity: float) -> Floats:

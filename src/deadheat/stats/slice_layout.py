@@ -45,7 +45,7 @@ class Layout:
     `contender_of` is each one's contender.
 
     `responses` have numbers from `instance_count` on. They are in `instances` too, and
-    `response_local` [reading, slice] is as `local`.
+    `response_local` is that of each slice, as `local`; empty if there are none.
     """
 
     log_rate: Floats
@@ -86,7 +86,8 @@ class Layout:
         contender_of = np.zeros(instance_count, dtype=np.int64)
         contender_of[instance] = contender
         responses = Responses.of(slices, order, instance_count)
-        unknown = np.concatenate([instance, *responses.numbers[:, contender]])
+        own_response = responses.numbers[contender] if len(responses) else instance[:0]
+        unknown = np.concatenate([instance, own_response])
         unknowns = int(unknown.max()) + 1
         rows = np.tile(row, len(unknown) // count)
         cells, cell = np.unique(rows * unknowns + unknown, return_inverse=True)
@@ -113,7 +114,7 @@ class Layout:
             gap_s=np.maximum(gap_s, _SHORTEST_GAP_S),
             placement=slices.placement[order],
             responses=responses,
-            response_local=cell_local[cell[count:]].reshape(-1, count),
+            response_local=cell_local[cell[count:]],
         )
 
     def __len__(self) -> int:
@@ -136,11 +137,6 @@ class Layout:
     def expected(self, effects: Floats) -> Floats:
         """The log rate of each slice by the effects of instances and the responses."""
         return effects[self.instance] + self.responses.added(effects, self.contender)
-
-    @property
-    def readings(self) -> list[tuple[Floats, Indices]]:
-        """Each reading at every slice, with the response to it as a local unknown."""
-        return list(zip(self.responses.readings, self.response_local, strict=True))
 
     @cached_property
     def fronts(self) -> tuple[Front, ...]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.machine_state import Equations, equations, likely_intensity, state
+from deadheat.stats.responses import SD
 from deadheat.stats.slice_layout import Layout
 
 _FIRST_SD = 0.03  # of a slice, before any is estimated
@@ -64,12 +65,13 @@ def _robust_sd(layout: Layout, residuals: Floats) -> Floats:
 def solve_instances(layout: Layout, parts: Equations, right: Floats) -> Floats:
     """A solution for `right` [unknown] or [unknown, column], which is the score for the effects.
 
-    Only contrasts of instances that are linked mean anything. Responses are random: a contender of
-    few slices says little of its own.
+    Only contrasts of instances that are linked mean anything. Responses are random with a standard
+    deviation of `SD`, because a few slices do not determine one.
     """
     information = parts.information
     ridge = 1e-9 * float(information.diagonal.sum()) / information.size + 1e-300
-    scale = np.append(np.ones(layout.instance_count), math.sqrt(ridge) * layout.responses.sd)
+    of_responses = np.full(len(layout.responses), math.sqrt(ridge) * SD)
+    scale = np.append(np.ones(layout.instance_count), of_responses)
     columns = scale if right.ndim == 1 else scale[:, None]
     return np.asarray(columns * information.factors(scale, ridge).solve(columns * right))
 
@@ -92,8 +94,9 @@ def _fit(layout: Layout, weights: Floats, intensity: float) -> WeightedFit:
     residuals = around - state(layout, around, weights, intensity)
     scores = np.zeros(layout.instances.shape)
     np.add.at(scores, (layout.row, layout.local), weights * residuals)
-    for reading, local in layout.readings:
-        np.add.at(scores, (layout.row, local), reading * weights * residuals)
+    if len(layout.responses):
+        moved = layout.responses.shift * weights * residuals
+        np.add.at(scores, (layout.row, layout.response_local), moved)
     return WeightedFit(weights, parts, effects, residuals, scores)
 
 

@@ -15,7 +15,7 @@ from deadheat.store import Gate
 
 NAMED = 4
 COMMAND_MAX = 40  # characters
-MEMORY_CHANGE_SHOWN = 1.15  # times the latency: servers then lose 7 to 20 % of their rate
+MEMORY_CHANGE_SHOWN = 1.15  # times the latency
 OTHER_SPEED_SHOWN = 0.01  # of the slices
 BUILD_STEP = re.compile(r"build step `([^`]*)`")
 
@@ -243,7 +243,7 @@ def _memory_used(view: RunView) -> Iterator[Caution]:
         if high_ns > MEMORY_CHANGE_SHOWN * low_ns:
             text = (
                 f"something else used the memory or the shared cache: a read took {low_ns:.0f} ns "
-                f"at times and {high_ns:.0f} ns at others; rates and ratios are for the mean"
+                f"at times and {high_ns:.0f} ns at others, which changes rates and widens intervals"
             )
             yield Caution("memory_used", (), text)
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from deadheat.protocol import workloads_of
@@ -55,15 +56,18 @@ def _hosts(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
 
 def _placements(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
     """Where the hypervisor had put the CPUs, at the levels of both runs."""
-    for connections in first.sliced.keys() & second.sliced.keys():
-        before, after = (view.sliced[connections].slices.placements for view in (first, second))
+    for connections in sorted(first.sliced.keys() & second.sliced.keys()):
+        before, after = (
+            sorted(view.sliced[connections].slices.placements, key=attrgetter("latency_ns"))
+            for view in (first, second)
+        )
         if before and after and _differ(before, after):
             what = f"core-to-core latency at {connections:,} connections"
             yield what, _placed(before), _placed(after)
 
 
 def _differ(before: Sequence[Placement], after: Sequence[Placement]) -> bool:
-    """By more than two readings of one placement, and two counts of the same share, differ."""
+    """Whether latencies or shares differ by more than those of two runs in one placement."""
     return len(before) != len(after) or any(
         max(a.latency_ns, b.latency_ns) > OTHER_LATENCY * min(a.latency_ns, b.latency_ns)
         or abs(a.share - b.share) > OTHER_SHARE

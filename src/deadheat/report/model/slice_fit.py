@@ -17,10 +17,11 @@ from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, Placement, SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.counted_slices import count_slices, slices_of
+from deadheat.stats.distributions import Floats
 from deadheat.stats.memory_latency import usual_range_ns
 from deadheat.stats.modeled import modeled_names
 from deadheat.stats.placement import NOT_READ, placements
-from deadheat.stats.responses import complete
+from deadheat.stats.responses import most_raced
 from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Indices
@@ -119,26 +120,31 @@ def _worked_out(
     )
 
 
-def _placements(slices: SliceColumns, names: Sequence[str]) -> Iterator[Placement]:
+def _placements(columns: SliceColumns, names: Sequence[str]) -> Iterator[Placement]:
+    """The placements of the CPUs, as the model of `names` tells them apart."""
+    modeled = [place for place, name in enumerate(columns.names) if name in names]
+    slices = columns.taken(np.isin(columns.contender, modeled))
     placed = placements(slices.before_ns, slices.after_ns)
-    rates = [
-        {
-            name: slices.rate_per_s[(slices.contender == place) & (placed.of_slice == number)]
-            for place, name in enumerate(slices.names)
-            if name in names
-        }
-        for number in range(len(placed.share))
-    ]
-    together = complete(slices.contender, slices.block)
-    for number, (latency_ns, share) in enumerate(zip(placed.latency_ns, placed.share, strict=True)):
-        if math.isfinite(latency_ns):
-            ratios = {
-                name: float(np.median(rates[number][name]) / np.median(usual))
-                for name, usual in rates[0].items()
-                if min(len(rates[number][name]), len(usual)) >= FEWEST_SLICES
-            }
-            while_most_raced = float(np.mean(placed.of_slice[together] == number))
-            yield Placement(float(latency_ns), float(share), while_most_raced, ratios)
+    together = most_raced(slices.contender, slices.block)
+
+    def rates_per_s(contender: int, placement: int) -> Floats:
+        chosen = (slices.contender == contender) & (placed.of_slice == placement)
+        return np.asarray(slices.rate_per_s[chosen])
+
+    for number, latency_ns in enumerate(placed.latency_ns.tolist()):
+        if math.isnan(latency_ns):  # not read
+            return
+        rates = {place: [rates_per_s(place, each) for each in (number, 0)] for place in modeled}
+        yield Placement(
+            latency_ns=latency_ns,
+            share=float(placed.share[number]),
+            share_in_rates=float(np.mean(placed.of_slice[together] == number)),
+            rate_ratios={
+                slices.names[place]: float(np.median(here) / np.median(usual))
+                for place, (here, usual) in rates.items()
+                if min(len(here), len(usual)) >= FEWEST_SLICES
+            },
+        )
 
 
 def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:

@@ -23,7 +23,6 @@ class Placement:
     """A placement of the CPUs: its core-to-core latency, and its share of the slices.
 
     `share_in_rates` is its share while most contenders raced: rates are for this mix.
-
     `rate_ratios` has the median rate of each contender's slices in this placement over that in the
     most frequent one, of those with enough slices in both.
     """
