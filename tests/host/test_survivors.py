@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import ProcessSpec
-from deadheat.host.agent.cgroup import cgroup_candidates
+from deadheat.host.agent.cgroup import cgroup_candidates, sweep
 from deadheat.host.agent.processes import descendants, start_ticks
 from deadheat.host.local import AGENT_PATH, LocalHost
 from tests.host.support import eventually, log, python
@@ -273,3 +273,13 @@ def test_no_cgroup_is_left_behind(marks: Path, tmp_path: Path) -> None:
 
 def cgroups_of(agent: int) -> list[Path]:
     return [path for folder in cgroup_candidates() for path in folder.glob(f"deadheat-*-{agent}-*")]
+
+
+def test_a_sweep_goes_on_if_a_cgroup_vanishes(tmp_path: Path) -> None:
+    """Bug: another agent ended between the list of cgroups and the look at its own, so this one
+    said that the host has no cgroups."""
+    space = Path("/proc/self/ns/pid").stat().st_ino
+    gone = tmp_path / f"deadheat-{space}-1-1"
+    gone.symlink_to(tmp_path / "nowhere")  # it is listed, but not there
+    sweep(tmp_path)
+    assert gone.is_symlink()

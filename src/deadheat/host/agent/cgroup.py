@@ -46,9 +46,10 @@ def sweep(folder: Path) -> None:
     """Kill and remove the cgroups that dead agents left in `folder`."""
     space = Path("/proc/self/ns/pid").stat().st_ino
     for cgroup in folder.glob(f"deadheat-{space}-*-*"):
-        ours = cgroup.stat().st_uid == os.geteuid()
-        if ours and not owner_lives(cgroup.name):
-            remove_cgroup(str(cgroup))
+        with contextlib.suppress(FileNotFoundError):  # another agent ended, or swept it, meanwhile
+            ours = cgroup.stat().st_uid == os.geteuid()
+            if ours and not owner_lives(cgroup.name):
+                remove_cgroup(str(cgroup))
 
 
 def owner_lives(name: str) -> bool:
