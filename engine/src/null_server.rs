@@ -41,7 +41,7 @@ pub(crate) struct NullServer {
 
 const READ: u32 = libc::EPOLLIN as u32;
 const WRITE: u32 = libc::EPOLLOUT as u32;
-const LISTENER: usize = usize::MAX;
+const LISTENER: usize = Poll::MAX_TOKEN;
 const STOP_POLL_NS: u64 = 100_000_000;
 
 impl NullServer {

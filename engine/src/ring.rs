@@ -1,11 +1,13 @@
 //! An io_uring instance of one thread. Operations are queued, submitted in one call, and identified
 //! by a tag when they complete.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::RawFd;
 
 use io_uring::squeue::{self, Flags};
-use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::types::{Fd, SubmitArgs, TimeoutFlags, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 
 use crate::batching::Batching;
@@ -21,6 +23,10 @@ pub(crate) struct Ring {
     turn: u64,
     /// The kernel can wait for several completions, and for one after a time limit.
     gathers: bool,
+    /// When the timers that the kernel has expire (CLOCK_MONOTONIC).
+    timers_ns: BinaryHeap<Reverse<u64>>,
+    /// When the newest timer expires. The kernel reads it when it takes the operation.
+    newest_timer: Box<Timespec>,
 }
 
 /// Identifies an operation.
@@ -38,6 +44,9 @@ pub(crate) enum What {
     Send,
     Writable,
 }
+
+/// The user data of a timer; no tag has it, as there is no fourth `What`.
+const TIMER: u64 = u64::MAX;
 
 /// Generations wrap around here.
 pub(crate) const GENERATIONS: u32 = 1 << 30;
@@ -79,7 +88,8 @@ impl Ring {
         // SAFETY: both move into one struct, which drops the ring first.
         let buffers = unsafe { Buffers::register(&ring, count, bytes_each) }?;
         let gathers = ring.params().is_feature_min_timeout();
-        Ok(Self { ring, buffers, turn: 1, gathers })
+        let (timers_ns, newest_timer) = (BinaryHeap::new(), Box::new(Timespec::new()));
+        Ok(Self { ring, buffers, turn: 1, gathers, timers_ns, newest_timer })
     }
 
     /// Makes the calling thread the only one that may use the ring.
@@ -99,9 +109,17 @@ impl Ring {
     /// or the ring is dropped.
     #[inline]
     pub(crate) unsafe fn queue(&mut self, tag: Tag, entry: squeue::Entry) -> Result<()> {
-        let entry = entry.user_data(tag.to_bits());
+        // SAFETY: as the caller says.
+        unsafe { self.push(&entry.user_data(tag.to_bits())) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Ring::queue`].
+    #[inline]
+    unsafe fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
         // SAFETY: the caller keeps what the operation points to.
-        while unsafe { self.ring.submission().push(&entry) }.is_err() {
+        while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.ring.submit().map_err(Error::system("io_uring"))?;
         }
         Ok(())
@@ -113,11 +131,15 @@ impl Ring {
     #[inline]
     pub(crate) fn submit(&mut self, now_ns: u64, wake_ns: u64, batching: Batching) -> Result<bool> {
         let batching = if self.gathers { batching } else { Batching::NONE };
-        let left_ns = wake_ns.saturating_sub(now_ns);
-        let (seconds, rest_ns) = (left_ns / 1_000_000_000, left_ns % 1_000_000_000);
-        let left = Timespec::new().sec(seconds).nsec(rest_ns as u32);
-        let args = SubmitArgs::new().timespec(&left).min_wait_usec(batching.gather_us);
-        if let Err(error) = self.ring.submitter().submit_with_args(batching.completions, &args) {
+        let submitted = if wake_ns <= now_ns || batching != Batching::NONE {
+            let left = timespec(wake_ns.saturating_sub(now_ns));
+            let args = SubmitArgs::new().timespec(&left).min_wait_usec(batching.gather_us);
+            self.ring.submitter().submit_with_args(batching.completions, &args)
+        } else {
+            self.set_timer(wake_ns)?;
+            self.ring.submit_and_wait(1)
+        };
+        if let Err(error) = submitted {
             match error.raw_os_error() {
                 Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {}
                 _ => return Err(Error::System { what: "io_uring", source: error }),
@@ -128,16 +150,37 @@ impl Ring {
         Ok(all)
     }
 
-    /// Moves the completions to `completed`.
+    /// Makes sure that a timer ends the wait by `wake_ns`. It outlives the wait: the kernel would set
+    /// and remove the time limit of a call in each call, which costs more (docs/engine-design.md).
+    #[inline]
+    fn set_timer(&mut self, wake_ns: u64) -> Result<()> {
+        if self.timers_ns.peek().is_some_and(|Reverse(first_ns)| *first_ns <= wake_ns) {
+            return Ok(());
+        }
+        *self.newest_timer = timespec(wake_ns);
+        let timer = opcode::Timeout::new(&raw const *self.newest_timer).flags(TimeoutFlags::ABS);
+        // SAFETY: the box keeps the address of its content, which lives as long as the ring.
+        unsafe { self.push(&timer.build().user_data(TIMER)) }?;
+        self.timers_ns.push(Reverse(wake_ns));
+        Ok(())
+    }
+
+    /// Moves the completions, except those of timers, to `completed`.
     #[inline]
     pub(crate) fn take(&mut self, completed: &mut Vec<Completion>) {
-        completed.extend(self.ring.completion().map(|entry| Completion {
-            tag: Tag::of_bits(entry.user_data()),
-            result: u32::try_from(entry.result()).map_err(|_| -entry.result()),
-            buffer: cqueue::buffer_select(entry.flags()),
-            more: cqueue::more(entry.flags()),
-            sock_nonempty: cqueue::sock_nonempty(entry.flags()),
-        }));
+        for entry in self.ring.completion() {
+            if entry.user_data() == TIMER {
+                self.timers_ns.pop();
+                continue;
+            }
+            completed.push(Completion {
+                tag: Tag::of_bits(entry.user_data()),
+                result: u32::try_from(entry.result()).map_err(|_| -entry.result()),
+                buffer: cqueue::buffer_select(entry.flags()),
+                more: cqueue::more(entry.flags()),
+                sock_nonempty: cqueue::sock_nonempty(entry.flags()),
+            });
+        }
     }
 
     /// The bytes received; empty at the end of the stream.
@@ -156,6 +199,10 @@ impl Ring {
             self.buffers.give_back(buffer);
         }
     }
+}
+
+fn timespec(ns: u64) -> Timespec {
+    Timespec::new().sec(ns / 1_000_000_000).nsec((ns % 1_000_000_000) as u32)
 }
 
 /// Receives into the ring's buffers, until an error, the end of the stream or the last buffer.
@@ -179,6 +226,7 @@ pub(crate) fn writable(fd: RawFd) -> squeue::Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock;
 
     #[test]
     fn tags_survive_encoding() {
@@ -188,5 +236,54 @@ mod tests {
                 assert_eq!(Tag::of_bits(tag.to_bits()), tag);
             }
         }
+    }
+
+    /// A ring, unless the kernel refuses one.
+    fn ring() -> Option<Ring> {
+        let ring = Ring::new(8, 8, 64).ok()?;
+        ring.enable().unwrap();
+        Some(ring)
+    }
+
+    /// Waits from now, for this time; returns when the wait ended, and the completions.
+    fn wait(ring: &mut Ring, limit_ns: u64) -> (u64, Vec<Completion>) {
+        let now_ns = clock::now_ns();
+        ring.submit(now_ns, now_ns + limit_ns, Batching::NONE).unwrap();
+        let mut completed = Vec::new();
+        ring.take(&mut completed);
+        (clock::now_ns(), completed)
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no io_uring")]
+    fn wait_ends_at_the_nearest_limit_and_has_no_completion_for_it() {
+        let Some(mut ring) = ring() else { return };
+        // The first wait ends at once, as something is queued that completes at once.
+        let tag = Tag { slot: 1, generation: 2, what: What::Receive };
+        // SAFETY: the operation points to nothing.
+        unsafe { ring.queue(tag, opcode::Nop::new().build()) }.unwrap();
+        let (_, completed) = wait(&mut ring, 3_600_000_000_000);
+        assert_eq!(completed.iter().map(|completion| completion.tag).collect::<Vec<_>>(), [tag]);
+        for limit_ns in [20_000_000, 5_000_000] {
+            let start_ns = clock::now_ns();
+            let (end_ns, completed) = wait(&mut ring, limit_ns);
+            assert!(completed.is_empty());
+            assert!(end_ns >= start_ns + limit_ns);
+        }
+        assert_eq!(ring.timers_ns.len(), 1);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no io_uring")]
+    fn later_limit_needs_no_timer_of_its_own() {
+        let Some(mut ring) = ring() else { return };
+        for slot in 0..100 {
+            let tag = Tag { slot, generation: 0, what: What::Receive };
+            // SAFETY: the operation points to nothing.
+            unsafe { ring.queue(tag, opcode::Nop::new().build()) }.unwrap();
+            let (_, completed) = wait(&mut ring, 3_600_000_000_000);
+            assert_eq!(completed.len(), 1);
+        }
+        assert_eq!(ring.timers_ns.len(), 1);
     }
 }
