@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Client CPU per request of deadheat-load beside wrk, ab and whatever else is installed.
 
-    python bench/engine.py [--pairs 7] [--scene kept-1000]... [--seconds 2] [--json]
+    python bench/engine.py [--pairs 7] [--scene kept-1000]... [--seconds 2] [-o FILE]
+    python bench/engine.py --show FILE
 
 Each sample starts a fresh null server on one core and one generator on another. The cost is the
 generator's whole rusage, its start, preflight and report included, over the responses that the
@@ -33,6 +34,8 @@ TARGETS = {
 
 def main() -> int:
     args = arguments()
+    if args.show:
+        return show(json.loads(args.show.read_text())["scenes"])
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         return fail(
@@ -47,11 +50,10 @@ def main() -> int:
     if missing:
         print(f"not installed, left out: {', '.join(missing)}", file=sys.stderr)
     results = [measure(scene, generators, args.pairs, cores) for scene in scenes]
-    if args.json:
-        print(json.dumps(results, indent=1))
-    else:
-        print("\n\n".join(table(result) for result in results))
-    return 0 if all(check["pass"] for result in results for check in result["checks"]) else 1
+    if args.output:
+        command = " ".join(["python", *sys.argv])
+        args.output.write_text(json.dumps({"command": command, "scenes": results}) + "\n")
+    return show(results)
 
 
 def arguments() -> argparse.Namespace:
@@ -59,7 +61,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=7, help="rounds (default 7)")
     parser.add_argument("--scene", action="append", choices=TARGETS, help="(default: all)")
     parser.add_argument("--seconds", type=int, default=2, help="length of each sample (default 2)")
-    parser.add_argument("--json", action="store_true", help="every sample, and the checks")
+    parser.add_argument("--show", type=Path, help="print a stored summary instead")
+    parser.add_argument("-o", "--output", type=Path, help="write every sample as JSON")
     args = parser.parse_args()
     if args.pairs < 1 or args.seconds < 1:
         parser.error("--pairs and --seconds must be 1 or more")
@@ -92,6 +95,11 @@ def check(cost_us: dict[str, list[float]], contender: str, limit: float) -> dict
 
 def ratios(cost_us: dict[str, list[float]], name: str, contender: str) -> list[float]:
     return [ours / theirs for ours, theirs in zip(cost_us[name], cost_us[contender], strict=True)]
+
+
+def show(results: list[dict[str, Any]]) -> int:
+    print("\n\n".join(table(result) for result in results))
+    return 0 if all(check["pass"] for result in results for check in result["checks"]) else 1
 
 
 def table(result: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ from deadheat.store.bundle import import_runs, open_bundle
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results"
-NAMES = ("evidence", "reliability", "reliability-faults", "cluster")
+NAMES = ("evidence", "engine-design", "reliability", "reliability-faults", "cluster")
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{n}.md" for n in NAMES))
 WORKLOADS = RESULTS / "workloads.md"  # docs/workload_results.py writes it
 DOCUMENTS = tuple(sorted(RESULTS.glob("*.md")))
