@@ -1,6 +1,7 @@
 """Comparisons of two runs and of two contenders, on made runs with known rates."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,69 @@ def test_finds_the_contender_whose_rate_changed(first: MadeRun) -> None:
         assert changes[name]["low"] < 1 < changes[name]["high"]
     assert any(line.strip().startswith("rank agreement  tau-b 0.333") for line in lines)
     assert lines[-1] == "no difference in the stored setup"
+
+
+def sliced(run: MadeRun, rates: dict[str, int], seed: int) -> RunView:
+    """A race in slices, and controls of one start."""
+    generator = random.Random(seed)
+    for name in rates:
+        run.contender(name)
+    run.contender("reference", role="control")
+    everyone = {**rates, "reference": 5000}
+    starts = {(name, n): run.start(name, n) for name in everyone for n in (1, 2, 3)}
+    at_s = 0.0
+    for block in range(1, 13):
+        for name, rate in everyone.items():
+            invocation = 1 if name == "reference" else 1 + block % 3
+            slices = []
+            for round_ in range(1, 9):
+                at_s += 0.1
+                slices.append(
+                    {
+                        "at_s": at_s,
+                        "round": (block - 1) * 8 + round_,
+                        "rate_per_s": rate * generator.lognormvariate(0, 0.01),
+                    }
+                )
+            run.trial(
+                name,
+                rate,
+                invocation=invocation,
+                instance_id=starts[name, invocation],
+                block=block,
+                at_s=at_s,
+                series={"slices": slices},
+            )
+    run.end()
+    return load_view(run.store, run.run_id, whole=True)
+
+
+def test_compares_contenders_of_races_in_slices_beside_the_others(tmp_path: Path) -> None:
+    protocol = {**SETTLE, "duration_s": 0.1, "slices": {"rounds": 8}}
+    run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
+    before = sliced(run, {"alpha": 9000, "beta": 6000, "gamma": 3000}, seed=1)
+    slower = {"alpha": 4500, "beta": 4500, "gamma": 1500}  # a slower machine, and a faster beta
+    after = sliced(MadeRun(run.store, protocol=protocol), slower, seed=2)
+    lines, data = two_runs(before, after)
+    beside = data["levels"]["100"]["changes_beside_the_others"]
+    assert set(beside) == {"alpha", "beta", "gamma"}
+    assert beside["beta"]["low"] > 1
+    assert beside["beta"]["ratio"] == pytest.approx(1.5, rel=0.02)
+    assert beside["alpha"]["ratio"] == pytest.approx(1.5**-0.5, rel=0.02)
+    assert any(line.endswith("ratio  beside the others [95 %]") for line in lines)
+    (row,) = (line.split() for line in lines if line.startswith("  beta"))
+    assert float(row[3]) == pytest.approx(0.75, rel=0.02)
+    (control,) = (line for line in lines if line.startswith("  reference  "))
+    assert control.endswith("a control")
+
+
+def test_a_control_of_one_start_is_no_proof_that_the_machine_stayed(tmp_path: Path) -> None:
+    protocol = {**SETTLE, "duration_s": 0.1, "slices": {"rounds": 8}}
+    run = made_run(tmp_path / "runs.sqlite", protocol=protocol)
+    before = sliced(run, {"alpha": 9000, "beta": 6000}, seed=1)
+    after = sliced(MadeRun(run.store, protocol=protocol), {"alpha": 9000, "beta": 6000}, seed=2)
+    lines, _ = two_runs(before, after)
+    assert any("it had too few starts to say whether the machine changed" in line for line in lines)
 
 
 def test_lists_differences_in_setup(first: MadeRun) -> None:

@@ -6,21 +6,18 @@ from dataclasses import asdict
 from typing import Any
 
 from deadheat.errors import DeadheatError
-from deadheat.measure.contender import REFERENCE
 from deadheat.report import format
 from deadheat.report.findings.agreement import agreements
 from deadheat.report.findings.analysis import Level as AnalyzedLevel
-from deadheat.report.findings.analysis import analyze, valid_rates
+from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.changes import changes, changes_beside_the_others, ratio_text, table
 from deadheat.report.findings.environment import differences
-from deadheat.report.findings.paired import mean_rate, paired_rates
+from deadheat.report.findings.paired import paired_rates
 from deadheat.report.model.view import ContenderView, RunView
 from deadheat.stats.agreement import Agreement
-from deadheat.stats.alpha_spending import Level as ErrorLevel
 from deadheat.stats.decision import Verdict
-from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking import Pair
-from deadheat.stats.rate_matrix import rate_matrix
-from deadheat.stats.unpaired import Change, change
+from deadheat.stats.unpaired import Change
 from deadheat.workload import Level
 
 INDENT = "  "
@@ -49,15 +46,17 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]
     for name in common:
         before, after = (side[name] for side in sides)
         for connections, agreement in agreements(before, after).items():
-            changes_by_name = changes(before, after, connections)
+            all_changes = changes(before, after, connections)
+            beside = changes_beside_the_others(before, after, connections)
             lines.append(f"at {_at(name, connections)}")
             lines += [INDENT + line for line in _agreement(agreement)]
             lines += [
-                INDENT + line for line in _changes(before, after, connections, changes_by_name)
+                INDENT + line for line in table(before, after, connections, all_changes, beside)
             ]
             levels[Level(name, connections).short] = {
                 "agreement": asdict(agreement) if agreement else None,
-                "changes": {name: asdict(ratio) for name, ratio in changes_by_name.items()},
+                "changes": _by_name(all_changes),
+                "changes_beside_the_others": _by_name(beside),
             }
     if not levels:
         lines.append("no connection level is in both runs")
@@ -65,6 +64,10 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]
     lines.append("differences in setup" if setup else "no difference in the stored setup")
     lines += [f"{INDENT}{item.what}: {item.first} → {item.second}" for item in setup]
     return lines, finite({"levels": levels, "differences": [asdict(item) for item in setup]})
+
+
+def _by_name(changes: Mapping[str, Change]) -> dict[str, Any]:
+    return {name: asdict(change) for name, change in changes.items()}
 
 
 def _at(workload: str, connections: int) -> str:
@@ -108,17 +111,6 @@ def _to_json(pair: Pair | None) -> dict[str, Any] | None:
     return {name: value for name, value in asdict(pair).items() if name != "outlook"}
 
 
-def changes(first: RunView, second: RunView, connections: int) -> dict[str, Change]:
-    """The change of each contender and control that has a rate in both runs.
-
-    All intervals hold jointly at 95 %. The invocation is the unit (see `stats.unpaired`).
-    """
-    sides = [_rates(view, connections) for view in (first, second)]
-    names = [name for name in sides[0] if name in sides[1]]
-    alpha = ErrorLevel(comparisons=max(len(names), 1)).alpha
-    return {name: change(sides[0][name], sides[1][name], alpha) for name in names}
-
-
 def _agreement(agreement: Agreement | None) -> list[str]:
     if agreement is None:
         return ["no rank agreement: not both runs have a ranking at this level"]
@@ -130,39 +122,6 @@ def _agreement(agreement: Agreement | None) -> list[str]:
         f"inversions      {'; '.join(inversions) or 'none'} "
         "(separated in both runs, in opposite order)",
     ]
-
-
-def _changes(
-    first: RunView, second: RunView, connections: int, changes_by_name: Mapping[str, Change]
-) -> list[str]:
-    cells = [
-        {
-            contender.name: contender.cells[connections]
-            for contender in (*view.contenders, *view.controls)
-            if connections in contender.cells
-        }
-        for view in (first, second)
-    ]
-    lines = [f"{'requests/s':28} {'first':>10} {'second':>10}  second / first [95 %]"]
-    for name, ratio in changes_by_name.items():
-        rates = [mean_rate(by_name[name]) for by_name in cells]
-        first_rate, second_rate = map(format.rate, rates)
-        lines.append(f"{name:28} {first_rate:>10} {second_rate:>10}  {_ratio_text(ratio)}")
-    if REFERENCE in changes_by_name:
-        lines.append(_machine(changes_by_name[REFERENCE]))
-    return lines
-
-
-def _machine(change_of_reference: Change) -> str:
-    if change_of_reference.known:
-        return (
-            f"{REFERENCE} is a control that never changes, but its rate did: the machine changed, "
-            "which affects every row"
-        )
-    return (
-        f"{REFERENCE} is a control that never changes, and its rate did not either: no change of "
-        "the machine detected"
-    )
 
 
 def _pair_of(level: AnalyzedLevel, a: str, b: str) -> Pair | None:
@@ -202,16 +161,10 @@ def _pair_lines(
     ratio = Change(pair.ratio.ratio, pair.ratio.low, pair.ratio.high)
     return [
         *lines,
-        f"{verdicts[pair.verdict]}: {pair.faster} / {pair.slower} {_ratio_text(ratio)}, "
+        f"{verdicts[pair.verdict]}: {pair.faster} / {pair.slower} {ratio_text(ratio)}, "
         f"P({pair.faster} faster) {pair.probability_faster:.3f}",
         pair.ratio.method,
     ]
-
-
-def _ratio_text(ratio: Change) -> str:
-    if not format.is_known(ratio.low, ratio.high):
-        return f"{ratio.ratio:.3f}, no useful interval: too few fresh starts"
-    return f"{ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
 
 
 def finite(data: Any) -> Any:
@@ -221,15 +174,3 @@ def finite(data: Any) -> Any:
     if isinstance(data, list | tuple):
         return [finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
-def _rates(view: RunView, connections: int) -> dict[str, Floats]:
-    """rates[invocation, block] by name, of those with a valid trial."""
-    rates_by_place = {
-        contender.name: valid_rates(contender.cells[connections])
-        for contender in (*view.contenders, *view.controls)
-        if connections in contender.cells
-    }
-    by_name = {name: by_place for name, by_place in rates_by_place.items() if by_place}
-    rates = rate_matrix(by_name, {place for by_place in by_name.values() for place in by_place})
-    return {name: rates[:, :, index] for index, name in enumerate(by_name)}
