@@ -22,7 +22,7 @@ def _regress(head_per_s: float, blocks: int, options: list[str], line: CommandLi
         run = made_run(store, protocol=SETTLE, command=("deadheat", "regress", "--base", "HEAD~"))
         base, head = (f"{role}-{commit[:10]}" for role, commit in commits.items())
         run.race({base: 9000.0, head: head_per_s}, blocks=blocks, levels=(100, 1000), noise=0.005)
-        return run.end()
+        return run.end(race_s=300.0)
 
     words = ["regress", "--base", "HEAD~", "--store", "runs.sqlite", *options]
     with mock.patch("deadheat.cli.regress.conduct", conduct):

@@ -163,8 +163,8 @@ class MadeRun:
                             **({"gates": gates_of[name]} if name in gates_of else {}),
                         )
 
-    def end(self, state: str = "complete", why: str = "settled") -> str:
-        self.store.end_run(self.run_id, state, {"why": why})
+    def end(self, state: str = "complete", why: str = "settled", **conclusion: Any) -> str:
+        self.store.end_run(self.run_id, state, {"why": why, **conclusion})
         return self.run_id
 
 
