@@ -56,7 +56,7 @@ impl Poll {
             .map_err(|errno| Error::of_errno("epoll_ctl", errno))
     }
 
-    /// Waits for events until `wake_ns` (CLOCK_MONOTONIC), or a little less; returns their number.
+    /// Waits for events until `wake_ns` (CLOCK_MONOTONIC) or an earlier limit; returns their number.
     #[inline]
     pub(crate) fn wait(&mut self, wake_ns: u64) -> Result<usize> {
         let mut timeout_ms = 0;

@@ -258,7 +258,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri has no io_uring")]
     fn wait_ends_at_the_nearest_limit_and_has_no_completion_for_it() {
         let Some(mut ring) = ring() else { return };
-        // The first wait ends at once, as something is queued that completes at once.
+        // An operation that completes immediately ends the first wait, and its timer stays.
         let tag = Tag { slot: 1, generation: 2, what: What::Receive };
         // SAFETY: the operation points to nothing.
         unsafe { ring.queue(tag, opcode::Nop::new().build()) }.unwrap();

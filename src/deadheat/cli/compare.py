@@ -26,8 +26,9 @@ def command(first: str, second: str, run: str | None, store_path: Path, as_json:
     names of contenders of that run.
 
     For runs it prints how well the ranks agree, pairs in opposite order, the change of each
-    contender with its interval, and what differed between the runs. Between races in slices, the
-    interval is that of the change beside the other contenders, without what the machine did to all.
+    contender with its interval, and what differed between the runs. For two races in
+    slices, the interval is that of the change beside the other contenders, so a machine that is
+    faster for all of them changes nothing.
     For contenders it prints the verdict, the ratio with its interval, the probability that the
     first is faster, and the costs.
 

@@ -15,7 +15,7 @@ from deadheat.stats.rate_matrix import rate_matrix
 from deadheat.stats.relative_change import relative_changes
 from deadheat.stats.unpaired import Change, change
 
-FEWEST_NAME_WIDTH = 24
+MIN_NAME_WIDTH = 24
 
 
 def changes(first: RunView, second: RunView, connections: int) -> dict[str, Change]:
@@ -67,7 +67,8 @@ def table(
         }
         for view in (first, second)
     ]
-    width = max([FEWEST_NAME_WIDTH, *map(len, all_changes)])
+    controls = {control.name for control in first.controls}
+    width = max([MIN_NAME_WIDTH, *map(len, all_changes)])
     last = "beside the others [95 %]" if beside else "second / first [95 %]"
     ratio_head = f"{'ratio':>7}  " if beside else ""
     lines = [f"{'requests/s':{width}} {'first':>10} {'second':>10}  {ratio_head}{last}"]
@@ -78,8 +79,9 @@ def table(
             lines.append(f"{line}  {ratio_text(ratio)}")
             continue
         shown_ratio = after / before if before and after else ratio.ratio
-        shown = ratio_text(beside[name]) if name in beside else "a control"
-        lines.append(f"{line}  {shown_ratio:>7.3f}  {shown}")
+        unmodeled = "a control" if name in controls else "not in the models of both runs"
+        relative = ratio_text(beside[name]) if name in beside else unmodeled
+        lines.append(f"{line}  {shown_ratio:>7.3f}  {relative}")
     if REFERENCE in all_changes:
         lines.append(_machine(all_changes[REFERENCE]))
     return lines

@@ -121,7 +121,7 @@ def _worked_out(
 
 
 def _placements(columns: SliceColumns, names: Sequence[str]) -> Iterator[Placement]:
-    """The placements of the CPUs, as the model of `names` tells them apart."""
+    """The placements of the CPUs, as the model of `names` distinguishes them."""
     modeled = [place for place, name in enumerate(columns.names) if name in names]
     slices = columns.taken(np.isin(columns.contender, modeled))
     placed = placements(slices.before_ns, slices.after_ns)
