@@ -8,8 +8,8 @@ the separate one runs. Each turn is done twice: while idle CPUs sleep, and while
 awake.
 
 The output is each rate over that of the resident second, with the standard error of the mean log
-over the turns; how much the slices of a server scatter within a turn; and the rates with idle CPUs
-awake over those with them asleep.
+over the turns; the same of the median service time; how much the slices of a server scatter within
+a turn; and the rates with idle CPUs awake over those with them asleep.
 
     python bench/resident.py --turns 10 -o docs/results/resident.json
 """
@@ -32,7 +32,7 @@ from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
 from deadheat.host import ProcessSpec
 from deadheat.host.agent.fingerprint import first_cpu, is_virtual
 from deadheat.host.agent.idle import IdleCpus
-from deadheat.load import LoadSpec
+from deadheat.load import LoadResult, LoadSpec
 from deadheat.load.pooling import pool
 from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
@@ -76,6 +76,7 @@ class Rate:
     idle_cpus: str
     kind: str
     rate_per_s: float
+    service_us_p50: float | None
     scatter: float | None = None
 
 
@@ -149,7 +150,7 @@ def turn(
     for warmed in instances:
         lifecycle.thaw(world, warmed.instance)
         for kind in (RESIDENT, SEPARATE) if number % 2 else (SEPARATE, RESIDENT):
-            yield Rate(warmed.name, state, kind, _long_rate_per_s(world, warmed, kind))
+            yield _rate(warmed, state, kind, _long_load(world, warmed, kind))
         lifecycle.freeze(world, warmed.instance)
 
 
@@ -164,22 +165,29 @@ def _rounds(
     for warmed, own in zip(instances, zip(*slices, strict=True), strict=True):
         results = [part.result for part in own if part.result is not None]
         scatter = statistics.stdev(math.log(result.rate_per_s) for result in results)
-        yield Rate(warmed.name, state, _kind(discard_s), pool(results).rate_per_s, scatter)
+        yield _rate(warmed, state, _kind(discard_s), pool(results), scatter)
+
+
+def _rate(
+    warmed: WarmInstance, state: str, kind: str, result: LoadResult, scatter: float | None = None
+) -> Rate:
+    p50_us = result.service_us["p50"]
+    return Rate(warmed.name, state, kind, result.rate_per_s, p50_us, scatter)
 
 
 def _kind(discard_s: float) -> str:
     return f"after {1000 * discard_s:.0f} ms"
 
 
-def _long_rate_per_s(world: World, warmed: WarmInstance, kind: str) -> float:
+def _long_load(world: World, warmed: WarmInstance, kind: str) -> LoadResult:
     if kind == RESIDENT:
-        return load_slice(world, warmed.load, SliceRequest(LONG_S, LONG_DISCARD_S)).rate_per_s
+        return load_slice(world, warmed.load, SliceRequest(LONG_S, LONG_DISCARD_S))
     close_load(world, warmed.load)
     timed = replace(warmed.spec, duration_s=LONG_S, discard_s=LONG_DISCARD_S)
     command = ProcessSpec(world.engine.command(timed), cpus=world.load_cpus)
     done = world.load_host.run(command, timed.limit_s)
     warmed.load = open_load(world, warmed.spec)
-    return world.engine.parse(timed, done, world.engine_version).rate_per_s
+    return world.engine.parse(timed, done, world.engine_version)
 
 
 Rates = dict[tuple[str, str, str], list[dict[str, Any]]]
@@ -192,9 +200,13 @@ def show(summary: dict[str, Any]) -> None:
         rates.setdefault((rate["server"], state, rate["kind"]), []).append(rate)
     names = list(dict.fromkeys(server for server, _, _ in rates))
     states = [state for state in STATES if (names[0], state, _kind(DISCARDS_S[0])) in rates]
-    for state in states:
-        _show_ratios(f"{state}, over a long load", names, state, rates)
-        print()
+    values = ["rate_per_s"]
+    if "service_us_p50" in summary["rates"][0]:  # stored since 25 November 2026
+        values.append("service_us_p50")
+    for value in values:
+        for state in states:
+            _show_ratios(value, names, state, rates)
+            print()
     if len(states) > 1:
         _show_scatter(names, rates)
         print()
@@ -217,17 +229,19 @@ def _show_change(names: Sequence[str], rates: Rates) -> None:
     print(f"{'awake over asleep':24}", *(f"{kind:>15}" for kind in kinds))
     for name in names:
         ratios = [
-            _mean_ratio(rates[name, "awake", kind], rates[name, "asleep", kind]) for kind in kinds
+            _mean_ratio(rates[name, "awake", kind], rates[name, "asleep", kind], "rate_per_s")
+            for kind in kinds
         ]
         print(f"{name:24}", *(f"{ratio:>15}" for ratio in ratios))
 
 
-def _show_ratios(title: str, names: Sequence[str], state: str, rates: Rates) -> None:
+def _show_ratios(value: str, names: Sequence[str], state: str, rates: Rates) -> None:
+    """`value` (a field of `Rate`) of each kind of load over that of the resident second."""
     kinds = [*(_kind(discard_s) for discard_s in DISCARDS_S), SEPARATE]
-    print(f"{title:24}", *(f"{kind:>14}" for kind in kinds))
+    print(f"{f'{state}, {value}':24}", *(f"{kind:>14}" for kind in kinds))
     for name in names:
         long = rates[name, state, RESIDENT]
-        ratios = [_mean_ratio(rates[name, state, kind], long) for kind in kinds]
+        ratios = [_mean_ratio(rates[name, state, kind], long, value) for kind in kinds]
         print(f"{name:24}", *(f"{ratio:>14}" for ratio in ratios))
 
 
@@ -236,11 +250,12 @@ def _scatter(rates: Sequence[dict[str, Any]]) -> float:
     return math.sqrt(statistics.mean(rate["scatter"] ** 2 for rate in rates))
 
 
-def _mean_ratio(rates: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> str:
+def _mean_ratio(
+    rates: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]], value: str
+) -> str:
     """`1.01 +- 0.01`: the geometric mean of the ratios turn by turn, and its standard error."""
     logs = [
-        math.log(rate["rate_per_s"] / other["rate_per_s"])
-        for rate, other in zip(rates, others, strict=True)
+        math.log(rate[value] / other[value]) for rate, other in zip(rates, others, strict=True)
     ]
     mean = math.exp(statistics.mean(logs))
     if len(logs) < 2:
