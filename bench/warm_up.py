@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.levels import classify
 from deadheat.stats.distributions import Floats
-from deadheat.stats.steady import Compiler
+from deadheat.stats.warm_rule import Compiler
 from tests.stats.warm_curves import (
     WINDOW_S,
     Curve,

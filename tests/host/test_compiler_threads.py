@@ -1,10 +1,13 @@
-"""How busy the compiler threads of a process are, from a made /proc."""
+"""The compiler threads of a process, from a made /proc."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from deadheat.host.agent import processes
+from deadheat.host.agent import compiler_threads, processes
+from deadheat.host.local import LocalHost
+from tests.host.support import eventually, log, python
 
 TASKS = {
     "7": {"comm": "C2 CompilerThre\n", "schedstat": "2000000000 3000000000 9\n"},
@@ -19,8 +22,9 @@ def pretend(monkeypatch: pytest.MonkeyPatch, tasks: dict[str, dict[str, str]]) -
         _, _, _, _, task, name = str(path).split("/")
         return tasks[task].get(name)
 
-    monkeypatch.setattr(processes, "read_text", read)
-    monkeypatch.setattr(processes, "numbered", lambda _: [int(task) for task in tasks])
+    for module in (compiler_threads, processes):
+        monkeypatch.setattr(module, "read_text", read)
+    monkeypatch.setattr(compiler_threads, "numbered", lambda _: [int(task) for task in tasks])
 
 
 def test_bug_a_compiler_that_waits_for_a_cpu_was_taken_for_idle(
@@ -28,7 +32,7 @@ def test_bug_a_compiler_that_waits_for_a_cpu_was_taken_for_idle(
 ) -> None:
     """Spring Boot's 200 threads on one CPU: it was measured at 9,000/s, and reached 33,000."""
     pretend(monkeypatch, TASKS)
-    assert processes.compiler_busy_s([1]) == pytest.approx(2.0 + 3.0 + 0.5)
+    assert compiler_threads.compiler_busy_s([1]) == pytest.approx(2.0 + 3.0 + 0.5)
 
 
 @pytest.mark.parametrize("waits", [{}, {"schedstat": "0 0 0\n"}], ids=["no file", "zeros"])
@@ -38,11 +42,51 @@ def test_a_kernel_that_counts_no_waits_gives_cpu_time(
     ticks = processes.TICKS_PER_S
     stat = STAT.format(user=2 * ticks, system=ticks)
     pretend(monkeypatch, {"8": {"comm": "C1 CompilerThre\n", "stat": stat, **waits}})
-    assert processes.compiler_busy_s([1]) == pytest.approx(3.0)
+    assert compiler_threads.compiler_busy_s([1]) == pytest.approx(3.0)
 
 
 def test_a_process_without_compiler_threads_has_no_such_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pretend(monkeypatch, {"9": TASKS["9"]})
-    assert processes.compiler_busy_s([1]) is None
+    assert compiler_threads.compiler_busy_s([1]) is None
+
+
+def test_only_compiler_threads_get_other_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, TASKS)
+    placed: list[tuple[int, set[int]]] = []
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *call: placed.append(call))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    compiler_threads.place_compiler([1], None)
+    compiler_threads.place_compiler([1], [0])
+    assert placed == [(7, {0, 1}), (8, {0, 1}), (7, {0}), (8, {0})]
+
+
+def test_a_compiler_thread_that_ends_meanwhile_is_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pretend(monkeypatch, TASKS)
+    placed: list[int] = []
+
+    def place(thread: int, cpus: set[int]) -> None:
+        if thread == 7:
+            raise ProcessLookupError
+        placed.append(thread)
+
+    monkeypatch.setattr(os, "sched_setaffinity", place)
+    compiler_threads.place_compiler([1], [0])
+    assert placed == [8]
+
+
+COMPILES = "import time; open('/proc/self/comm', 'w').write('C2 CompilerThread0'); time.sleep(60)"
+
+
+def test_compiler_thread_of_a_real_process_moves(host: LocalHost, tmp_path: Path) -> None:
+    allowed = host.fingerprint()["cpu"]["allowed"]
+    process = host.start(python(COMPILES, cpus=tuple(allowed[:1])), log(tmp_path))
+    eventually(lambda: host.compiler_busy_s(process) is not None)
+    ((pid, _),) = host.members(process)
+    host.place_compiler(process, None)
+    assert os.sched_getaffinity(pid) == set(allowed)
+    host.place_compiler(process, allowed[:1])
+    assert os.sched_getaffinity(pid) == set(allowed[:1])

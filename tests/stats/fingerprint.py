@@ -25,10 +25,12 @@ from deadheat.stats.repetitions import differ
 from deadheat.stats.settling import settling
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Slices
-from deadheat.stats.steady import Compiler, Rule, Windows, read
+from deadheat.stats.steady import read
 from deadheat.stats.trend import trend
 from deadheat.stats.unpaired import change
 from deadheat.stats.usl import fit_scaling
+from deadheat.stats.warm_rule import Compiler, Rule
+from deadheat.stats.warm_windows import Windows
 from deadheat.store import Store
 from tests.stats.races import MACHINES, Noise
 from tests.stats.slice_races import NOISY, QUIET, Field, Schedule, race

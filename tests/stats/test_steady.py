@@ -8,17 +8,18 @@ from scipy import stats
 
 from bench.levels import classify
 from deadheat.stats.distributions import Floats
-from deadheat.stats.steady import (
-    Compiler,
-    Earlier,
-    Reading,
-    Rule,
-    Verdict,
-    Windows,
-    batched_drift,
-    read,
+from deadheat.stats.steady import read
+from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
+from deadheat.stats.warm_windows import Windows, batched_drift
+from tests.stats.warm_curves import (
+    WINDOW_S,
+    clean_curves,
+    compiler_curves,
+    first,
+    later,
+    longest,
+    warm_with_compiler,
 )
-from tests.stats.warm_curves import WINDOW_S, clean_curves, first, later, longest
 
 NATIVE = Rule.of(Compiler.NONE)
 TIERED = Rule.of(Compiler.TIERED)
@@ -180,6 +181,77 @@ def test_busy_compiler_keeps_a_server_from_being_warm() -> None:
     assert 30 < windows <= 36
     busy = read(Windows.of(list(requests[:20]), WINDOW_S, list(compiling[:20])), NATIVE)
     assert "compiler" in busy.reason
+
+
+def test_idle_compiler_is_evidence_that_noise_does_not_delay() -> None:
+    """A machine that runs at half speed by turns leaves the drift open for much longer."""
+    machine = np.where(np.arange(300) // 7 % 2, 1.0, 0.5)
+    requests = noisy(60_000 * machine, sd=0.1)
+    compiling = np.where(np.arange(300) < 30, 0.05, 0.001)
+    open_for, _ = warm(requests, TIERED)
+    windows, reading = warm(requests, TIERED, compiler_busy_s=compiling)
+    assert reading.steady
+    assert "the compiler has been idle since" in reading.reason
+    assert 30 + 10 <= windows < open_for
+
+
+def test_idle_compiler_has_to_be_idle_while_a_fifth_of_the_requests_is_served() -> None:
+    requests = noisy(np.linspace(50_000, 80_000, 200))
+    compiling = np.where(np.arange(200) < 80, 0.05, 0.001)
+    _, reading = warm(requests, TIERED, compiler_busy_s=compiling)
+    assert "the compiler has been idle" in reading.reason
+    assert reading.requests >= 1.15 * requests[:80].sum()
+    assert reading.requests_needed == pytest.approx(reading.requests / 1.25, rel=0.02)
+
+
+def test_idle_compiler_does_not_excuse_a_clear_drift() -> None:
+    falling = noisy([100_000 * 0.98**window for window in range(300)])
+    _, reading = warm(falling, TIERED, compiler_busy_s=np.full(300, 0.001))
+    assert reading.verdict is Verdict.UNSTEADY
+
+
+def test_few_stops_come_before_the_compiler_works_again() -> None:
+    """Recorded: 3 s after the stop, it was never busy for a fifth of the time."""
+    stops = []
+    for curve in compiler_curves():
+        stop, reading = warm_with_compiler(curve)
+        assert reading.steady, curve.server
+        assert curve.compiler_busy_s is not None
+        after = curve.compiler_busy_s[stop : stop + 60]
+        stops.append(float(after.sum() / curve.seconds[stop : stop + 60].sum()))
+    assert len(stops) == 13
+    assert max(stops) < 0.20
+
+
+def test_without_its_compiler_many_instances_take_twice_as_long() -> None:
+    """The same records, judged by their drift alone."""
+    by_drift_s, with_compiler_s = 0.0, 0.0
+    for curve in compiler_curves():
+        by_drift_s += warm_with_compiler(replace(curve, compiler_busy_s=None))[1].seconds
+        with_compiler_s += warm_with_compiler(curve)[1].seconds
+    assert by_drift_s > 1.2 * with_compiler_s
+
+
+def test_noise_hardly_delays_a_later_instance_without_tiers() -> None:
+    """Only a drift that shows does; the rule for the first instance stays."""
+    earlier = Earlier(requests_needed=12_000, rate_per_s=65_000)
+    requests = noisy([45_000] * 100, sd=0.5, seed=3)
+    windows, reading = warm(requests, NATIVE, earlier)
+    assert reading.steady
+    assert "past what earlier instances needed" in reading.reason
+    assert windows <= 16
+    assert warm(requests, NATIVE)[0] > 3 * windows
+    _, compiled = warm(requests, Rule.of(Compiler.JIT), earlier)
+    assert compiled.steady
+    assert 75_000 <= compiled.requests < 90_000
+    assert warm(requests, replace(TIERED, budget_s=10), earlier)[1].verdict is Verdict.UNSTEADY
+
+
+def test_later_instance_without_a_compiler_may_not_drift() -> None:
+    earlier = Earlier(requests_needed=12_000, rate_per_s=65_000)
+    rising = noisy(np.linspace(10_000, 60_000, 100))
+    windows, _ = warm(rising, NATIVE, earlier)
+    assert windows > 40
 
 
 def test_control_takes_the_machine_out_of_the_rate() -> None:

@@ -13,9 +13,12 @@ from typing import Any, Self
 import numpy as np
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.steady import Compiler, Earlier, Reading, Rule, Verdict, Windows, read
+from deadheat.stats.steady import read
+from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
+from deadheat.stats.warm_windows import Windows
 
 DATA = Path(__file__).parent / "data" / "warm_curves.json.xz"
+WITH_COMPILER = DATA.with_name("compiler_curves.json.xz")
 COMPILERS = {
     "Java": Compiler.TIERED,
     "Scala": Compiler.TIERED,
@@ -180,6 +183,37 @@ def later(
             readings.append(reading)
             if count:
                 yield int(place), stop, reading.steady
+
+
+@dataclass(frozen=True)
+class CompilerCurve:
+    """An instance of a JVM server in successive windows, with the time its compiler was busy."""
+
+    server: str
+    requests: Floats
+    seconds: Floats
+    compiler_busy_s: Floats | None
+
+
+@cache
+def compiler_curves() -> tuple[CompilerCurve, ...]:
+    document = json.loads(lzma.decompress(WITH_COMPILER.read_bytes()))
+    names = ("requests", "seconds", "compiler_busy_s")
+    return tuple(
+        CompilerCurve(stored["server"], *(np.array(stored[name], dtype=float) for name in names))
+        for stored in document["curves"]
+    )
+
+
+def warm_with_compiler(curve: CompilerCurve) -> tuple[int, Reading]:
+    """The window after which the rule for a first instance stops, and why; looks as in a race."""
+    for stop in range(12, len(curve.requests) + 1, 4):
+        busy_s = None if curve.compiler_busy_s is None else curve.compiler_busy_s[:stop]
+        windows = Windows(curve.requests[:stop], curve.seconds[:stop], busy_s)
+        reading = read(windows, Rule.of(Compiler.TIERED))
+        if reading.verdict is not Verdict.GO_ON:
+            break
+    return stop, reading
 
 
 def _plateau(rates: Floats) -> float:

@@ -119,6 +119,9 @@ class AgentHost:
         seconds = self._ask("compiler_busy_s", process=process)
         return None if seconds is None else float(seconds)
 
+    def place_compiler(self, process: str, cpus: Sequence[int] | None) -> None:
+        self._ask("place_compiler", process=process, cpus=None if cpus is None else list(cpus))
+
     def alive(self, process: str) -> Exited | None:
         exited = self._ask("alive", process=process)
         return None if exited is None else Exited(**exited)

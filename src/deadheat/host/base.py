@@ -187,6 +187,9 @@ class Host(Protocol):
     def compiler_busy_s(self, process: str) -> float | None:
         """Time that JVM compiler threads in the tree ran or waited for a CPU; None without any."""
 
+    def place_compiler(self, process: str, cpus: Sequence[int] | None) -> None:
+        """Let JVM compiler threads in the tree run on these CPUs only; None: all of this host."""
+
     def alive(self, process: str) -> Exited | None:
         """None while the first process of the tree lives, else how it ended."""
 

@@ -33,6 +33,7 @@ class FakeServer:
     usage: Usage = field(default_factory=lambda: Usage(0.0, 1 << 20, 1 << 20, 1, 1))
     listeners: Listeners | None = None  # None: it listens on its port, and no other process does
     watchdog_s: float | None = None  # it replaces a worker that was frozen for longer
+    compiler_busy: float | None = None  # compiler threads that run on average; None: it has none
 
 
 @dataclass(slots=True)
@@ -46,6 +47,7 @@ class FakeProcess:
     workers_replaced: int = 0
     exited: Exited | None = None
     members: frozenset[tuple[int, int]] = frozenset({(1, 1)})
+    compiler_cpus: Sequence[int] | None = ()  # as last placed; None: all of the host
 
     def listens_on(self, port: int) -> bool:
         words = [*self.spec.command, *self.spec.env.values()]
@@ -125,7 +127,12 @@ class FakeHost:
         return rule_for(self._asks, spec)(self, spec, line)
 
     def compiler_busy_s(self, process: str) -> float | None:
-        return None
+        fake = self._process(process)
+        busy = fake.server.compiler_busy
+        return None if busy is None else busy * (self._now_s - fake.started_s)
+
+    def place_compiler(self, process: str, cpus: Sequence[int] | None) -> None:
+        self._process(process).compiler_cpus = cpus
 
     def alive(self, process: str) -> Exited | None:
         fake = self._process(process)

@@ -28,7 +28,7 @@ from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.measure.warm_up import Load, Warmed, warm
 from deadheat.measure.workers import Workers
 from deadheat.measure.world import World
-from deadheat.stats.steady import Earlier
+from deadheat.stats.warm_rule import Earlier
 from deadheat.store import Store
 from deadheat.workload import HELLO, Level, Workload
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from deadheat.events import Listener
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
-from deadheat.stats.steady import Reading
+from deadheat.stats.warm_rule import Reading
 from deadheat.store import Store
 
 

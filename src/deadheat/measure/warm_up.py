@@ -8,16 +8,20 @@ from typing import Any
 from deadheat.errors import DeadheatError
 from deadheat.host import ProcessSpec
 from deadheat.load import LoadResult, LoadSpec
+from deadheat.measure.compiler import InstanceCompiler
 from deadheat.measure.lifecycle import Instance
 from deadheat.measure.load_process import load_once
 from deadheat.measure.trial import unread, workload_of
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Warmup
-from deadheat.stats.steady import Compiler, Earlier, Reading, Rule, Verdict, Windows, read
+from deadheat.stats.steady import read
+from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
+from deadheat.stats.warm_windows import Windows
 
 FIRST_CHUNK_S, CHUNK_S = 0.6, 0.2  # of load before the first look at the windows, and the next
 KNOWN_CHUNK_S = 0.4  # the first one of a server that does not compile, after an earlier instance
 LIMIT_S = 10.0  # the protocol's default, which the rule's budgets belong to
+ROUNDING_S = 1e-6
 
 Load = Callable[[float], LoadResult]
 
@@ -93,7 +97,8 @@ def _until_steady(
     counts: list[float] = []
     seconds: list[float] = []
     compiler_s: list[float] = []
-    compiled = _compiler_busy_s(world, instance)
+    compiler = InstanceCompiler(world, instance)
+    compiled = compiler.busy_s()
     kind = instance.contender.compiler if compiled is None else Compiler.TIERED
     rule = Rule.of(kind)
     rule = replace(rule, budget_s=rule.budget_s * warmup.limit_s / LIMIT_S)
@@ -108,16 +113,21 @@ def _until_steady(
                 trouble = "the budget was spent during its warm-up"
                 break
             chunk_s = CHUNK_S if counts else first_chunk_s
+            if compiled is not None:  # before each chunk: a JVM starts more threads meanwhile
+                compiler.spread()
             new_counts, new_seconds = windows_of(load(chunk_s), warmup.window_s)
             counts += new_counts
             seconds += new_seconds
-            before, compiled = compiled, _compiler_busy_s(world, instance)
+            before, compiled = compiled, compiler.busy_s()
             used_s = (compiled or 0.0) - (before or 0.0)
             compiler_s += [used_s / max(len(new_counts), 1)] * len(new_counts)
             windows = Windows.of(counts, seconds, compiler_s if compiled is not None else None)
             reading = read(windows, rule, earlier)
     except DeadheatError as error:
         load_fault = str(error)
+    finally:
+        if compiled is not None:
+            compiler.confine()
     rates = _rates(counts, seconds)
     if load_fault or trouble or reading is None or not reading.steady:
         return Warmed(
@@ -145,21 +155,38 @@ def _until_steady(
 def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[float]]:
     """Right answers and seconds of successive windows, of `window_s` or a little more each.
 
-    What is left at the end joins the last window.
+    What is left at the end joins the last window. A request counts if it was sent in the measured
+    part. So the answers of the drain, after it, stand for those at its beginning to requests that
+    were sent before: they are spread over as much time at the beginning as the drain took.
     """
+    rows = [row for row in result.series if row["at_s"] <= result.elapsed_s + ROUNDING_S]
     counts: list[float] = []
     seconds: list[float] = []
     begin_s, count = 0.0, 0.0
-    for row in result.series:
+    for row in rows:
         count += row["ok"]
         if row["at_s"] - begin_s >= window_s * 0.95:
             counts.append(count)
             seconds.append(row["at_s"] - begin_s)
             begin_s, count = row["at_s"], 0.0
-    if counts and count:
+    if counts and rows[-1]["at_s"] > begin_s:
         counts[-1] += count
-        seconds[-1] += result.series[-1]["at_s"] - begin_s
-    return counts, seconds
+        seconds[-1] += rows[-1]["at_s"] - begin_s
+    return _with_drain(counts, seconds, result), seconds
+
+
+def _with_drain(counts: list[float], seconds: list[float], result: LoadResult) -> list[float]:
+    drain_s = result.series[-1]["at_s"] - result.elapsed_s if result.series else 0.0
+    drained = result.requests_ok - sum(counts)
+    if drain_s <= 0 or drained <= 0:
+        return counts
+    filled = []
+    begin_s = 0.0
+    for count, length_s in zip(counts, seconds, strict=True):
+        overlap_s = max(0.0, min(begin_s + length_s, drain_s) - begin_s)
+        filled.append(count + drained * overlap_s / drain_s)
+        begin_s += length_s
+    return filled
 
 
 def _engine_load(
@@ -182,10 +209,6 @@ def _engine_load(
         ProcessSpec(world.engine.command(spec), cpus=world.load_cpus), spec.limit_s
     )
     return world.engine.parse(spec, done, world.engine_version)
-
-
-def _compiler_busy_s(world: World, instance: Instance) -> float | None:
-    return world.server_host.compiler_busy_s(instance.process) if instance.process else None
 
 
 def _rates(counts: Sequence[float], seconds: Sequence[float]) -> tuple[float, ...]:

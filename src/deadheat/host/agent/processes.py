@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import os
 from pathlib import Path
 
@@ -62,37 +61,6 @@ def descendants(root: int) -> list[int]:
 def cpu_ticks_of(fields: list[str], own: bool = True) -> int:
     """User and system time in ticks, of a process (if `own`) and the children it waited for."""
     return sum(map(int, fields[11:15] if own else fields[13:15]))
-
-
-COMPILER_THREADS = ("C1 CompilerThre", "C2 CompilerThre")  # HotSpot's names, truncated in comm
-
-
-def compiler_busy_s(pids: list[int]) -> float | None:
-    """Time that the JIT compiler threads of these processes ran, or waited for a CPU.
-
-    None if there are none. A server with hundreds of threads on one CPU keeps its compiler waiting:
-    little CPU time does not show that there is little left to compile.
-    """
-    busy_s = []
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            for thread in numbered(Path(f"/proc/{pid}/task")):
-                task = f"{pid}/task/{thread}"
-                name = read_text(f"/proc/{task}/comm") or ""
-                if name.startswith(COMPILER_THREADS):
-                    busy_s.append(_busy_s(task))
-    return sum(busy_s) if busy_s else None
-
-
-def _busy_s(task: str) -> float:
-    """Time that a thread ran or waited for a CPU.
-
-    Where the kernel does not count waits, the file is missing or all zero: then only its CPU time.
-    """
-    fields = stat_fields(task)
-    ran_s = cpu_ticks_of(fields) / TICKS_PER_S if fields else 0.0
-    schedule = (read_text(f"/proc/{task}/schedstat") or "0 0 0").split()
-    return max(ran_s, (int(schedule[0]) + int(schedule[1])) / 1e9)
 
 
 def memory_of(pid: int) -> int:

@@ -13,6 +13,7 @@ from typing import IO, Any, Callable  # noqa: UP035 (for 3.8)
 
 from .addresses import local_address, peer_address, resolve
 from .capture import Capture
+from .compiler_threads import compiler_busy_s, place_compiler
 from .containment import Containment
 from .conversation import Conversation
 from .exchange import exchange
@@ -26,7 +27,7 @@ from .limiter import Limiter
 from .listeners import listeners
 from .log import Log, open_log, read_tail
 from .ports import Ports
-from .processes import compiler_busy_s, start_times
+from .processes import start_times
 from .samples import Watch, listen_drops
 from .tree import Tree
 
@@ -53,6 +54,9 @@ class Agent:
             "converse": self.converse,
             "ask": self.ask,
             "compiler_busy_s": lambda process: compiler_busy_s(self.tree(process).members()),
+            "place_compiler": lambda process, cpus: place_compiler(
+                self.tree(process).members(), cpus
+            ),
             "listeners": lambda process, port: listeners(self.tree(process).members(), port),
             "members": lambda process: start_times(self.tree(process).members()),
             "alive": self.alive,

@@ -1,0 +1,36 @@
+"""The compiler of a runtime, while an instance warms up."""
+
+from dataclasses import dataclass
+
+from deadheat.measure.lifecycle import Instance
+from deadheat.measure.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceCompiler:
+    """The compiler threads of an instance, if it is ours and has any that can be seen.
+
+    A server on one CPU shares it with its compiler: with many threads, Spring Boot is not warm
+    after 30 s of load. While it warms up, the compiler may use the other CPUs, which load the
+    server little as long as it is slow. The server itself may not, so its rate is what its own
+    CPUs give, and a JVM does not see more of them.
+    """
+
+    world: World
+    instance: Instance
+
+    def busy_s(self) -> float | None:
+        """Time that its threads ran or waited for a CPU so far; None if there are none to see."""
+        process = self.instance.process
+        return self.world.server_host.compiler_busy_s(process) if process else None
+
+    def spread(self) -> None:
+        """Let its threads run on every CPU of the host; those that start later have to wait for
+        the next call."""
+        if self.instance.process:
+            self.world.server_host.place_compiler(self.instance.process, None)
+
+    def confine(self) -> None:
+        """Put its threads back on the CPUs of the server."""
+        if self.instance.process:
+            self.world.server_host.place_compiler(self.instance.process, self.world.server_cpus)

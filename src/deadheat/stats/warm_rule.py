@@ -1,0 +1,146 @@
+"""When a fresh server is warm: the rule, and what a look at its windows says."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+import numpy as np
+
+RATE_QUANTILE = 0.75  # of earlier instances, that a later one has to reach
+
+
+class Compiler(StrEnum):
+    """How the runtime compiles while it serves. What that means for the first instance is in
+    `FIRST_FLOOR_REQUESTS` and `BUDGET_S`."""
+
+    NONE = "none"  # Go, Rust, C, CPython, Ruby, PHP: compiled before, or not at all
+    JIT = "jit"  # Node.js, Deno, Bun
+    TIERED = "tiered"  # the JVM, .NET, PyPy: or `slow_start`, or compiler threads seen
+
+
+# Top compiler tiers were reached after 50,000 to 230,000 requests (JVM) and 2,000 to 65,000
+# (Node.js) in the stored runs; a level in front of the last tier held for less than the floor.
+FIRST_FLOOR_REQUESTS = {Compiler.NONE: 0, Compiler.JIT: 75_000, Compiler.TIERED: 100_000}
+FLOOR_REQUESTS = {Compiler.NONE: 0, Compiler.JIT: 0, Compiler.TIERED: 100_000}
+# The floor, not the drift, tells a level in front of the last tier from the last one; so the drift
+# need only be roughly level. Chosen by replaying stored curves: bench/warm_up.py.
+DRIFT_MAX = {Compiler.NONE: 0.30, Compiler.JIT: 0.30, Compiler.TIERED: 0.25}
+BUDGET_S = {Compiler.NONE: 10.0, Compiler.JIT: 20.0, Compiler.TIERED: 30.0}
+
+
+class Verdict(StrEnum):
+    GO_ON = "go on"
+    STEADY = "steady"
+    UNSTEADY = "unsteady"  # the budget is spent
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When a server is warm.
+
+    An instance is warm when its drift over the last two work-doublings (from a quarter of its
+    requests to all of them) lies within +-`drift_max` of its rate, at one-sided `confidence` on
+    either side, and is not shown to be more than `clear_drift_max`. Before `floor_requests` nothing
+    is warm (`first_floor_requests` where no instance of the contender came before). After half of
+    `budget_s` the floor no longer counts: a server too slow for it is judged by its drift alone.
+
+    Where the compiler's threads can be seen, an instance is also warm when they were idle, on
+    average, while its requests grew by `quiet_growth` and for at least `quiet_s`, and no drift of
+    more than `quiet_drift_max` is shown since. A noisy machine does not delay this evidence.
+
+    An instance with predecessors is also warm when it has served `safety` times the requests that
+    the slowest of them needed, without a clear drift since then, and its rate since then is shown
+    to be at most `shortfall_max` below theirs (`Earlier`). The rate need not be shown after
+    `first_floor_requests`, unless the compiler is `tiered`: then a level in front of the last tier
+    could be taken for the last one.
+    """
+
+    tiered: bool = True
+    floor_requests: float = 0
+    first_floor_requests: float = 0
+    budget_s: float = BUDGET_S[Compiler.NONE]
+    drift_max: float = 0.15
+    clear_drift_max: float = 0.10
+    shortfall_max: float = 0.05
+    safety: float = 1.25
+    confidence: float = 0.95
+    windows_min: int = 10
+    compiler_busy_max: float = 0.10
+    quiet_growth: float = 1.25
+    quiet_s: float = 1.0
+    quiet_drift_max: float = 0.05
+
+    @classmethod
+    def of(cls, compiler: Compiler, floor_requests: float | None = None) -> Self:
+        """The rule for a kind of runtime; a manifest may state another floor."""
+        return cls(
+            tiered=compiler is Compiler.TIERED,
+            floor_requests=FLOOR_REQUESTS[compiler] if floor_requests is None else floor_requests,
+            first_floor_requests=(
+                FIRST_FLOOR_REQUESTS[compiler] if floor_requests is None else floor_requests
+            ),
+            budget_s=BUDGET_S[compiler],
+            drift_max=DRIFT_MAX[compiler],
+        )
+
+    def floors(self, earlier: "Earlier | None") -> tuple[float, float]:
+        """Requests before which nothing is warm, and before which only the rate of earlier
+        instances shows that it is."""
+        if earlier is None:
+            return self.first_floor_requests, self.first_floor_requests
+        floor = max(self.floor_requests, self.safety * earlier.requests_needed)
+        return floor, max(self.first_floor_requests, floor)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the windows say so far.
+
+    `requests` and `seconds` were spent. When steady: `start` is the first window of the steady
+    stretch, `requests_needed` what came before it, `rate_per_s` the rate since. `drift` and
+    `drift_error` are the fitted change over the stretch and the half-width of its interval, as
+    fractions of the rate (NaN: too few windows). `kind` compares the rate with that before the
+    stretch: flat, warm-up (it rose), slowdown (it fell), none (not steady).
+    """
+
+    verdict: Verdict
+    reason: str
+    requests: float
+    seconds: float
+    kind: str = "none"
+    start: int | None = None
+    requests_needed: float = math.nan
+    rate_per_s: float = math.nan
+    drift: float = math.nan
+    drift_error: float = math.nan
+
+    @property
+    def steady(self) -> bool:
+        return self.verdict is Verdict.STEADY
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What the contender's earlier instances showed: the slowest to warm, and the rate once warm.
+
+    The rate is the upper quartile: the fastest of up to four instances, since one of them may have
+    been stopped in front of its last compiler tier; of more, one that does not grow with their
+    number.
+    """
+
+    requests_needed: float
+    rate_per_s: float
+
+    @classmethod
+    def of(cls, readings: Sequence[Reading]) -> Self | None:
+        """None where no reading is steady."""
+        steady = [reading for reading in readings if reading.steady]
+        if not steady:
+            return None
+        rates = [reading.rate_per_s for reading in steady]
+        return cls(
+            max(reading.requests_needed for reading in steady),
+            float(np.quantile(rates, RATE_QUANTILE, method="higher")),
+        )
