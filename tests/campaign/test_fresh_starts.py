@@ -22,7 +22,11 @@ class FakeStandings:
 
     counts: Mapping[str, int]
     instance_sd: Mapping[str, float] = field(default_factory=dict)
-    instances_wanted: int = 4
+    wanted: int = 4
+
+    @property
+    def instances_wanted(self) -> Mapping[str, int]:
+        return dict.fromkeys(self.counts, self.wanted)
 
     @property
     def names(self) -> list[str]:
@@ -100,22 +104,25 @@ def test_few_instances_are_replaced_after_a_block_whatever_a_start_takes() -> No
 
 
 def test_few_is_what_the_budget_allows() -> None:
-    """A block of two takes 2.56 s, and the budget is 100 s."""
+    """A block of each takes 1.28 s, and the budget is 100 s. Cheap starts come first."""
     standings = FakeStandings({"java": 1, "go": 1})
     fresh = FreshStarts(protocol(), cast(SliceStandings, standings))
-    assert fresh.instances_affordable() == 4
-    for java_s, wanted in [(10, 4), (29, 3), (45, 2), (200, 2)]:
+    assert fresh.instances_affordable() == {"java": 4, "go": 4}
+    for java_s, java, go in [(10, 4, 4), (25, 3, 4), (45, 2, 3), (200, 2, 2)]:
         fresh.note_block([instance("java", java_s, 1), instance("go", 1, 2)], 1.28)
-        assert fresh.instances_affordable() == wanted
-    assert (
-        due(FakeStandings({"two": 2}, {"two": 0.1}, 2), [instance("two", 1, 1)], loaded_s=1) == []
-    )
+        assert fresh.instances_affordable() == {"java": java, "go": go}
+
+
+def test_contender_has_few_instances_below_what_the_budget_allows() -> None:
+    running = [instance("two", 1, 1)]
+    assert due(FakeStandings({"two": 2}, {"two": 0.1}, 2), running, loaded_s=1) == []
+    assert due(FakeStandings({"two": 2}, {"two": 0.1}, 3), running, loaded_s=1) == ["two"]
 
 
 def test_starts_that_never_became_steady_are_not_counted_for_what_the_budget_allows() -> None:
     fresh = FreshStarts(protocol(), cast(SliceStandings, FakeStandings({"cold": 1, "go": 1})))
     fresh.note_block([instance("cold", 45, 1, kind="none"), instance("go", 1, 2)], 1.28)
-    assert fresh.instances_affordable() == 4
+    assert fresh.instances_affordable() == {"cold": 4, "go": 4}
 
 
 def test_a_contender_with_cheap_starts_has_more_instances() -> None:

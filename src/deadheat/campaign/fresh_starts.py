@@ -47,16 +47,26 @@ class FreshStarts:
             if became_steady(instance) and instance.entered.contender.role == "contender":
                 self._costs_s[instance.name] = _cost_s(instance)
 
-    def instances_affordable(self) -> int:
+    def instances_affordable(self) -> dict[str, int]:
         """How many instances of each contender fit in the budget, each with a block.
 
         Two at least, because one has no interval, and as many as the protocol asks for at most.
+        Those with cheap starts come first: a third instance of Spring Boot takes as long as a
+        fourth one of ten Go servers.
         """
-        contenders = len(self._standings.names)
-        start_s = statistics.fmean(self._costs_s.values()) if self._costs_s else 0.0
-        each_s = contenders * start_s + block_s(self._protocol, contenders)
-        fitting = int(self._stopping.budget_s / each_s) if contenders else 0
-        return max(FEWEST_INSTANCES, min(fitting, self._stopping.invocations))
+        names = self._standings.names
+        usual_s = statistics.fmean(self._costs_s.values()) if self._costs_s else 0.0
+        each_s = {
+            name: self._costs_s.get(name, usual_s) + block_s(self._protocol, 1) for name in names
+        }
+        wanted = dict.fromkeys(names, FEWEST_INSTANCES)
+        left_s = self._stopping.budget_s - FEWEST_INSTANCES * sum(each_s.values())
+        for count in range(FEWEST_INSTANCES + 1, self._stopping.invocations + 1):
+            for name in sorted(names, key=each_s.__getitem__):
+                if each_s[name] <= left_s:
+                    wanted[name] = count
+                    left_s -= each_s[name]
+        return wanted
 
     def due(
         self, instances: Sequence[WarmInstance], group: Sequence[str], now_s: float
@@ -94,7 +104,8 @@ class FreshStarts:
         return _cost_s(instance) * (1 / self._rule.starts_share - 1)
 
     def _has_few(self, instance: WarmInstance) -> bool:
-        return self._standings.instances(instance.name) < self._standings.instances_wanted
+        name = instance.name
+        return self._standings.instances(name) < self._standings.instances_wanted[name]
 
     def _urgency(self, instance: WarmInstance) -> tuple[int, int, float]:
         """Those with few instances first, the cheapest before the others; then what starts gain."""

@@ -44,9 +44,9 @@ class SliceStandings(Standings):
         super().__init__(protocol, contenders, controls, levels_of)
         self._slices = {level: SliceTable() for level in protocol.levels}
         self._instances: dict[str, set[int]] = {}
-        # How many each contender has to have, also if its place is decided before. With two, t has
-        # so few degrees of freedom that a ratio has no useful interval.
-        self.instances_wanted = FEWEST_INSTANCES
+        # How many a contender has to have, also if its place is decided before. With two, t has so
+        # few degrees of freedom that a ratio has no useful interval.
+        self.instances_wanted: Mapping[str, int] = dict.fromkeys(contenders, FEWEST_INSTANCES)
         self._undecided = set(contenders)  # at the last look
         self._is_coarse = False  # at the last look, the protocol's resolution was not reached
         self._all_seen = True  # no trial was added since the last look
@@ -64,14 +64,16 @@ class SliceStandings(Standings):
         All of them, if the order is settled and the race could not detect a small difference yet.
         An extension only decides what is open.
         """
-        fewest = FEWEST_INSTANCES if self._extension else self.instances_wanted
         return [
             name
             for name in self._contenders
             if name in self._undecided
-            or self.instances(name) < fewest
+            or self.instances(name) < self._fewest(name)
             or (self.settled and self._is_coarse)
         ]
+
+    def _fewest(self, name: str) -> int:
+        return FEWEST_INSTANCES if self._extension else self.instances_wanted[name]
 
     @property
     def is_coarse(self) -> bool:
