@@ -36,7 +36,7 @@ def test_an_unknown_setting_is_reported_with_the_available_ones(deadheat: Deadhe
 @pytest.mark.parametrize(
     ("arguments", "symptom"),
     [
-        (("--duration", "5"), "'5': expected a duration such as 500ms, 5s or 2m"),
+        (("--duration", "5"), "'5': expected a duration such as 500ms, 5s or 2m30s"),
         (("--duration", "0s"), "'0s': expected a duration"),
         (("--budget", "5 minutes"), "'5 minutes': expected a duration"),
         (("--connections", "10,many"), "'10,many': expected positive numbers such as 10,100,1000"),

@@ -31,20 +31,25 @@ class Number(click.ParamType[int]):
 
 
 class Duration(click.ParamType[float]):
-    """`500ms`, `5s`, `2m` -> seconds."""
+    """`500ms`, `5s`, `2m`, `2m30s` -> seconds."""
 
     name = "duration"
-    _units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}  # noqa: RUF012
+    _units_s = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}  # noqa: RUF012
+    _parts = "".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for unit in _units_s)
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         if isinstance(value, float | int):
             return float(value)
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", value)
-        if match is None or float(match.group(1)) == 0:
-            self.fail(f"{value!r}: expected a duration such as 500ms, 5s or 2m", param, ctx)
-        duration_s = float(match.group(1)) * self._units[match.group(2)]
+        match = re.fullmatch(self._parts, value)
+        numbers = match.groups(default="0") if match else ()
+        duration_s = sum(
+            float(number) * unit_s
+            for number, unit_s in zip(numbers, self._units_s.values(), strict=False)
+        )
+        if duration_s == 0:
+            self.fail(f"{value!r}: expected a duration such as 500ms, 5s or 2m30s", param, ctx)
         if duration_s > WEEK_S:
             self.fail(f"{value!r}: expected at most 7 days", param, ctx)
         return duration_s
