@@ -49,6 +49,7 @@ class FakeWorld:
         self.slices: list[tuple[str, dict[str, Any]]] = []  # whom, and what was asked for
         self.apart_ns: Callable[[], float | None] = lambda: 25.0  # from one CPU to the other
         self.memory_ns: Callable[[], float | None] = lambda: 170.0
+        self.served: Callable[[str, float], int | None] = lambda *_: None  # in a slice; None: all
         self.retransmits: Counter[str] = Counter()  # of each slice, by the server's name
         self.host.on_start(lambda _: True, lambda _, spec: self.servers[name_of(spec)])
         self._random = random.Random(7)
@@ -146,6 +147,8 @@ class FakeWorld:
         rate_per_s = self._rate_per_s(name, spec) * self._random.lognormvariate(0, self.noise)
         answer: dict[str, Any] = json.loads(slice_answer(request, spec, rate_per_s))
         answer["connections"]["retransmits"] = self.retransmits[name]
+        if (served := self.served(name, request["duration_s"])) is not None:
+            answer["connections"]["served"] = served
         return json.dumps(answer)
 
     def _loaded(self, host: FakeHost, address: str) -> FakeProcess:

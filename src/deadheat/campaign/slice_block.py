@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from deadheat.campaign.block_watch import BlockWatch, Watched, joined, judge_machines
 from deadheat.campaign.context import RunContext
+from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.campaign.trouble import Troubles
 from deadheat.host import Sample, Usage
 from deadheat.load.latencies import Latencies
@@ -18,9 +19,6 @@ from deadheat.measure.trial import TrialContext
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.store import Gate, TrialRecord
 from deadheat.workload import Level
-
-ANSWERS_A_CONNECTION = 3.0  # in a slice, so that a slow server's rate is not a matter of luck
-SLICE_S_MAX = 3.0
 
 Key = tuple[int, Level]  # instance id, level
 
@@ -40,6 +38,7 @@ class SliceBlock:
         used: Collection[int],
         troubles: Troubles,
         reader: LatencyReader,
+        lengths: SliceLengths,
     ) -> None:
         if run.protocol.slices is None:
             raise ValueError(f"protocol {run.protocol.name} has no slices")
@@ -50,6 +49,7 @@ class SliceBlock:
         self._used = used
         self._troubles = troubles
         self._reader = reader
+        self._lengths = lengths
         self._drops: int | None = None  # of all listen queues, after the last slice
         self._latencies: Latencies | None = None  # after the last slice
 
@@ -132,7 +132,7 @@ class SliceBlock:
         opens = renew or (first and self._has_levels)
         later = range(round_number + 1, self._rule.rounds + 1)
         request = SliceRequest(
-            duration_s=self._duration_s(instance, level),
+            duration_s=self._lengths.duration_s(instance, level),
             discard_s=self._rule.renew_discard_s if opens else self._rule.discard_s,
             renew=renew,
             hang_up=self._has_levels and not any(self._in_round(instance, r) for r in later),
@@ -152,12 +152,6 @@ class SliceBlock:
         drops = None if before is None or after is None else after - before
         self._latencies = self._reader.read()
         return replace(measured, listen_drops=drops, latencies=(latencies, self._latencies))
-
-    def _duration_s(self, instance: WarmInstance, level: Level) -> float:
-        """Longer where a connection needs it: a slow server, or many connections."""
-        rate_per_s = instance.warmed_on(level.workload).rate_per_s
-        needed_s = ANSWERS_A_CONNECTION * level.connections / rate_per_s if rate_per_s > 0 else 0.0
-        return round(max(self._run.protocol.duration_s, min(needed_s, SLICE_S_MAX)), 3)
 
     def _trials(
         self,

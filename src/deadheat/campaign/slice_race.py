@@ -14,6 +14,7 @@ from deadheat.campaign.invalid_streak import InvalidStreak
 from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.rotation import Rotation
 from deadheat.campaign.slice_block import SliceBlock
+from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.campaign.slice_standings import SliceStandings
 from deadheat.campaign.standings import Look
 from deadheat.campaign.trouble import Troubles
@@ -61,6 +62,7 @@ class SliceRace:
         self.standings.recall(run.past)
         self._fresh = FreshStarts(run.protocol, self.standings)
         self._rotation = Rotation(self._random)
+        self._lengths = SliceLengths(run.protocol)
         self._trials = TrialRunner(run, self.standings, self._begun_s)
         self._half_loads: dict[tuple[str, str], int] = {}  # left, of a contender on a workload
         self._invalid = InvalidStreak(sliced=True)
@@ -212,12 +214,14 @@ class SliceRace:
             self._rotation.used,
             self._troubles,
             self._reader,
+            self._lengths,
         )
         records = block.run(present, self._random)
         self._is_first_block = False
         self._rotation.note_block(present, heat.instances)
         for instance, record in records:
             self.standings.add(instance.name, record)
+            self._lengths.note(instance.name, record)
             self._note_invalid(heat, instance, record)
             self._note_fault(heat, instance, failed=record.state != "ok")
             self._check_half_load(heat, instance, record)
