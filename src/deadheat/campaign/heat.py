@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Self
 
-from deadheat.errors import DeadheatError
 from deadheat.measure.starter import Starter
 from deadheat.measure.starts import OutOfTime, Unfit
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
@@ -36,14 +35,8 @@ class Heat:
 
     def __exit__(self, *_: object) -> None:
         """Stop each instance, even if stopping another failed; then raise the first failure."""
-        faults: list[DeadheatError] = []
-        while self._instances:
-            try:
-                self._starter.stop(self._instances.pop(0))
-            except DeadheatError as error:
-                faults.append(error)
-        if faults:
-            raise faults[0]
+        left, self._instances = self._instances, []
+        self._starter.stop_all(left)
 
     @property
     def instances(self) -> tuple[WarmInstance, ...]:

@@ -289,6 +289,14 @@ def stop(
     loads: Mapping[Level, LoadProcess],
 ) -> None:
     """Stop an instance and its load processes, and store the last lines of its log."""
+    store.update_instance(instance_id, **end(world, instance, loads))
+
+
+def end(world: World, instance: Instance, loads: Mapping[Level, LoadProcess]) -> dict[str, Any]:
+    """Stop an instance and its load processes. Returns what the store keeps of it.
+
+    Several threads may do this for several instances at the same time.
+    """
     tail = lifecycle.log_tail(world, instance)
     for load in {load.process: load for load in loads.values()}.values():
         close_load(world, load)
@@ -296,7 +304,7 @@ def stop(
     how: dict[str, Any] = {"how": ended.how}
     if ended.log_cut_bytes:
         how["log_cut_bytes"] = ended.log_cut_bytes
-    store.update_instance(instance_id, log_tail=tail, ended=how)
+    return {"log_tail": tail, "ended": how}
 
 
 def _left_out_of(entered: EnteredContender, workloads: frozenset[str]) -> EnteredContender:

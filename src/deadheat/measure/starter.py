@@ -1,16 +1,19 @@
 """Starts instances, again if a process ends by itself, and stops them."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
+from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener
-from deadheat.measure.attempt import Attempt, stop
+from deadheat.measure.attempt import Attempt, end, stop
 from deadheat.measure.starts import EarlierStarts, Ended, Starts
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
 
+STOPPED_AT_ONCE = 8
 ATTEMPTS = 3  # at one start, if the server or its load process ends by itself
 
 
@@ -53,3 +56,20 @@ class Starter:
     def stop(self, warm: WarmInstance) -> None:
         """Stop it and store the last lines of its log; nothing of its tree survives."""
         stop(self._starts.world, self._starts.store, warm.instance, warm.instance_id, warm.loads)
+
+    def stop_all(self, instances: Sequence[WarmInstance]) -> None:
+        """Stop them, several at a time, because some take long to end.
+
+        Stops each, even if stopping another failed; then raises the first failure.
+        """
+        world = self._starts.world
+        with ThreadPoolExecutor(STOPPED_AT_ONCE) as pool:
+            endings = [pool.submit(end, world, each.instance, each.loads) for each in instances]
+        faults: list[DeadheatError] = []
+        for instance, ending in zip(instances, endings, strict=True):
+            try:
+                self._starts.store.update_instance(instance.instance_id, **ending.result())
+            except DeadheatError as error:
+                faults.append(error)
+        if faults:
+            raise faults[0]
