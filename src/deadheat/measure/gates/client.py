@@ -48,7 +48,10 @@ def client_wait(evidence: Evidence) -> Gate | None:
     share = evidence.result.run_wait_share
     if share is None:
         return None
-    advice = "the client waited for its CPU: end other processes on this machine"
+    advice = (
+        "another process, or the host of a virtual machine, used the client's CPU: end other "
+        "processes"
+    )
     return at_most("client_wait", share, CLIENT_WAIT_SHARE_MAX, "share", advice)
 
 
