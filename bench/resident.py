@@ -254,9 +254,7 @@ def _mean_ratio(
     rates: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]], value: str
 ) -> str:
     """`1.01 +- 0.01`: the geometric mean of the ratios turn by turn, and its standard error."""
-    logs = [
-        math.log(rate[value] / other[value]) for rate, other in zip(rates, others, strict=True)
-    ]
+    logs = [math.log(rate[value] / other[value]) for rate, other in zip(rates, others, strict=True)]
     mean = math.exp(statistics.mean(logs))
     if len(logs) < 2:
         return f"{mean:.2f}"

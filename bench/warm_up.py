@@ -9,6 +9,10 @@ A stop is early when it comes before the top compiler tier: the requests after w
 stays within 10 % of its plateau. The second column has 5 %, which is more than the record knows:
 its windows scatter by 5 to 8 %, and the trials that follow a warm-up came minutes later.
 
+At the end come records of JVM servers with the time of their compiler threads, without changes: how
+long the warm-up takes by the drift alone, how long if an idle compiler counts, and how busy the
+compiler was in the three seconds after that.
+
 `old` is the rule of windows that campaign.warm used until 2026-11 (`levels.py`). `first` has no
 predecessor. `later` takes a server's instances of one run in random order, each with what those
 before it showed.
@@ -28,18 +32,22 @@ from bench.levels import classify
 from deadheat.stats.distributions import Floats
 from deadheat.stats.warm_rule import Compiler
 from tests.stats.warm_curves import (
+    BY_DRIFT_ALONE,
     WINDOW_S,
     Curve,
     clean_curves,
+    compiler_curves,
     first,
     later,
     longest,
     stored_curves,
+    warm_with_compiler,
 )
 
 SPEEDS = (1.0, 0.4)
 NOISES = (0.03, 0.10, 0.20)
 NAMED = ("java-", "scala-", "node-")
+AFTER_WINDOWS = 60  # 3 s
 OLD_WINDOWS, OLD_STEP, OLD_SLOW_FACTOR = 10, 5, 3
 
 
@@ -95,6 +103,7 @@ def main() -> None:
                             tally.add(curves[place], runs[place], stop, steady)
     print_cells(cells)
     print_servers(cells, tuple(servers))
+    print_compilers()
 
 
 def old(
@@ -145,6 +154,17 @@ def print_servers(
                     f" {tally.early / len(tally.requests):>6.1%} "
                 )
             print(row.rstrip())
+
+
+def print_compilers() -> None:
+    print(f"\n{'with the compiler':<22}{'drift alone':>13}{'idle compiler':>15}{'busy after':>12}")
+    for curve in compiler_curves():
+        _, alone = warm_with_compiler(curve, BY_DRIFT_ALONE)
+        stop, reading = warm_with_compiler(curve)
+        after = slice(stop, stop + AFTER_WINDOWS)
+        busy = curve.compiler_busy_s[after].sum() / curve.seconds[after].sum()
+        by_drift = f"{alone.seconds:.1f} s" if alone.steady else f"over {alone.seconds:.0f} s"
+        print(f"{curve.server:<22}{by_drift:>13}{reading.seconds:>13.1f} s{busy:>12.0%}")
 
 
 if __name__ == "__main__":

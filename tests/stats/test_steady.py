@@ -12,6 +12,7 @@ from deadheat.stats.steady import read
 from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
 from deadheat.stats.warm_windows import Windows, batched_drift
 from tests.stats.warm_curves import (
+    BY_DRIFT_ALONE,
     WINDOW_S,
     clean_curves,
     compiler_curves,
@@ -216,20 +217,20 @@ def test_few_stops_come_before_the_compiler_works_again() -> None:
     for curve in compiler_curves():
         stop, reading = warm_with_compiler(curve)
         assert reading.steady, curve.server
-        assert curve.compiler_busy_s is not None
         after = curve.compiler_busy_s[stop : stop + 60]
         stops.append(float(after.sum() / curve.seconds[stop : stop + 60].sum()))
     assert len(stops) == 13
     assert max(stops) < 0.20
 
 
-def test_without_its_compiler_many_instances_take_twice_as_long() -> None:
-    """The same records, judged by their drift alone."""
-    by_drift_s, with_compiler_s = 0.0, 0.0
-    for curve in compiler_curves():
-        by_drift_s += warm_with_compiler(replace(curve, compiler_busy_s=None))[1].seconds
-        with_compiler_s += warm_with_compiler(curve)[1].seconds
-    assert by_drift_s > 1.2 * with_compiler_s
+def test_idle_compiler_saves_a_third_of_the_warm_up() -> None:
+    """The same records, judged by their drift alone; not all become steady within them."""
+    by_drift_s = sum(
+        warm_with_compiler(curve, BY_DRIFT_ALONE)[1].seconds for curve in compiler_curves()
+    )
+    assert sum(warm_with_compiler(curve)[1].seconds for curve in compiler_curves()) < (
+        0.75 * by_drift_s
+    )
 
 
 def test_noise_hardly_delays_a_later_instance_without_tiers() -> None:

@@ -5,7 +5,7 @@ import lzma
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -192,7 +192,7 @@ class CompilerCurve:
     server: str
     requests: Floats
     seconds: Floats
-    compiler_busy_s: Floats | None
+    compiler_busy_s: Floats
 
 
 @cache
@@ -205,12 +205,15 @@ def compiler_curves() -> tuple[CompilerCurve, ...]:
     )
 
 
-def warm_with_compiler(curve: CompilerCurve) -> tuple[int, Reading]:
+JVM = Rule.of(Compiler.TIERED)
+BY_DRIFT_ALONE = replace(JVM, quiet_s=math.inf)  # an idle compiler is no evidence
+
+
+def warm_with_compiler(curve: CompilerCurve, rule: Rule = JVM) -> tuple[int, Reading]:
     """The window after which the rule for a first instance stops, and why; looks as in a race."""
     for stop in range(12, len(curve.requests) + 1, 4):
-        busy_s = None if curve.compiler_busy_s is None else curve.compiler_busy_s[:stop]
-        windows = Windows(curve.requests[:stop], curve.seconds[:stop], busy_s)
-        reading = read(windows, Rule.of(Compiler.TIERED))
+        busy_s = curve.compiler_busy_s[:stop]
+        reading = read(Windows(curve.requests[:stop], curve.seconds[:stop], busy_s), rule)
         if reading.verdict is not Verdict.GO_ON:
             break
     return stop, reading
