@@ -10,10 +10,10 @@ from deadheat.measure.world import World
 class InstanceCompiler:
     """The compiler threads of an instance, if it is ours and has any that can be seen.
 
-    A server on one CPU shares it with its compiler: with many threads, Spring Boot is not warm
-    after 30 s of load. While it warms up, the compiler may use the other CPUs, which load the
-    server little as long as it is slow. The server itself may not, so its rate is what its own
-    CPUs give, and a JVM does not see more of them.
+    A server on one CPU shares it with its compiler: with 200 threads, Spring Boot is not warm after
+    30 s of load. While it warms up, its compiler may use the other CPUs too. They send the load,
+    and have time to spare as long as the server is slow. The server's other threads stay where they
+    are. So its rate is what its own CPUs give, and a JVM does not count more of them.
     """
 
     world: World
@@ -25,8 +25,7 @@ class InstanceCompiler:
         return self.world.server_host.compiler_busy_s(process) if process else None
 
     def spread(self) -> None:
-        """Let its threads run on every CPU of the host; those that start later have to wait for
-        the next call."""
+        """Let its threads run on every CPU of the host; threads that start later do not."""
         if self.instance.process:
             self.world.server_host.place_compiler(self.instance.process, None)
 
