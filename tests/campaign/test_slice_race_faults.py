@@ -1,5 +1,6 @@
 """Races in slices in which something dies, is killed or is interrupted."""
 
+import threading
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -263,3 +264,25 @@ def test_a_resumed_run_past_its_budget_ends_if_all_have_a_trial(fake: FakeWorld)
     fake.before_slice = lambda *_: None
     fake.resume(run_id)
     assert len(fake.trials()) == before == 5
+
+
+def test_instances_stop_at_the_same_time_when_a_race_ends(fake: FakeWorld) -> None:
+    """The first one that stops waits for a second one, which would not come after it."""
+    stopping: list[str] = []
+    two_stop = threading.Event()
+    met: list[bool] = []
+    stop = fake.host.stop
+
+    def stop_and_wait(process: str, signal: str, deadline_s: float) -> Exited:
+        if fake.host.processes[process].spec.command[0] in fake.rates:
+            stopping.append(process)
+            if len(stopping) > 1:
+                two_stop.set()
+            met.append(two_stop.wait(timeout=5))
+        return stop(process, signal, deadline_s)
+
+    fake.host.stop = stop_and_wait  # type: ignore[method-assign]
+    fake.conduct(sliced(controls=False))
+    assert met
+    assert all(met)
+    assert fake.left_running() == []

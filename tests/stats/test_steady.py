@@ -223,7 +223,7 @@ def test_few_stops_come_before_the_compiler_works_again() -> None:
     assert max(stops) < 0.20
 
 
-def test_idle_compiler_saves_a_third_of_the_warm_up() -> None:
+def test_idle_compiler_saves_a_quarter_of_the_warm_up() -> None:
     """The same records, judged by their drift alone; not all become steady within them."""
     by_drift_s = sum(
         warm_with_compiler(curve, BY_DRIFT_ALONE)[1].seconds for curve in compiler_curves()

@@ -63,13 +63,13 @@ class Starter:
         Stops each, even if stopping another failed; then raises the first failure.
         """
         world = self._starts.world
+        faults: list[DeadheatError] = []
         with ThreadPoolExecutor(STOPPED_AT_ONCE) as pool:
             endings = [pool.submit(end, world, each.instance, each.loads) for each in instances]
-        faults: list[DeadheatError] = []
-        for instance, ending in zip(instances, endings, strict=True):
-            try:
-                self._starts.store.update_instance(instance.instance_id, **ending.result())
-            except DeadheatError as error:
-                faults.append(error)
+            for instance, ending in zip(instances, endings, strict=True):
+                try:
+                    self._starts.store.update_instance(instance.instance_id, **ending.result())
+                except DeadheatError as error:
+                    faults.append(error)
         if faults:
             raise faults[0]

@@ -16,12 +16,11 @@ from deadheat.measure.world import World
 from deadheat.protocol import Protocol, Warmup
 from deadheat.stats.steady import read
 from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
-from deadheat.stats.warm_windows import Windows
+from deadheat.stats.warm_windows import ROUNDING_S, Windows
 
 FIRST_CHUNK_S, CHUNK_S = 0.6, 0.2  # of load before the first look at the windows, and the next
 KNOWN_CHUNK_S = 0.4  # the first one of a server that does not compile, after an earlier instance
 LIMIT_S = 10.0  # the protocol's default, which the rule's budgets belong to
-ROUNDING_S = 1e-6
 
 Load = Callable[[float], LoadResult]
 

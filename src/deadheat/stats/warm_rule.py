@@ -24,8 +24,8 @@ class Compiler(StrEnum):
 # (Node.js) in the stored runs; a level in front of the last tier held for less than the floor.
 FIRST_FLOOR_REQUESTS = {Compiler.NONE: 0, Compiler.JIT: 75_000, Compiler.TIERED: 100_000}
 FLOOR_REQUESTS = {Compiler.NONE: 0, Compiler.JIT: 0, Compiler.TIERED: 100_000}
-# The floor, not the drift, tells a level in front of the last tier from the last one; so the drift
-# need only be roughly level. Chosen by replaying stored curves: bench/warm_up.py.
+# A level in front of the last tier ends before the floor, so the drift has to exclude only large
+# changes. Chosen by replaying stored curves: bench/warm_up.py.
 DRIFT_MAX = {Compiler.NONE: 0.30, Compiler.JIT: 0.30, Compiler.TIERED: 0.25}
 BUDGET_S = {Compiler.NONE: 10.0, Compiler.JIT: 20.0, Compiler.TIERED: 30.0}
 

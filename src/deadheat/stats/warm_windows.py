@@ -58,11 +58,11 @@ class Windows:
         ago_s = np.cumsum(self.seconds[::-1])[::-1]
         return int(np.argmax(ago_s <= max(duration_s, float(self.seconds[-1])) + ROUNDING_S))
 
-    def compiler_busy_since(self, begin: int, unseen: float = 0.0) -> float:
+    def compiler_busy_since(self, begin: int) -> float:
         """The mean number of the compiler's threads that ran or waited for a CPU from window
-        `begin` on; `unseen` where its threads cannot be seen."""
+        `begin` on; 0 where its threads cannot be seen."""
         if self.compiler_busy_s is None:
-            return unseen
+            return 0.0
         return float(self.compiler_busy_s[begin:].sum() / self.seconds[begin:].sum())
 
     def rates(self) -> Floats:
