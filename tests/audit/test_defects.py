@@ -169,9 +169,16 @@ def test_detects_the_closed_loop_bound() -> None:
 
 def test_detects_rows_near_the_clients_ceiling() -> None:
     null = contender("null-server", [120.0], role="control")
-    contenders = [contender("A", [100]), contender("B", [50])]
-    made = case(contenders, [figure("A", 4), figure("B", 2)], null_server=null)
+    idle = contender("A", [], trials=(trial(100.0, cpus_used=0.8),))
+    made = case([idle, contender("B", [50])], [figure("A", 4), figure("B", 2)], null_server=null)
     assert only(limits.client(made)).rows == ("A",)
+
+
+def test_a_saturated_server_is_not_limited_by_the_client() -> None:
+    null = contender("null-server", [120.0], role="control")
+    busy = contender("A", [], trials=(trial(100.0, cpus_used=0.97),))
+    made = case([busy], [figure("A", 4)], null_server=null)
+    assert [*limits.client(made)] == []
 
 
 def test_detects_unequal_restarts_and_unlisted_rows() -> None:

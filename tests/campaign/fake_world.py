@@ -49,7 +49,9 @@ class FakeWorld:
         self.slices: list[tuple[str, dict[str, Any]]] = []  # whom, and what was asked for
         self.apart_ns: Callable[[], float | None] = lambda: 25.0  # from one CPU to the other
         self.memory_ns: Callable[[], float | None] = lambda: 170.0
-        self.served: Callable[[str, float], int | None] = lambda *_: None  # in a slice; None: all
+        self.served: Callable[[str, float], int | None] = lambda *_: (
+            None
+        )  # connections, in a load of so long; None: all
         self.retransmits: Counter[str] = Counter()  # of each slice, by the server's name
         self.host.on_start(lambda _: True, lambda _, spec: self.servers[name_of(spec)])
         self._random = random.Random(7)
@@ -169,7 +171,11 @@ class FakeWorld:
         name = name_of(loaded.spec)
         self.loads.append((name, spec))
         rate = self._rate_per_s(name, spec) * self._random.lognormvariate(0, self.noise)
-        return document(spec, rate)
+        done = document(spec, rate)
+        answer = json.loads(done.stdout)
+        if (served := self.served(name, answer["elapsed_s"])) is not None:
+            answer["connections"]["served"] = served
+        return replace(done, stdout=json.dumps(answer))
 
     def _rate_per_s(self, name: str, spec: ProcessSpec) -> float:
         return self.rates_on.get((name, workload_of(spec)), self.rates[name])

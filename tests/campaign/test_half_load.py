@@ -5,21 +5,29 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.campaign import half_load, slice_race
+from deadheat.campaign import half_load
 from deadheat.measure.gates.pooled import spins
+from deadheat.protocol import Protocol
 from tests.campaign.fake_world import FakeWorld
-from tests.campaign.made_protocols import SETTLE, sliced
+from tests.campaign.made_protocols import SETTLE, fixed, sliced
 
 
+@pytest.mark.parametrize(
+    "protocol", [sliced(stopping=SETTLE | {"budget_s": 60}), fixed()], ids=["slices", "trials"]
+)
 @pytest.mark.parametrize(("seems_to_spin", "trials"), [(False, 1), (True, 3)])
 def test_a_contender_that_seems_to_spin_is_loaded_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seems_to_spin: bool, trials: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seems_to_spin: bool,
+    trials: int,
+    protocol: Protocol,
 ) -> None:
     """java-undertow compiled for the new load, seemed to spin, and was not ranked."""
-    monkeypatch.setattr(slice_race, "CLIENT_SHARE_MAX", 0.2)
+    monkeypatch.setattr(half_load, "CLIENT_SHARE_MAX", 0.2)
     monkeypatch.setattr(half_load, "spins", lambda *_: seems_to_spin)
     fake = FakeWorld(tmp_path, fast=3000, middle=2990)
-    fake.conduct(sliced(stopping=SETTLE | {"budget_s": 60}))
+    fake.conduct(protocol)
     half = [trial for trial in fake.trials() if trial["kind"] == half_load.HALF_LOAD]
     assert Counter(trial["name"] for trial in half) == {"fast": trials, "middle": trials}
     assert len({(trial["name"], trial["at_s"]) for trial in half}) == len(half)

@@ -129,7 +129,7 @@ def _levels(run: MadeRun) -> str:
 
 def _invalid(run: MadeRun) -> str:
     """No trial is valid."""
-    gates = (*failed("client_cpu", 0.97), *failed())
+    gates = (*failed("neighbor", 0.97), *failed())
     run.race(
         {"alpha": 9000.0, "beta": 8000.0},
         invocations=1,

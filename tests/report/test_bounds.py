@@ -14,6 +14,8 @@ from deadheat.report.model.load import load_view
 from deadheat.store import Gate
 from tests.report.made import failed, made_run
 
+BUSY = failed("client_cpu", 0.93)
+
 
 def bounds_of(folder: Path, rate: float, gates: Sequence[Gate]) -> tuple[AtLeast, ...]:
     run = made_run(folder / "runs.sqlite")
@@ -29,13 +31,13 @@ def bounds_of(folder: Path, rate: float, gates: Sequence[Gate]) -> tuple[AtLeast
 
 
 def test_a_client_limited_rate_is_a_lower_bound(tmp_path: Path) -> None:
-    (bound,) = bounds_of(tmp_path, 15000, (*failed("client_cpu"), *failed("ceiling")))
+    (bound,) = bounds_of(tmp_path, 15000, BUSY)
     assert (bound.contender.name, bound.beaten) == ("fast", ("middle", "slow"))
     assert 1 < bound.ratio_low < 15000 / 9000
 
 
 def test_a_bound_beats_no_faster_contender(tmp_path: Path) -> None:
-    (bound,) = bounds_of(tmp_path, 6000, failed("client_cpu"))
+    (bound,) = bounds_of(tmp_path, 6000, BUSY)
     assert bound.beaten == ("slow",)
 
 
@@ -51,7 +53,7 @@ def test_no_bounds_without_a_ranking(tmp_path: Path) -> None:
         invocations=1,
         blocks=2,
         heat=2,
-        gates_of={"fast": failed("ceiling")},
+        gates_of={"fast": BUSY},
     )
     run.end()
     view = load_view(run.store, run.run_id)
@@ -62,7 +64,7 @@ def test_finds_bounds_without_a_measured_control(tmp_path: Path) -> None:
     """Regression: a traceback."""
     run = made_run(tmp_path / "runs.sqlite")
     run.contender("reference", role="control", fault="it did not start")
-    gates = {"fast": failed("ceiling")}
+    gates = {"fast": BUSY}
     run.race({"fast": 15000, "slow": 3000}, blocks=12, gates_of=gates)
     run.race({"middle": 9000}, blocks=12)
     run.end()
@@ -72,7 +74,7 @@ def test_finds_bounds_without_a_measured_control(tmp_path: Path) -> None:
 
 
 def test_no_bound_if_another_gate_failed(tmp_path: Path) -> None:
-    assert bounds_of(tmp_path, 15000, (*failed("client_cpu"), *failed("steal"))) == ()
+    assert bounds_of(tmp_path, 15000, (*BUSY, *failed("steal"))) == ()
 
 
 @pytest.mark.parametrize(

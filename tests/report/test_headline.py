@@ -45,10 +45,10 @@ def test_names_unranked_contenders_with_their_failed_checks(tmp_path: Path) -> N
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000})
     run.contender("gamma")
-    run.trial("gamma", 20_000.0, gates=failed("client_cpu"))
+    run.trial("gamma", 20_000.0, gates=failed("steal"))
     text = answer_and_trust(run)[1]
     assert "1 of 49 trials failed a check and does not count" in text
-    assert "Not ranked: gamma (client_cpu)" in text
+    assert "Not ranked: gamma (steal)" in text
     assert "The run is not complete (running)" in text
 
 
@@ -56,9 +56,9 @@ def test_a_failed_check_is_no_reason_for_a_contender_that_was_not_measured(tmp_p
     run = made_run(tmp_path / "runs.sqlite")
     run.race({"alpha": 9000, "beta": 3000})
     run.contender("gamma")
-    run.trial("gamma", 20_000.0, gates=failed("client_cpu"))
+    run.trial("gamma", 20_000.0, gates=failed("steal"))
     run.contender("absent")
-    assert "Not ranked: gamma (client_cpu). Not measured: absent" in answer_and_trust(run)[1]
+    assert "Not ranked: gamma (steal). Not measured: absent" in answer_and_trust(run)[1]
 
 
 def test_gives_no_answer_without_measurements(tmp_path: Path) -> None:

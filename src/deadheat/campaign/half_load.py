@@ -11,6 +11,7 @@ from dataclasses import replace
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.one_trial import TrialRunner
+from deadheat.measure.gates.client import CLIENT_SHARE_MAX
 from deadheat.measure.gates.pooled import spins
 from deadheat.measure.trial import load_spec
 from deadheat.measure.warm_instance import WarmInstance
@@ -22,19 +23,33 @@ DURATION_S = 0.5
 DISCARD_S = 1.0
 
 
-def measure_half_load(
-    run: RunContext, trials: TrialRunner, heat: Heat, instance: WarmInstance, record: TrialRecord
-) -> bool:
-    """Load a contender at half of the rate of a trial, on its workload, and store the trial.
+class HalfLoads:
+    """Loads each contender that saturates its CPUs while the client is busy, after its trial."""
 
-    Returns whether the server seems to spin.
-    """
-    protocol = run.protocol.model_copy(update={"slices": None})
-    spec = replace(
-        load_spec(protocol, instance.instance, max(protocol.connections), workload=record.workload),
-        rate_per_s=(record.rate_per_s or 0.0) / 2,
-        duration_s=DURATION_S,
-        discard_s=DISCARD_S,
-    )
-    half = trials.run(heat, instance, spec, record.workload, block=1, heat_number=1, kind=HALF_LOAD)
-    return spins(record.server_cpu_us_per_request, half.server_cpu_us_per_request)
+    def __init__(self, run: RunContext, trials: TrialRunner) -> None:
+        self._protocol = run.protocol.model_copy(update={"slices": None})
+        self._trials = trials
+        self._left: dict[tuple[str, str], int] = {}  # trials of a contender on a workload
+
+    def check(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
+        """Load the contender at half of the rate of this trial if it may spin."""
+        key = (instance.name, record.workload)
+        left = self._left.get(key, TRIALS_MAX)
+        if not left or instance not in heat or record.rate_per_s is None:
+            return
+        busy_share = record.result.get("busiest_thread_share") or 0.0
+        if busy_share >= CLIENT_SHARE_MAX and instance.entered.contender.role == "contender":
+            self._left[key] = left - 1 if self._seems_to_spin(heat, instance, record) else 0
+
+    def _seems_to_spin(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> bool:
+        most, workload = max(self._protocol.connections), record.workload
+        spec = replace(
+            load_spec(self._protocol, instance.instance, most, workload=workload),
+            rate_per_s=(record.rate_per_s or 0.0) / 2,
+            duration_s=DURATION_S,
+            discard_s=DISCARD_S,
+        )
+        half = self._trials.run(
+            heat, instance, spec, workload, block=1, heat_number=1, kind=HALF_LOAD
+        )
+        return spins(record.server_cpu_us_per_request, half.server_cpu_us_per_request)

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from deadheat.errors import Unmeasurable
+from deadheat.measure.gates.pooled import failures, is_valid
 from deadheat.store import TrialRecord
 
 TRIALS_MAX = 10  # invalid ones in a row
@@ -59,9 +60,9 @@ def _failure(record: TrialRecord) -> tuple[str, str] | None:
     if record.state != "ok":
         lines = (record.reason or "").splitlines() or ["no reason stored"]
         return lines[0], "`deadheat verify` starts and checks a server by itself"
-    failed = next((gate for gate in record.gates if not gate.passed), None)
-    if failed is None:
+    if is_valid(record):
         return None
+    failed = failures(record)[0]
     return failed.code, failed.advice or "`deadheat doctor` checks this machine"
 
 

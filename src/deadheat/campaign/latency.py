@@ -14,6 +14,7 @@ from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.standings import Standings
 from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
+from deadheat.measure.gates.pooled import is_valid
 from deadheat.measure.starter import Starter
 from deadheat.measure.trial import load_spec
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
@@ -116,7 +117,7 @@ def _rate(
             heat_number=heat_number,
             kind=RATE_KIND,
         )
-        if record.state == "ok" and record.rate_per_s and all(g.passed for g in record.gates):
+        if record.rate_per_s and is_valid(record):
             return record.rate_per_s
     text = (
         f"{instance.name}: no latency, because none of {RATE_TRIALS} more trials gave a valid rate "

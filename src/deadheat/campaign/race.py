@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from deadheat.campaign.context import RunContext
+from deadheat.campaign.half_load import HalfLoads
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.invalid_streak import InvalidStreak
 from deadheat.campaign.one_trial import TrialRunner
@@ -49,6 +50,7 @@ class Race:
         )
         self.standings.recall(past)
         self._trials = TrialRunner(run, self.standings, self._begun_s, len(past.measured))
+        self._half_loads = HalfLoads(run, self._trials)
         self._invalid = InvalidStreak()
         self._unmeasured = run.unmeasured()
 
@@ -168,6 +170,7 @@ class Race:
             heat, instance, spec, level.workload, block=block, heat_number=number
         )
         self.standings.add(instance.name, record)
+        self._half_loads.check(heat, instance, record)
         self._note_invalid(heat, instance, record)
         self._planned_done[instance.name] += 1
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from deadheat.campaign.board import board
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.fresh_starts import FreshStarts
-from deadheat.campaign.half_load import TRIALS_MAX, measure_half_load
+from deadheat.campaign.half_load import HalfLoads
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.invalid_streak import InvalidStreak
 from deadheat.campaign.one_trial import TrialRunner
@@ -21,7 +21,6 @@ from deadheat.campaign.trouble import Troubles
 from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.measure.gates.client import CLIENT_SHARE_MAX
 from deadheat.measure.latencies import LatencyReader
 from deadheat.measure.starter import Starter
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
@@ -63,8 +62,7 @@ class SliceRace:
         self._fresh = FreshStarts(run.protocol, self.standings)
         self._rotation = Rotation(self._random)
         self._lengths = SliceLengths(run.protocol)
-        self._trials = TrialRunner(run, self.standings, self._begun_s)
-        self._half_loads: dict[tuple[str, str], int] = {}  # left, of a contender on a workload
+        self._half_loads = HalfLoads(run, TrialRunner(run, self.standings, self._begun_s))
         self._invalid = InvalidStreak(sliced=True)
         self._unmeasured = run.unmeasured()
         self._reader = LatencyReader.within(run.world, run.listen)
@@ -224,7 +222,7 @@ class SliceRace:
             self._lengths.note(instance.name, record)
             self._note_invalid(heat, instance, record)
             self._note_fault(heat, instance, failed=record.state != "ok")
-            self._check_half_load(heat, instance, record)
+            self._half_loads.check(heat, instance, record)
         self._block_s_each = (self._now_s() - begun_s) / len(group)
         self._fresh.note_block(present, self._block_s_each)
         self.standings.instances_wanted = self._fresh.instances_affordable()
@@ -232,17 +230,6 @@ class SliceRace:
         self._report_order()
         trials = [record for _, record in records]
         self._run.listen(board(self._protocol, self.standings, self._blocks, self._now_s(), trials))
-
-    def _check_half_load(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
-        """For a contender that saturates its CPUs while the client is busy: does it spin?"""
-        key = (instance.name, record.workload)
-        left = self._half_loads.get(key, TRIALS_MAX)
-        if not left or instance not in heat or record.rate_per_s is None:
-            return
-        busy_share = record.result.get("busiest_thread_share") or 0.0
-        if busy_share >= CLIENT_SHARE_MAX and instance.entered.contender.role == "contender":
-            seems_to_spin = measure_half_load(self._run, self._trials, heat, instance, record)
-            self._half_loads[key] = left - 1 if seems_to_spin else 0
 
     def _note_invalid(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
         """After too many invalid trials in a row, a contender is out, or the race ends."""

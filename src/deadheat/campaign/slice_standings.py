@@ -7,6 +7,7 @@ from typing import Any
 from deadheat.campaign.past import Past, level_of
 from deadheat.campaign.standings import Standings
 from deadheat.load.latencies import CORE_TO_CORE, MEMORY
+from deadheat.measure.gates.pooled import is_valid
 from deadheat.measure.slices import SERIES
 from deadheat.protocol import Protocol
 from deadheat.stats.alpha_spending import Looks
@@ -89,7 +90,7 @@ class SliceStandings(Standings):
         """Take in a trial; the slices of one that failed a gate do not count."""
         super().add(name, record)
         self._all_seen = False
-        if record.state == "ok" and all(gate.passed for gate in record.gates):
+        if is_valid(record):
             self._slices[level_of(record)].add(rows_of(name, record))
         if record.instance_id is not None:
             self._instances.setdefault(name, set()).add(record.instance_id)

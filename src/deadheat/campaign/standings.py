@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from deadheat.campaign.past import Past, level_of
 from deadheat.measure.contender import NULL_SERVER
+from deadheat.measure.gates.pooled import is_valid
 from deadheat.protocol import Protocol
 from deadheat.stats.alpha_spending import Looks
 from deadheat.stats.change import Change, Outcome
@@ -118,7 +119,7 @@ class Standings:
             level.clocks_khz[name] = max(highest_khz, statistics.median(clock_khz))
         if name == NULL_SERVER:
             self.set_ceiling(level_of(record), record.rate_per_s)
-        if all(gate.passed for gate in record.gates):
+        if is_valid(record):
             level.rates.setdefault(name, {})[place] = record.rate_per_s
             requests = record.rate_per_s * (record.elapsed_s or 0.0)
             level.requests[name] = level.requests.get(name, 0.0) + requests

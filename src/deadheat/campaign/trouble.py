@@ -2,6 +2,7 @@
 
 from deadheat.campaign.past import level_of
 from deadheat.events import Event, Listener
+from deadheat.measure.gates.pooled import failures
 from deadheat.store import TrialRecord
 
 
@@ -17,8 +18,8 @@ class Troubles:
         if record.state == "failed":
             text = f"{name} at {level}: {record.reason}"
             self._listen(Event(text, trouble=True))
-        for gate in record.gates:
-            if not gate.passed and gate.code not in self._reported:
+        for gate in failures(record):
+            if gate.code not in self._reported:
                 self._reported.add(gate.code)
                 text = f"{name} at {level}: check {gate.code} failed: {gate.advice}"
                 self._listen(Event(text, trouble=True))

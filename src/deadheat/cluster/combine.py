@@ -1,6 +1,6 @@
 """Combines the runs of a cluster: one model for each level, over all pairs of hosts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,13 +80,17 @@ def combine(folder: Path, record: ClusterRecord) -> Combined:
 
 def measured_names(bundle: Path) -> set[str]:
     """The contenders with an interval at every level of the run in a bundle."""
-    levels = [sliced for view in _views(bundle) for sliced in view.sliced.values()]
-    return set.intersection(*map(_linked_names, levels)) if levels else set()
+    linked_at = [
+        _linked_names(sliced, view.client_gates.get(connections, {}))
+        for view in _views(bundle)
+        for connections, sliced in view.sliced.items()
+    ]
+    return set.intersection(*linked_at) if linked_at else set()
 
 
-def _linked_names(sliced: SlicedLevel) -> set[str]:
+def _linked_names(sliced: SlicedLevel, limited: Collection[str]) -> set[str]:
     places = {name: place for place, name in enumerate(sliced.names)}
-    linked = _pair_run(0, sliced, places).linked().contender
+    linked = _pair_run(0, sliced, places, limited).linked().contender
     return {sliced.names[place] for place in linked} if len(linked) > 1 else set()
 
 
@@ -102,7 +106,10 @@ def _level(
     names = tuple(dict.fromkeys(name for _, _, sliced in parts for name in sliced.names))
     places = {name: place for place, name in enumerate(names)}
     pairs = tuple(sorted({run.pair for run, _, _ in parts}))
-    runs = [_pair_run(pairs.index(run.pair), sliced, places) for run, _, sliced in parts]
+    runs = [
+        _pair_run(pairs.index(run.pair), sliced, places, _limited(view, key))
+        for run, view, sliced in parts
+    ]
     fit = fit_host_pairs(runs, len(names), len(pairs))
     if fit is None:
         return None
@@ -122,7 +129,7 @@ def _level(
         speeds=speeds,
         fit=fit,
         pairs_of={name: tuple(sorted(set(_pairs_of(name, parts)))) for name in names},
-        limited=tuple(sorted({name for _, _, sliced in parts for name in sliced.client_gates})),
+        limited=tuple(sorted({name for _, view, _ in parts for name in _limited(view, key)})),
     )
 
 
@@ -130,9 +137,16 @@ def _pairs_of(name: str, parts: Sequence[tuple[RunRecord, RunView, SlicedLevel]]
     return (run.pair for run, _, sliced in parts if name in sliced.names)
 
 
-def _pair_run(host_pair: int, sliced: SlicedLevel, places: Mapping[str, int]) -> HostPairRun:
+def _limited(view: RunView, key: LevelKey) -> Collection[str]:
+    """The contenders that outran the client at a level."""
+    return view.client_gates.get(key[1], {})
+
+
+def _pair_run(
+    host_pair: int, sliced: SlicedLevel, places: Mapping[str, int], limited: Collection[str]
+) -> HostPairRun:
     """A run's model, without contenders that outran the client."""
-    kept = [n for n, name in enumerate(sliced.names) if name not in sliced.client_gates]
+    kept = [n for n, name in enumerate(sliced.names) if name not in limited]
     chosen = np.array(kept, dtype=np.int64)
     estimate = sliced.fit.robust
     square = np.ix_(chosen, chosen)

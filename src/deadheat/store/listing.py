@@ -43,7 +43,11 @@ VALID_RATES = """
     FROM contender CROSS JOIN run ON run.id = contender.run_id
     CROSS JOIN trial ON trial.run_id = run.id AND trial.contender_id = contender.id
     WHERE contender.name = ? AND trial.kind = 'measure' AND trial.state = 'ok'
-          AND NOT EXISTS (SELECT 1 FROM gate WHERE gate.trial_id = trial.id AND NOT gate.passed)
+          AND NOT EXISTS (
+              SELECT 1 FROM gate
+              WHERE gate.trial_id = trial.id AND NOT gate.passed
+                    AND gate.code NOT IN ('client_cpu', 'ceiling') -- judged over all trials
+          )
     ORDER BY run.started_at, run.rowid, trial.workload, trial.connections
 """
 

@@ -50,6 +50,7 @@ GATES_FAILED = f"""
     FROM gate WHERE NOT passed AND {OF_RUN} ORDER BY trial_id, code
 """
 GATE_CODES = f"SELECT DISTINCT code FROM gate WHERE {OF_RUN} ORDER BY code"
+CLIENT_BUSY = f"SELECT trial_id, reading FROM gate WHERE code = 'client_cpu' AND {OF_RUN}"
 ERRORS = f"SELECT * FROM error WHERE {OF_RUN} ORDER BY trial_id, class"
 OUTPUTS = """
     SELECT id, stdout, stderr FROM trial
@@ -105,6 +106,15 @@ class StoredRun:
     def gate_codes(self) -> tuple[str, ...]:
         """Every gate that any trial was checked with."""
         return tuple(row["code"] for row in self._store.select(GATE_CODES, self.id))
+
+    @cached_property
+    def client_busy_shares(self) -> Mapping[int, float]:
+        """How busy the busiest client thread was, of each trial with that reading."""
+        return {
+            row["trial_id"]: row["reading"]
+            for row in self._store.select(CLIENT_BUSY, self.id)
+            if row["reading"] is not None
+        }
 
     @cached_property
     def errors(self) -> Mapping[int, Mapping[str, int]]:

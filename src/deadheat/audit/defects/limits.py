@@ -4,6 +4,8 @@ import statistics
 from collections.abc import Iterator
 
 from deadheat.audit.case import Case, Defect
+from deadheat.audit.replay import Contender
+from deadheat.measure.gates.pooled import is_saturated
 from deadheat.report.format import listing, percent
 
 TIED_SHARE = 0.02  # rows this close to the fastest are tied
@@ -53,7 +55,7 @@ def closed_loop(case: Case) -> Iterator[Defect]:
 
 
 def client(case: Case) -> Iterator[Defect]:
-    """Rows of the replay whose rate is near the client's ceiling."""
+    """Rows of the replay whose rate is near the client's ceiling, and not limited by the server."""
     near: dict[int, dict[str, float]] = {}
     for connections in case.replay.protocol.connections:
         null = case.replay.null_server
@@ -62,7 +64,9 @@ def client(case: Case) -> Iterator[Defect]:
             continue
         ceiling_per_s = statistics.median(ceiling)
         rates = {
-            row: case.replay.rate(contender, connections) for row, contender in case.running.items()
+            row: case.replay.rate(contender, connections)
+            for row, contender in case.running.items()
+            if not _saturated(case, contender, connections)
         }
         shares = {row: rate / ceiling_per_s for row, rate in rates.items() if rate}
         over = {row: share for row, share in shares.items() if share > CEILING_SHARE}
@@ -83,6 +87,13 @@ def client(case: Case) -> Iterator[Defect]:
         found=f"share of the client's rate against the null server: {'; '.join(evidence)}",
         changes="their rates in the replay are lower bounds, and their order may be the client's",
     )
+
+
+def _saturated(case: Case, contender: Contender, connections: int) -> bool:
+    """Whether the server used all CPUs that it can: then the client did not limit the rate."""
+    used = [trial.cpus_used for trial in contender.at(connections) if trial.cpus_used is not None]
+    server_cpus = max(len(case.replay.cpus.get("server", ())), 1)
+    return bool(used) and is_saturated(statistics.median(used), server_cpus, contender.workers)
 
 
 def same_machine(case: Case) -> Iterator[Defect]:

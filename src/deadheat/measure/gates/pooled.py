@@ -1,15 +1,16 @@
-"""Was the client the limit? Judged per contender, over all of its slices together.
+"""Was the client the limit? Judged per contender, over all of its closed-loop trials together.
 
-Judging slice by slice would drop the fastest slices and keep the slow ones.
+Judging slice by slice, or trial by trial, would drop the fastest ones and keep the slow ones.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from deadheat.measure.gates.client import CEILING_SHARE_MAX, CLIENT_SHARE_MAX, MORE_LOAD
 from deadheat.measure.gates.evidence import at_most
-from deadheat.store import Gate
+from deadheat.store import Gate, TrialRecord
 
+POOLED = frozenset({"client_cpu", "ceiling"})
 SATURATED_SHARE = 0.95  # of the CPUs that the server can use
 SPIN_FACTOR = 1.5  # CPU time per request at half the load over that at full load
 
@@ -19,15 +20,16 @@ class ClientUse:
     """One contender's sums over its trials at one level.
 
     `elapsed_s` is the time measured; `client_busy_s` the CPU time of the busiest client thread in
-    it; `server_cpu_s` the server's CPU time for the requests measured, `server_cpus` the CPUs it
-    can use; `ceiling_per_s` what the same client reached against the null server.
+    it, if known; `server_cpu_s` the server's CPU time for the requests measured, `server_cpus` its
+    CPUs; `ceiling_per_s` what the same client reached against the null server.
     """
 
     elapsed_s: float
     requests: int
-    client_busy_s: float
+    client_busy_s: float | None
     server_cpu_s: float | None
     server_cpus: int
+    workers: int
     ceiling_per_s: float | None
     spins: bool = False
 
@@ -40,7 +42,13 @@ class ClientUse:
         """
         if self.server_cpu_s is None or self.elapsed_s <= 0 or self.spins:
             return False
-        return self.server_cpu_s >= SATURATED_SHARE * self.server_cpus * self.elapsed_s
+        return is_saturated(self.server_cpu_s / self.elapsed_s, self.server_cpus, self.workers)
+
+
+def is_saturated(cpus_used: float, server_cpus: int, workers: int) -> bool:
+    """Whether a server used all CPUs that it can: its workers where it keeps to fewer."""
+    usable = workers if workers < server_cpus and cpus_used <= workers else server_cpus
+    return cpus_used >= SATURATED_SHARE * usable
 
 
 def spins(full_load_us: float | None, half_load_us: float | None) -> bool:
@@ -52,15 +60,11 @@ def client_gates(use: ClientUse) -> list[Gate]:
     """`client_cpu` and `ceiling` of one contender; none where its server was saturated."""
     if use.server_saturated or use.elapsed_s <= 0:
         return []
-    gates = [
-        at_most(
-            "client_cpu",
-            use.client_busy_s / use.elapsed_s,
-            CLIENT_SHARE_MAX,
-            "share",
-            f"the load generator was near its own limit: {MORE_LOAD}",
-        )
-    ]
+    gates = []
+    if use.client_busy_s is not None:
+        share = use.client_busy_s / use.elapsed_s
+        advice = f"the load generator was near its own limit: {MORE_LOAD}"
+        gates.append(at_most("client_cpu", share, CLIENT_SHARE_MAX, "share", advice))
     if use.ceiling_per_s:
         share = use.requests / use.elapsed_s / use.ceiling_per_s
         advice = f"the rate is near the client's ceiling: {MORE_LOAD}"
@@ -68,6 +72,19 @@ def client_gates(use: ClientUse) -> list[Gate]:
     return gates
 
 
-def limits_client(gates: Sequence[Gate]) -> bool:
-    """Whether one of these gates failed."""
-    return any(not gate.passed for gate in gates)
+def invalidating(gates: Iterable[Gate], open_loop: bool) -> Iterator[Gate]:
+    """The failed gates that make a trial invalid.
+
+    In a closed loop, `client_cpu` and `ceiling` of a single trial are readings only.
+    """
+    return (gate for gate in gates if not gate.passed and (open_loop or gate.code not in POOLED))
+
+
+def failures(record: TrialRecord) -> tuple[Gate, ...]:
+    """The failed gates that make this trial invalid."""
+    return tuple(invalidating(record.gates, record.offered_rate_per_s is not None))
+
+
+def is_valid(record: TrialRecord) -> bool:
+    """Whether a trial may rank."""
+    return record.state == "ok" and not failures(record)

@@ -1,7 +1,7 @@
 """The ranking at each level: who ranks where, and why the others do not rank."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 from deadheat.campaign.past import decided_on
 from deadheat.report.format import count
 from deadheat.report.model.slice_fit import ended_at_s
-from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.distributions import Floats
 from deadheat.stats.model_ranking import pair_fits, rank_from_model
@@ -133,66 +132,22 @@ def _ends_s(view: RunView) -> Iterator[float]:
 
 
 def _level(view: RunView, connections: int) -> Level:
-    if connections in view.sliced:
-        return _sliced_level(view, connections, view.sliced[connections])
-    cells = {
-        contender.name: contender.cells.get(connections, Cell(connections))
-        for contender in (*view.contenders, *view.controls)
-    }
-    places = {place_of(trial) for cell in cells.values() for trial in cell.trials}
-    heats = max((trial.heat for cell in cells.values() for trial in cell.trials), default=1)
-    rates = {name: valid_rates(cell) for name, cell in cells.items()}
-    rankable_names = rankable(
-        {contender.name: [*rates[contender.name]] for contender in view.contenders},
-        len(places) / heats,
-    )
-    ranking = (
-        ranking_of(view, connections, {n: rates[n] for n in rankable_names}, rates, places)
-        if rankable_names
-        else None
-    )
+    """One level. A contender that outran the client has no rank."""
+    ranking = ranking_at(view, connections)
     rows = {row.name: row for row in ranking.rows} if ranking else {}
-    standings = [
-        Standing(
-            contender=contender,
-            cell=cells[contender.name],
-            row=rows.get(contender.name),
-            reason=None
-            if contender.name in rows and _has_intervals(ranking)
-            else ALONE
-            if [*rows] == [contender.name]
-            else _why_unranked(cells[contender.name], places, contender.name in rankable_names),
-        )
-        for contender in view.contenders
-    ]
-    order = {name: place for place, name in enumerate(rows)}
-    standings.sort(
-        key=lambda standing: (
-            order.get(standing.contender.name, len(order)),
-            -(standing.cell.rate_per_s(view.aggregate) or 0.0),
-        )
-    )
-    return Level(connections, tuple(standings), ranking if _has_intervals(ranking) else None)
-
-
-def _sliced_level(view: RunView, connections: int, sliced: SlicedLevel) -> Level:
-    """A level of a race in slices. A contender that outran the client has no rank."""
-    ranking = sliced_ranking(view, connections, sliced)
-    rows = {row.name: row for row in ranking.rows}
     comparable = _has_intervals(ranking)
-    order = {name: place for place, name in enumerate(rows)}
     standings = []
     for contender in view.contenders:
         cell = contender.cells.get(connections, Cell(connections))
         reason = None
-        if contender.name in sliced.client_gates:
-            codes = ", ".join(gate.code for gate in sliced.client_gates[contender.name])
-            reason = f"the client was its limit ({codes})"
+        if gates := view.outran_client(contender.name, connections):
+            reason = f"the client was its limit ({', '.join(gate.code for gate in gates)})"
         elif [*rows] == [contender.name]:
             reason = ALONE
         elif contender.name not in rows or not comparable:
-            reason = _why_unranked(cell, set(), rankable=True)
+            reason = _why_unranked(view, cell)
         standings.append(Standing(contender, cell, rows.get(contender.name), reason))
+    order = {name: place for place, name in enumerate(rows)}
     standings.sort(
         key=lambda standing: (
             order.get(standing.contender.name, len(order)),
@@ -202,22 +157,64 @@ def _sliced_level(view: RunView, connections: int, sliced: SlicedLevel) -> Level
     return Level(connections, tuple(standings), ranking if comparable else None)
 
 
-def sliced_ranking(
-    view: RunView, connections: int, sliced: SlicedLevel, with_limited: bool = False
-) -> Ranking:
-    """The ranking of the model; contenders that outran the client only on request."""
-    aside = {control.name for control in view.controls}
-    if not with_limited:
-        aside |= set(sliced.client_gates)
+def ranking_at(view: RunView, connections: int, with_limited: bool = False) -> Ranking | None:
+    """The ranking at one level; contenders that outran the client only on request.
+
+    None where no contender has enough valid trials.
+    """
+    aside = set() if with_limited else {*view.client_gates.get(connections, {})}
+    if connections in view.sliced:
+        return _sliced_ranking(view, connections, aside)
+    return _trial_ranking(view, connections, aside)
+
+
+def _sliced_ranking(view: RunView, connections: int, aside: Set[str]) -> Ranking:
+    """The ranking of the model, in which all take part."""
+    sliced = view.sliced[connections]
+    controls = {control.name for control in view.controls} | aside
     return rank_from_model(
         sliced.fit,
         sliced.names,
         margin=view.stopping.get("margin", MARGIN),
         confidence=view.stopping.get("confidence", CONFIDENCE),
         share=view.conclusion.get("share", 1.0),
-        controls=[name for name in sliced.names if name in aside],
+        controls=[name for name in sliced.names if name in controls],
         decided=decided_on(view.conclusion, view.workload).get(connections),
     )
+
+
+def _trial_ranking(view: RunView, connections: int, aside: Set[str]) -> Ranking | None:
+    """The ranking of paired trials, with the controls measured in the same blocks."""
+    cells = _cells(view, connections)
+    places = _places(view, connections)
+    rates = {name: valid_rates(cell) for name, cell in cells.items()}
+    heats = max((heat for _, heat, _ in places), default=1)
+    contenders = [each.name for each in view.contenders if each.name not in aside]
+    names = rankable({name: [*rates[name]] for name in contenders}, len(places) / heats)
+    if not names:
+        return None
+    controls = [control.name for control in view.controls]
+    columns = {name: rates[name] for name in (*names, *controls)}
+    stopping = view.stopping
+    return rank(
+        rate_matrix(columns, places),
+        list(columns),
+        margin=stopping.get("margin", MARGIN),
+        confidence=stopping.get("confidence", CONFIDENCE),
+        share=view.conclusion.get("share", 1.0),
+        controls=controls,
+        decided=decided_on(view.conclusion, view.workload).get(connections),
+    )
+
+
+def _cells(view: RunView, connections: int) -> dict[str, Cell]:
+    everyone = (*view.contenders, *view.controls)
+    return {each.name: each.cells.get(connections, Cell(connections)) for each in everyone}
+
+
+def _places(view: RunView, connections: int) -> set[Place]:
+    cells = _cells(view, connections).values()
+    return {place_of(trial) for cell in cells for trial in cell.trials}
 
 
 def fits_of(view: RunView, names: Sequence[str], connections: int) -> PairFits:
@@ -230,30 +227,6 @@ def fits_of(view: RunView, names: Sequence[str], connections: int) -> PairFits:
     sliced = view.sliced[connections]
     places = np.array([sliced.names.index(name) for name in names])
     return pair_fits(sliced.fit, sliced.fit.robust).of(places)
-
-
-def ranking_of(
-    view: RunView,
-    connections: int,
-    contenders: Mapping[str, Mapping[Place, float]],
-    rates: Mapping[str, Mapping[Place, float]],
-    places: Set[Place],
-) -> Ranking:
-    """The contenders' ranking, with the controls measured in the same blocks."""
-    controls = {
-        control.name: rates[control.name] for control in view.controls if control.name in rates
-    }
-    columns = {**contenders, **controls}
-    stopping = view.stopping
-    return rank(
-        rate_matrix(columns, places),
-        list(columns),
-        margin=stopping.get("margin", MARGIN),
-        confidence=stopping.get("confidence", CONFIDENCE),
-        share=view.conclusion.get("share", 1.0),
-        controls=list(controls),
-        decided=decided_on(view.conclusion, view.workload).get(connections),
-    )
 
 
 def _has_intervals(ranking: Ranking | None) -> bool:
@@ -281,14 +254,17 @@ def place_of(trial: TrialView) -> Place:
     return trial.invocation, trial.heat, trial.block
 
 
-def _why_unranked(cell: Cell, places: Set[Place], rankable: bool) -> str:
+def _why_unranked(view: RunView, cell: Cell) -> str:
     if not cell.trials:
         return "not measured at this level"
     if not cell.valid:
         trials = len(cell.trials)
         return f"none of its {trials:,} trials is valid" if trials > 1 else "its trial is not valid"
-    if not rankable:
-        heats = {trial.heat for trial in cell.trials}
-        blocks = sum(heat in heats for _, heat, _ in places)
-        return f"only {len(cell.valid)} of {count(blocks, 'block')} have a valid trial of it"
+    if cell.connections not in view.sliced:
+        places = _places(view, cell.connections)
+        heats = {heat for _, heat, _ in places}
+        if not rankable({"it": [*valid_rates(cell)]}, len(places) / max(heats)):
+            own_heats = {trial.heat for trial in cell.trials}
+            blocks = sum(heat in own_heats for _, heat, _ in places)
+            return f"only {len(cell.valid)} of {count(blocks, 'block')} have a valid trial of it"
     return "shares too few blocks or invocations with the others for an interval"

@@ -181,9 +181,9 @@ def _errors(contender: ContenderView) -> Iterator[Caution]:
 
 
 def _client_limits(view: RunView) -> Iterator[Caution]:
-    """Contenders that outran the client, judged over all their slices."""
-    for connections, level in view.sliced.items():
-        for name, gates in level.client_gates.items():
+    """Contenders that outran the client, judged over all their trials."""
+    for connections, gates_of in view.client_gates.items():
+        for name, gates in gates_of.items():
             for gate in gates:
                 text = f"{gate.code}: {name} at {connections:,} connections{_worst_reading(gate)}"
                 yield Caution(gate.code, (name,), text, gate.advice)

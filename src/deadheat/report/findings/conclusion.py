@@ -74,12 +74,11 @@ def _lower_bounds(view: RunView, level: Level) -> Iterator[Statement]:
 
 def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
     """The contenders that outran the client, by CPU time per request instead of by rate."""
-    sliced = view.sliced.get(level.connections)
-    limited = [s for s in level.standings if sliced and s.contender.name in sliced.client_gates]
     costs = sorted(
         (us, standing.name)
-        for standing in limited
-        if (us := standing.cell.server_cpu_us_per_request) is not None
+        for standing in level.standings
+        if view.outran_client(standing.contender.name, level.connections)
+        and (us := standing.cell.server_cpu_us_per_request) is not None
     )
     if costs:
         ranks = [

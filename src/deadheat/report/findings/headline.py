@@ -60,7 +60,7 @@ def trust(view: RunView, analysis: Analysis, level: Level) -> str:
     left_out = [standing for standing in level.standings if not standing.ranked]
     if ranked and view.races:
         if measured := [standing for standing in left_out if standing.cell.trials]:
-            sentences.append(f"Not ranked: {_names(measured)}{_failed_gates(measured)}")
+            sentences.append(f"Not ranked: {_names(measured)}{_failed_gates(view, measured)}")
         if unmeasured := [standing for standing in left_out if not standing.cell.trials]:
             sentences.append(f"Not measured: {_names(unmeasured)}")
     if analysis.blocks and view.state != "complete":
@@ -96,14 +96,13 @@ def _separated(ranking: Ranking) -> str:
     return f"{separated:,} of {pairs} {verb} separated, jointly at {confidence}"
 
 
-def _failed_gates(standings: list[Standing]) -> str:
+def _failed_gates(view: RunView, standings: list[Standing]) -> str:
     """` (client_cpu and ceiling)`: the checks that these failed most often, if any."""
-    codes = Counter(
-        gate.code
-        for standing in standings
-        for trial in standing.cell.trials
-        for gate in trial.gates_failed
-    )
+    codes: Counter[str] = Counter()
+    for standing in standings:
+        over_all = view.outran_client(standing.contender.name, standing.cell.connections)
+        for trial in standing.cell.trials:
+            codes.update(gate.code for gate in (*over_all, *trial.gates_failed))
     most = [code for code, _ in codes.most_common(2)]
     return f" ({format.listing(most)})" if most else ""
 

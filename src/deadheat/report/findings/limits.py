@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Level
-from deadheat.report.findings.client_limit import client_was_limit
 from deadheat.report.model.statement import Statement
 from deadheat.report.model.view import Cell, ContenderView, RunView
 
@@ -26,7 +25,7 @@ class Limit(enum.StrEnum):
 
 def limit_of(view: RunView, contender: ContenderView, cell: Cell) -> Limit | None:
     """What limited the trials behind the figures; None if the server's CPU time is unknown."""
-    if client_was_limit(view, contender, cell):
+    if view.outran_client(contender.name, cell.connections):
         return Limit.CLIENT
     used = cell.server_cpus_used
     if used is None or not view.server_cpus:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from deadheat.measure.gates.pooled import invalidating
 from deadheat.report.model.distribution import Distribution, merged, of_latency, of_summaries
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.series import Overall, Series, series
@@ -54,7 +55,11 @@ class Facts:
             server_cpu_us_per_request=trial.server_cpu_us_per_request,
             memory_peak_bytes=trial.memory_peak_bytes,
             errors=self._run.errors.get(trial.id, {}),
-            gates_failed=self._run.gates_failed.get(trial.id, ()),
+            gates_failed=tuple(
+                invalidating(
+                    self._run.gates_failed.get(trial.id, ()), trial.offered_rate_per_s is not None
+                )
+            ),
             at_s=trial.at_s,
             command=trial.command,
             series=self._series.get(trial.id),
@@ -67,8 +72,10 @@ class Facts:
         )
 
     def _client_busy_share(self, trial: StoredTrial) -> float | None:
-        """Of a trial of slices, which is judged together with the contender's others."""
-        return trial.result.get("busiest_thread_share") if trial.id in self._slices else None
+        """A trial of slices has no gate for it."""
+        if trial.id in self._slices:
+            return trial.result.get("busiest_thread_share")
+        return self._run.client_busy_shares.get(trial.id)
 
     def distribution(self, trials: Sequence[StoredTrial], name: str) -> Distribution:
         """The merged histogram of that name; if there is none, what the generator printed."""

@@ -7,6 +7,7 @@ from typing import Any
 from deadheat.campaign.half_load import HALF_LOAD
 from deadheat.host.machine import host_key
 from deadheat.protocol import workload_names_of, workloads_of
+from deadheat.report.model.client_use import with_client_limits
 from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
 from deadheat.report.model.facts import Facts, grouped, place_in_load
 from deadheat.report.model.kept import Kept
@@ -42,7 +43,8 @@ def load_view(
     """
     run = read_run(store, run_id)
     kept = Kept.of(run)
-    view = with_model(view_of(run, whole, series_trials_max, kept), kept)
+    view = with_client_limits(view_of(run, whole, series_trials_max, kept))
+    view = with_model(view, kept)
     kept.save()
     return view
 

@@ -1,4 +1,4 @@
-"""Fits the model of a race in slices, and finds who outran the client."""
+"""Fits the model of a race in slices."""
 
 import json
 import math
@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.load.latencies import CORE_TO_CORE, MEMORY
-from deadheat.measure.contender import NULL_SERVER
-from deadheat.measure.gates.pooled import ClientUse, client_gates, spins
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, Placement, SlicedLevel
-from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
+from deadheat.report.model.view import ContenderView, RunView, TrialView
 from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.distributions import Floats
 from deadheat.stats.memory_latency import usual_range_ns
@@ -25,7 +23,6 @@ from deadheat.stats.responses import most_raced
 from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Indices
-from deadheat.store import Gate
 from deadheat.store.packed_rows import PackedRows
 
 FEWEST_SLICES = 8  # in a placement, for a median rate there
@@ -71,17 +68,7 @@ def sliced_level(view: RunView, connections: int, kept: Kept) -> SlicedLevel | N
     cells = {c.name: c.cells[connections] for c in everyone if connections in c.cells}
     controls = [control.name for control in view.controls]
     slices = _all_slices({name: cell.valid for name, cell in cells.items()}, controls, kept)
-    if slices is None:
-        return None
-    null = cells.get(NULL_SERVER)
-    ceiling_per_s = null.rate_per_s("median") if null is not None else None
-    limited = {
-        contender.name: gates
-        for contender in view.contenders
-        if contender.name in cells
-        if (gates := _client_gates(view, contender, cells[contender.name], ceiling_per_s))
-    }
-    return SlicedLevel(slices, limited)
+    return None if slices is None else SlicedLevel(slices)
 
 
 def _all_slices(
@@ -207,51 +194,3 @@ def ended_at_s(trial: TrialView) -> float:
     """When a trial ended, since the run's start: its last slice, if it has slices."""
     last = max([row["at_s"] + row.get("elapsed_s", 0.0) for row in trial.slices], default=0.0)
     return max(last, trial.at_s + (0.0 if trial.slices else trial.elapsed_s or 0.0))
-
-
-def _client_gates(
-    view: RunView, contender: ContenderView, cell: Cell, ceiling_per_s: float | None
-) -> tuple[Gate, ...]:
-    """The failed ones."""
-    gates = client_gates(client_use(view, contender, cell, ceiling_per_s))
-    return tuple(gate for gate in gates if not gate.passed)
-
-
-def client_use(
-    view: RunView, contender: ContenderView, cell: Cell, ceiling_per_s: float | None
-) -> ClientUse:
-    """One contender's sums over its valid trials at one level."""
-    trials = [trial for trial in cell.valid if trial.elapsed_s]
-    elapsed_s = math.fsum(trial.elapsed_s or 0.0 for trial in trials)
-    known = [t for t in trials if t.server_cpu_us_per_request is not None]
-    server_cpu_s = (
-        math.fsum(_cpu_us_per_request(t) * t.requests_ok for t in known) / 1e6
-        if len(known) == len(trials) and trials
-        else None
-    )
-    return ClientUse(
-        elapsed_s=elapsed_s,
-        requests=sum(trial.requests_ok for trial in trials),
-        client_busy_s=math.fsum(
-            (t.client_busy_share or 0.0) * (t.elapsed_s or 0.0) for t in trials
-        ),
-        server_cpu_s=server_cpu_s,
-        server_cpus=_usable_cpus(view, contender, server_cpu_s, elapsed_s),
-        ceiling_per_s=ceiling_per_s,
-        spins=spins(cell.server_cpu_us_per_request, contender.half_load_cpu_us_per_request),
-    )
-
-
-def _cpu_us_per_request(trial: TrialView) -> float:
-    """Of the server and its database, which share its CPUs."""
-    parts_us = (trial.server_cpu_us_per_request, trial.database_cpu_us_per_request)
-    return math.fsum(part_us for part_us in parts_us if part_us is not None)
-
-
-def _usable_cpus(
-    view: RunView, contender: ContenderView, server_cpu_s: float | None, elapsed_s: float
-) -> int:
-    """The server's CPUs, or its workers where it keeps to fewer."""
-    cpus = max(view.server_cpus, 1)
-    used = (server_cpu_s or 0.0) / elapsed_s if elapsed_s else 0.0
-    return contender.workers if contender.workers < cpus and used <= contender.workers else cpus

@@ -13,7 +13,6 @@ from deadheat.inflate import parse
 from deadheat.stats.contender_effects import Estimate
 from deadheat.stats.settling import Settling
 from deadheat.stats.slice_model import ModelFit
-from deadheat.store import Gate
 
 SHOWN_GAP = 0.005  # of a rate: a smaller difference between two estimates is not worth a caution
 
@@ -93,14 +92,9 @@ def _arrays(values: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class SlicedLevel:
-    """One level of a race in slices.
-
-    `client_gates` holds the failed `client_cpu` and `ceiling` of each contender that outran the
-    client; these are not ranked by their rates.
-    """
+    """One level of a race in slices."""
 
     slices: AllSlices
-    client_gates: Mapping[str, tuple[Gate, ...]]
 
     @property
     def names(self) -> tuple[str, ...]:

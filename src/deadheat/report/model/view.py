@@ -221,7 +221,9 @@ class RunView:
     """One run as a report shows it, with what it measured on one workload.
 
     A run of several workloads is shown like several runs of one: the view of the first has those
-    of the others in `later`. `workloads` names what the whole run measured.
+    of the others in `later`. `workloads` names what the whole run measured. `client_gates` has the
+    failed `client_cpu` and `ceiling` of each contender that outran the client, by connections;
+    these are not ranked by their rates there.
     """
 
     run_id: str
@@ -242,6 +244,7 @@ class RunView:
     gates: tuple[str, ...] = ()  # codes of every gate that any trial was checked with
     calibration: StoredCalibration | None = None
     sliced: Mapping[int, SlicedLevel] = field(default_factory=dict)  # by connections
+    client_gates: Mapping[int, Mapping[str, tuple[Gate, ...]]] = field(default_factory=dict)
     series_trials_max: int | None = None  # of a contender at a level; None: all
     skew_us_max: float | None = None  # of any trial; None: one load host
     defects: tuple[Defect, ...] | None = None  # of a replay; None if no audit was made
@@ -249,6 +252,10 @@ class RunView:
     workloads: tuple[str, ...] = (HELLO,)
     later: tuple["RunView", ...] = ()
     link_losses: LinkLosses | None = None  # of the whole run; None on one machine
+
+    def outran_client(self, name: str, connections: int) -> tuple[Gate, ...]:
+        """The failed `client_cpu` and `ceiling` of a contender; none if it did not."""
+        return self.client_gates.get(connections, {}).get(name, ())
 
     @property
     def by_workload(self) -> tuple["RunView", ...]:
