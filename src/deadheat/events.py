@@ -37,6 +37,7 @@ class BoardRow:
 class Board:
     """The result so far, after each block: the fastest first.
 
+    `budget_s` is infinite where a fixed number of repetitions ends the race.
     `decided` counts the neighboring pairs that the last look decided, of `pairs`; None before it.
     `disturbed` names the gates of the machine that the last block failed.
     """

@@ -343,9 +343,9 @@ def test_rejects_slices_that_cannot_work(slices: dict[str, Any], message: str) -
         sliced(slices=slices)
 
 
-def test_rejects_slices_of_a_fixed_protocol() -> None:
-    with pytest.raises(ValueError, match="slices need stopping"):
-        sliced(stopping={"kind": "fixed", "repetitions": 3})
+def test_rejects_slices_of_another_generator() -> None:
+    with pytest.raises(ValueError, match="slices need residency"):
+        sliced(generator="wrk")
 
 
 def test_rates_are_plausible(fake: FakeWorld) -> None:

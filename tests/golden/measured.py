@@ -26,16 +26,16 @@ def _measured(arguments: list[str], line: CommandLine) -> str:
 
 
 def _interrupted(line: CommandLine) -> str:
-    """A run that the user ends after some loads, and goes on with."""
+    """A run that the user ends in its second block, and goes on with."""
     fake = _world(line)
 
-    def interrupt(loads: int) -> None:
-        if loads == 20:
+    def interrupt(*_: object) -> None:
+        if len(fake.slices) == 60:
             raise KeyboardInterrupt
 
-    fake.before_load = interrupt
+    fake.before_slice = interrupt
     first = _in(fake, ["run", "alpha", "beta", *QUICK], line)
-    fake.before_load = lambda _: None
+    fake.before_slice = lambda *_: None
     return first + _in(fake, ["run", "--resume", "20"], line)
 
 

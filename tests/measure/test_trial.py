@@ -162,7 +162,9 @@ def test_server_and_client_get_disjoint_cpus() -> None:
     [
         ("settle-trials", {}, 1.25),
         ("settle-trials", {"generator": "wrk"}, 0.2),
-        ("quick", {}, 1.0),
+        ("settle", {}, 1.25),
+        ("quick", {}, 1.25),
+        ("kzmake-2018", {}, 30.0),
     ],
 )
 def test_a_slow_servers_slice_is_longer_only_where_nobody_asked_for_its_length(

@@ -47,6 +47,6 @@ def board(
         decided=decided,
         pairs=max(len(rows) - 1, 0),
         elapsed_s=elapsed_s,
-        budget_s=protocol.stopping.budget_s,
+        budget_s=protocol.stopping.time_limit_s,
         disturbed=tuple(sorted(gates & OF_THE_MACHINE)),
     )

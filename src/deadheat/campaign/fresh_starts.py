@@ -50,11 +50,14 @@ class FreshStarts:
     def instances_affordable(self) -> dict[str, int]:
         """How many instances of each contender fit in the budget, each with a block.
 
-        Two at least, because one has no interval, and as many as the protocol asks for at most.
+        Two at least, because one has no interval, and as many as the protocol asks for at most. A
+        protocol with a fixed number of repetitions has the time for all.
         Those with cheap starts come first: a third instance of Spring Boot takes as long as a
         fourth one of ten Go servers.
         """
         names = self._standings.names
+        if self._stopping.kind == "fixed":
+            return dict.fromkeys(names, self._stopping.invocations)
         usual_s = statistics.fmean(self._costs_s.values()) if self._costs_s else 0.0
         each_s = {
             name: self._costs_s.get(name, usual_s) + block_s(self._protocol, 1) for name in names
@@ -80,8 +83,9 @@ class FreshStarts:
         whose instance never became steady has trials that do not rank, and another start would be
         no better: it comes last.
         """
-        self._estimate(instances)
-        left_s = self._stopping.budget_s - now_s
+        if self._stopping.kind == "settle":
+            self._estimate(instances)
+        left_s = self._stopping.time_limit_s - now_s
         chosen: list[str] = []
         newest = {instance.name: instance for instance in instances}
         for instance in sorted(newest.values(), key=self._urgency):

@@ -102,7 +102,7 @@ class SliceBlock:
 
     def _is_late(self) -> bool:
         """The budget is the end of the race, also in the middle of a block."""
-        return self._now_s() >= self._run.protocol.stopping.budget_s
+        return self._now_s() >= self._run.protocol.stopping.time_limit_s
 
     def _workers_gone(self, instance: WarmInstance) -> int | None:
         """A protocol that never renews connections has no processes that end with them."""

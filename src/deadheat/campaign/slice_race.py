@@ -75,7 +75,7 @@ class SliceRace:
 
     def run(self) -> Look:
         """Race to the end. What has been measured is in the store, however this ends."""
-        budget_s = self._protocol.stopping.budget_s
+        budget_s = self._protocol.stopping.time_limit_s
         heat_of_all = Heat(self._run.world, self._starter, self._drop, self._protocol.at_once)
         with self._reader, heat_of_all as heat:
             while self.standings.contenders_left and not self._done():
@@ -102,7 +102,7 @@ class SliceRace:
     def _left_s(self) -> float:
         if self._owes_block(self.standings.racing_names):
             return math.inf
-        return self._protocol.stopping.budget_s - self._now_s()
+        return self._protocol.stopping.time_limit_s - self._now_s()
 
     def _done(self) -> bool:
         if not self.standings.racing_names:  # decided, or dropped out
@@ -115,7 +115,7 @@ class SliceRace:
                 for name in self.standings.racing_names
             )
         ) or (
-            self._now_s() >= self._protocol.stopping.budget_s
+            self._now_s() >= self._protocol.stopping.time_limit_s
             and not self._owes_block(self.standings.racing_names)
         )
 
@@ -280,10 +280,16 @@ class SliceRace:
             self._run.listen(Event(text))
 
     def _progress(self) -> Progress:
+        """A race to settle has a budget; one of repetitions a known number of blocks."""
         racing = len(self.standings.racing_names)
         what = f"block {self._blocks}, {racing} contenders racing"
-        left_s = max(0.0, self._left_s())
-        return Progress(what, done=self._blocks, left_s=left_s)
+        if self._protocol.stopping.kind == "settle":
+            return Progress(what, done=self._blocks, left_s=max(0.0, self._left_s()))
+        names = self.standings.names
+        done = sum(map(self.standings.blocks, names))
+        of = self._protocol.stopping.repetitions * len(names)
+        left_s = self._now_s() * (of / done - 1) if done else None
+        return Progress(what, done=done, of=of, left_s=left_s)
 
     def _progress_share(self) -> float:
         return self._now_s() / self._protocol.stopping.budget_s

@@ -45,9 +45,12 @@ class SliceStandings(Standings):
         super().__init__(protocol, contenders, controls, levels_of)
         self._slices = {level: SliceTable() for level in protocol.levels}
         self._instances: dict[str, set[int]] = {}
+        self._blocks: dict[str, set[int]] = {}
         # How many a contender has to have, also if its place is decided before. With two, t has so
         # few degrees of freedom that a ratio has no useful interval.
-        self.instances_wanted: Mapping[str, int] = dict.fromkeys(contenders, FEWEST_INSTANCES)
+        stopping = protocol.stopping
+        fewest = FEWEST_INSTANCES if stopping.kind == "settle" else stopping.invocations
+        self.instances_wanted: Mapping[str, int] = dict.fromkeys(contenders, fewest)
         self._undecided = set(contenders)  # at the last look
         self._is_coarse = False  # at the last look, the protocol's resolution was not reached
         self._all_seen = True  # no trial was added since the last look
@@ -63,8 +66,12 @@ class SliceStandings(Standings):
         """The contenders that still race: those that are undecided or have too few instances.
 
         All of them, if the order is settled and the race could not detect a small difference yet.
-        An extension only decides what is open.
+        An extension only decides what is open. With a fixed number of repetitions, a contender
+        races until it has as many blocks.
         """
+        stopping = self._protocol.stopping
+        if stopping.kind == "fixed":
+            return [n for n in self._contenders if self.blocks(n) < stopping.repetitions]
         return [
             name
             for name in self._contenders
@@ -94,6 +101,7 @@ class SliceStandings(Standings):
             self._slices[level_of(record)].add(rows_of(name, record))
         if record.instance_id is not None:
             self._instances.setdefault(name, set()).add(record.instance_id)
+        self._blocks.setdefault(name, set()).add(record.block)
 
     @property
     def last_ranking(self) -> Ranking | None:
@@ -109,6 +117,10 @@ class SliceStandings(Standings):
     def instances(self, name: str) -> int:
         """How many instances of a contender have been measured."""
         return len(self._instances.get(name, ()))
+
+    def blocks(self, name: str) -> int:
+        """How many blocks a contender has run."""
+        return len(self._blocks.get(name, ()))
 
     def fit(self, level: Level) -> tuple[ModelFit, list[str]] | None:
         """The model at one level with the names of its contenders; None without a slice."""

@@ -15,7 +15,8 @@ def within_budget(protocol: Protocol, contenders: int) -> Protocol:
     of slices matters less.
     """
     rule, stopping = protocol.slices, protocol.stopping
-    if rule is None or rule.shortest_s is None or contenders == 0:
+    fixed = stopping.kind == "fixed"
+    if rule is None or rule.shortest_s is None or contenders == 0 or fixed:
         return protocol
     part_s = stopping.budget_s / contenders / len(protocol.levels)
     each_s = FIRST_SLICES_SHARE * part_s / stopping.invocations / rule.rounds

@@ -1,5 +1,6 @@
 """The result so far as a table, and a line on the pairs, the time and the machine."""
 
+import math
 from collections.abc import Iterator
 
 from rich import box
@@ -31,8 +32,9 @@ def status(board: Board) -> str:
         parts.append(f"{board.decided} of {format.count(board.pairs, 'pair')} decided")
     elif board.pairs:
         parts.append(f"no look yet at {format.count(board.pairs, 'pair')}")
-    elapsed, budget = format.duration(round(board.elapsed_s)), format.duration(board.budget_s)
-    parts.append(f"{elapsed} of at most {budget}")
+    elapsed = format.duration(round(board.elapsed_s))
+    most = f" of at most {format.duration(board.budget_s)}" if math.isfinite(board.budget_s) else ""
+    parts.append(elapsed + most)
     if board.disturbed:
         checks = format.listing(list(board.disturbed))
         parts.append(f"the machine is not quiet: the last block failed {checks}")

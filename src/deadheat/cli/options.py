@@ -165,7 +165,11 @@ def protocol_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Numbers of connections to measure at, e.g. 10,100.  [default: 100 in settle]",
         ),
         click.option(
-            "-d", "--duration", "duration_s", type=Duration(), help="Duration of one trial."
+            "-d",
+            "--duration",
+            "duration_s",
+            type=Duration(),
+            help="Duration of one slice, or of one trial in a protocol without slices.",
         ),
         click.option(
             "--repetitions",

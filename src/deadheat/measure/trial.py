@@ -46,12 +46,13 @@ def load_spec(
 ) -> LoadSpec:
     """A protocol's load at one level, closed loop; of its first workload unless one is named.
 
-    In a race to settle, a slice of a server that answers `rate_per_s` lasts until each connection
-    has been answered some times, so that a slow server's is no matter of luck; within reason. Other
-    protocols' durations are asked for, and other generators take whole seconds alone.
+    A slice, and a trial of a race to settle, lasts until each connection of a server that answers
+    `rate_per_s` has been answered some times, so that a slow server's is no matter of luck; within
+    reason. Other protocols' durations are asked for, and other generators take whole seconds alone.
     """
     duration_s = protocol.duration_s
-    if protocol.stopping.kind == "settle" and protocol.generator == "engine" and rate_per_s > 0:
+    is_short = protocol.slices is not None or protocol.stopping.kind == "settle"
+    if is_short and protocol.generator == "engine" and rate_per_s > 0:
         needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s
         duration_s = max(duration_s, min(needed_s, SLICE_S_MAX))
     sent = workload_of(protocol, instance.contender, workload)

@@ -10,7 +10,7 @@ from deadheat.errors import DeadheatError
 from deadheat.protocol.model import SCALE_MAX, Protocol
 
 WHOLE_SECONDS = ("wrk", "ab")  # generators whose duration is a whole number of seconds
-UNSLICED = {"duration_s": 0.2, "discard_s": 0.3}  # of a trial on new connections
+UNSLICED = {"duration_s": 0.2, "discard_s": 0.3}  # of a trial on new connections, to settle
 GENERATOR_OPTIONS = ("arguments", "request_cap")  # for the protocol's own generator only
 
 
@@ -39,8 +39,8 @@ def amend(
         values["request_cap"] = None
     if values["generator"] != protocol.generator:
         values |= {name: Protocol.model_fields[name].default for name in GENERATOR_OPTIONS}
-    if values["slices"] and not _can_slice(values):
-        values |= {"slices": None, **UNSLICED, **given}
+    if values["slices"] and values["generator"] != "engine":
+        values |= {"slices": None, **_unsliced(values), **given}
     if values["slices"] and ("duration_s" in given or scale != 1):
         values["slices"] = values["slices"] | {"shortest_s": None}
     _scale(values, scale)
@@ -59,9 +59,12 @@ def amend(
         ) from error
 
 
-def _can_slice(values: Mapping[str, Any]) -> bool:
-    """Slices need our own engine, and a race that runs until its order is settled."""
-    return bool(values["generator"] == "engine" and values["stopping"]["kind"] == "settle")
+def _unsliced(values: Mapping[str, Any]) -> dict[str, float]:
+    """The length of a trial in place of slices; repetitions are as long as those of a block."""
+    if values["stopping"]["kind"] == "settle":
+        return UNSLICED
+    load_s = values["slices"]["rounds"] * values["duration_s"]
+    return UNSLICED | {"duration_s": float(max(1, round(load_s)))}
 
 
 def _scale(values: dict[str, Any], scale: float) -> None:

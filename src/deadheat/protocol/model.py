@@ -1,5 +1,6 @@
 """What `protocols/NAME.toml` may say: what to measure, as data."""
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
@@ -37,6 +38,11 @@ class Stopping(Strict):
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     resolution: float = Field(default=0.03, gt=0, lt=1)  # slices: and until this is detectable
     budget_s: Seconds = 300  # settle: start to end, builds apart
+
+    @property
+    def time_limit_s(self) -> float:
+        """The budget; a fixed number of repetitions has none."""
+        return self.budget_s if self.kind == "settle" else math.inf
 
 
 class Slices(Strict):
@@ -179,9 +185,9 @@ class Protocol(Strict):
                 "that runs alone is started anew"
             )
         if self.slices is not None and not (
-            self.stopping.kind == "settle" and self.generator == "engine"
+            self.residency == "frozen" and self.generator == "engine"
         ):
-            raise ValueError("slices need stopping.kind = 'settle' and generator = 'engine'")
+            raise ValueError("slices need residency = 'frozen' and generator = 'engine'")
         if self.slices is not None and self.duration_s <= self.slices.discard_s:
             raise ValueError(
                 f"duration_s = {self.duration_s:g} has to be more than slices.discard_s = "
