@@ -101,7 +101,10 @@ export const checks = {
 
   async says_what_is_open_and_what_to_type_next(visit, { wide }) {
     const { page } = await visit(wide);
-    assert.match(await text(page, ".open p"), /^Open: java-vertx ~ java-undertow, 46.% \[unknown\]/);
+    assert.match(
+      await text(page, ".open p"),
+      /^Open: java-vertx ~ java-undertow, 46.% \[unknown\]/,
+    );
     assert.match(await text(page, ".open p code"), /^deadheat run --more 6m /);
     await page.click(".open summary");
     const others = await texts(page, ".open li");
