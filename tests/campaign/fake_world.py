@@ -49,9 +49,8 @@ class FakeWorld:
         self.slices: list[tuple[str, dict[str, Any]]] = []  # whom, and what was asked for
         self.apart_ns: Callable[[], float | None] = lambda: 25.0  # from one CPU to the other
         self.memory_ns: Callable[[], float | None] = lambda: 170.0
-        self.served: Callable[[str, float], int | None] = lambda *_: (
-            None
-        )  # connections, in a load of so long; None: all
+        # How many connections a server answers in a load of that length; None: all.
+        self.served: Callable[[str, float], int | None] = lambda *_: None
         self.retransmits: Counter[str] = Counter()  # of each slice, by the server's name
         self.host.on_start(lambda _: True, lambda _, spec: self.servers[name_of(spec)])
         self._random = random.Random(7)

@@ -9,11 +9,12 @@ import pytest
 
 from deadheat.cli.board_view import status
 from deadheat.events import Board, Progress
+from deadheat.protocol import Protocol
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import sliced
 
 
-def repeated(repetitions: int, invocations: int, **values: Any) -> Any:
+def repeated(repetitions: int, invocations: int, **values: Any) -> Protocol:
     stopping = {"kind": "fixed", "repetitions": repetitions, "invocations": invocations}
     return sliced(stopping=stopping, **values)
 

@@ -72,3 +72,17 @@ def test_protocol_without_origin_has_no_deviations() -> None:
 def test_rejects_invocations_for_residency_alone(kzmake: Protocol) -> None:
     with pytest.raises(DeadheatError, match="needs residency = 'frozen': restart says"):
         amend(kzmake, {}, {"invocations": 2})
+
+
+@pytest.mark.parametrize(("name", "duration_s"), [("settle", 0.2), ("quick", 1.0), ("long", 2.0)])
+def test_another_generator_measures_trials_instead_of_slices(name: str, duration_s: float) -> None:
+    amended = amend(load_protocol(HERE, name), {"generator": "wrk"}, {})
+    assert amended.slices is None
+    assert amended.duration_s == duration_s
+
+
+def test_repetitions_keep_the_slices_of_a_race_to_settle() -> None:
+    """Regression: `--repetitions` fell back to the schedule of version 0.1."""
+    amended = amend(load_protocol(HERE, "settle"), {}, {"kind": "fixed", "repetitions": 5})
+    assert amended.slices is not None
+    assert amended.stopping.time_limit_s == float("inf")

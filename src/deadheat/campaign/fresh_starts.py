@@ -50,10 +50,9 @@ class FreshStarts:
     def instances_affordable(self) -> dict[str, int]:
         """How many instances of each contender fit in the budget, each with a block.
 
-        Two at least, because one has no interval, and as many as the protocol asks for at most. A
-        protocol with a fixed number of repetitions has the time for all.
+        Two at least, because one has no interval, and as many as the protocol asks for at most.
         Those with cheap starts come first: a third instance of Spring Boot takes as long as a
-        fourth one of ten Go servers.
+        fourth one of ten Go servers. A fixed number of repetitions has no budget, so all fit.
         """
         names = self._standings.names
         if self._stopping.kind == "fixed":

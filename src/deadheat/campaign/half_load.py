@@ -24,7 +24,7 @@ DISCARD_S = 1.0
 
 
 class HalfLoads:
-    """Loads each contender that saturates its CPUs while the client is busy, after its trial."""
+    """Loads a contender at half its rate after a trial in which the client was busy."""
 
     def __init__(self, run: RunContext, trials: TrialRunner) -> None:
         self._protocol = run.protocol.model_copy(update={"slices": None})
@@ -32,7 +32,7 @@ class HalfLoads:
         self._left: dict[tuple[str, str], int] = {}  # trials of a contender on a workload
 
     def check(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
-        """Load the contender at half of the rate of this trial if it may spin."""
+        """Load it if the client was busy, again after a later trial if it seems to spin."""
         key = (instance.name, record.workload)
         left = self._left.get(key, TRIALS_MAX)
         if not left or instance not in heat or record.rate_per_s is None:

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from deadheat.errors import Unmeasurable
-from deadheat.measure.gates.pooled import failures, is_valid
+from deadheat.measure.gates.pooled import failures
 from deadheat.store import TrialRecord
 
 TRIALS_MAX = 10  # invalid ones in a row
@@ -60,10 +60,10 @@ def _failure(record: TrialRecord) -> tuple[str, str] | None:
     if record.state != "ok":
         lines = (record.reason or "").splitlines() or ["no reason stored"]
         return lines[0], "`deadheat verify` starts and checks a server by itself"
-    if is_valid(record):
+    failed = failures(record)
+    if not failed:
         return None
-    failed = failures(record)[0]
-    return failed.code, failed.advice or "`deadheat doctor` checks this machine"
+    return failed[0].code, failed[0].advice or "`deadheat doctor` checks this machine"
 
 
 def _check(what: str) -> str:

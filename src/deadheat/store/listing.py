@@ -8,6 +8,7 @@ from typing import Any
 
 from deadheat.inflate import parse
 from deadheat.store.error import StoreError
+from deadheat.store.records import POOLED_GATES
 from deadheat.store.store import Store
 from deadheat.store.writer import run_state
 
@@ -37,7 +38,7 @@ PROGRESS = """
     FROM run WHERE run.id = ?
 """
 # CROSS JOIN sets the order: if SQLite chooses, it reads every trial of the store.
-VALID_RATES = """
+VALID_RATES = f"""
     SELECT run.id AS run_id, run.started_at, contender.version, trial.workload, trial.connections,
            trial.rate_per_s, json_extract(run.conclusion, '$.imported') IS NOT NULL AS imported
     FROM contender CROSS JOIN run ON run.id = contender.run_id
@@ -46,7 +47,7 @@ VALID_RATES = """
           AND NOT EXISTS (
               SELECT 1 FROM gate
               WHERE gate.trial_id = trial.id AND NOT gate.passed
-                    AND gate.code NOT IN ('client_cpu', 'ceiling') -- judged over all trials
+                    AND gate.code NOT IN {POOLED_GATES}
           )
     ORDER BY run.started_at, run.rowid, trial.workload, trial.connections
 """

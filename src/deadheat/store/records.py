@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from deadheat.store.rows import StoredTrial
 
 Unit = Literal["share", "count", "us", "per_10k"]  # a share is of 1; per 10,000 requests
+POOLED_GATES = ("ceiling", "client_cpu")  # judged over all closed-loop trials of a contender
 PARTS = ("histograms", "series", "errors", "gates")  # each has its own table
 
 

@@ -110,7 +110,7 @@ def _badness(each: Gate) -> tuple[bool, float]:
 
 
 def judge(evidence: Evidence) -> list[Gate]:
-    """All gates with a reading in this trial. A trial that fails one is shown and not ranked."""
+    """All gates with a reading in this trial; `pooled.invalidating` says which make it invalid."""
     readings = (read(evidence) for read in GATES)
     return [reading for reading in readings if reading is not None]
 

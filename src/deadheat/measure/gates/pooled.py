@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from deadheat.measure.gates.client import CEILING_SHARE_MAX, CLIENT_SHARE_MAX, MORE_LOAD
 from deadheat.measure.gates.evidence import at_most
 from deadheat.store import Gate, TrialRecord
+from deadheat.store.records import POOLED_GATES
 
-POOLED = frozenset({"client_cpu", "ceiling"})
 SATURATED_SHARE = 0.95  # of the CPUs that the server can use
 SPIN_FACTOR = 1.5  # CPU time per request at half the load over that at full load
 
@@ -77,7 +77,9 @@ def invalidating(gates: Iterable[Gate], open_loop: bool) -> Iterator[Gate]:
 
     In a closed loop, `client_cpu` and `ceiling` of a single trial are readings only.
     """
-    return (gate for gate in gates if not gate.passed and (open_loop or gate.code not in POOLED))
+    return (
+        gate for gate in gates if not gate.passed and (open_loop or gate.code not in POOLED_GATES)
+    )
 
 
 def failures(record: TrialRecord) -> tuple[Gate, ...]:

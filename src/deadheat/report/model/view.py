@@ -32,7 +32,7 @@ AGGREGATES: Mapping[Aggregate, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class TrialView:
-    """One trial: its figures, and the gates that it failed."""
+    """One trial: its figures, and the failed gates that make it invalid."""
 
     invocation: int
     block: int
