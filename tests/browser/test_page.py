@@ -1,4 +1,4 @@
-"""The page in headless Chromium; the checks themselves are in web/test/checks.js."""
+"""The page in headless Chromium; the checks themselves are in web/test/page."""
 
 import json
 import subprocess
@@ -33,22 +33,22 @@ CHECKS = (
     "follows_the_slider",
     "keeps_choices_in_the_link",
     "copies_markdown_and_a_picture",
-    "compares_in_charts",
-    "redraws_only_what_changed",
-    "shows_defects_and_published_figures_of_a_replay",
-    "labels_lines_and_shows_recovery_of_a_decay",
-    "prints_everything_that_shows",
     "compares_sixty_servers_at_three_levels",
     "sorts",
     "filters",
     "chooses_columns_and_level",
-    "opens_panels",
     "works_by_keyboard",
-    "sends_no_request",
+    "compares_in_charts",
+    "redraws_only_what_changed",
+    "shows_defects_and_published_figures_of_a_replay",
+    "labels_lines_and_shows_recovery_of_a_decay",
+    "opens_panels",
+    "prints_everything_that_shows",
     "passes_axe",
     "is_readable_in_light_and_dark",
     "fits_a_phone",
     "keeps_labels_apart",
+    "sends_no_request",
     "shows_hostile_text_as_text",
 )
 

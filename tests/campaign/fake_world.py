@@ -2,6 +2,7 @@
 
 import json
 import random
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -79,6 +80,10 @@ class FakeWorld:
         place = [contender.name for contender in self._contenders].index(name)
         self._contenders[place] = selection(load_server(path.parent, self._folder / "recipes"))
 
+    def start_slowly(self, ready_after_s: float) -> None:
+        for name, server in self.servers.items():
+            self.servers[name] = replace(server, ready_after_s=ready_after_s)
+
     def conduct(self, protocol: Protocol, seed: int = 1, **plan: Any) -> str:
         """A whole campaign; returns the run's id."""
         for name, rate in (("null-server", 1e6), ("reference", 1500)):
@@ -118,6 +123,28 @@ class FakeWorld:
             "SELECT contender.name, trial.* FROM trial JOIN contender"
             " ON contender.id = trial.contender_id ORDER BY trial.id"
         )
+
+    def slice_rows(self) -> list[tuple[str, int, dict[str, Any]]]:
+        """Contender, block and row of every stored slice."""
+        stored = self.rows(
+            "SELECT contender.name, trial.block, series.rows FROM series"
+            " JOIN trial ON trial.id = series.trial_id"
+            " JOIN contender ON contender.id = trial.contender_id"
+            " WHERE series.name = 'slices' ORDER BY trial.id"
+        )
+        return [
+            (trial["name"], trial["block"], row)
+            for trial in stored
+            for row in json.loads(zlib.decompress(trial["rows"]))
+        ]
+
+    def starts(self) -> Counter[str]:
+        """How many instances each contender and control had."""
+        stored = self.rows(
+            "SELECT contender.name FROM instance"
+            " JOIN contender ON contender.id = instance.contender_id"
+        )
+        return Counter(instance["name"] for instance in stored)
 
     def order(self) -> list[tuple[str, int]]:
         """Contender and connections of every trial in the order of its end."""

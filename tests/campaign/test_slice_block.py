@@ -1,0 +1,202 @@
+"""Blocks of slices, in a world without processes and without a sleep."""
+
+import itertools
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.campaign.slice_block import neighbors_together
+from deadheat.events import Event
+from deadheat.host import Sample
+from tests.campaign.fake_world import FakeWorld
+from tests.campaign.made_protocols import sliced
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> FakeWorld:
+    return FakeWorld(tmp_path, fast=3000, middle=2900, slow=1000)
+
+
+def test_each_round_has_one_slice_of_each_contender(fake: FakeWorld) -> None:
+    fake.conduct(sliced(controls=False))
+    rounds: dict[int, list[str]] = {}
+    for name, _, row in fake.slice_rows():
+        rounds.setdefault(row["round"], []).append(name)
+    assert all(len(names) == len(set(names)) for names in rounds.values())
+    assert set(rounds[1]) == {"fast", "middle", "slow"}
+
+
+def test_controls_run_in_every_fourth_round(fake: FakeWorld) -> None:
+    fake.conduct(sliced(slices={"rounds": 8}))
+    rounds = {row["round"] for name, _, row in fake.slice_rows() if name == "reference"}
+    assert {(number - 1) % 8 for number in rounds} == {0, 4}
+
+
+def test_one_server_runs_at_a_time(fake: FakeWorld) -> None:
+    fake.conduct(sliced())
+    assert fake.running == [[name] for name, _ in fake.slices]
+
+
+def test_neighbors_in_rate_stay_next_to_each_other() -> None:
+    class First:
+        def randrange(self, count: int) -> int:
+            return 2
+
+        def random(self) -> float:
+            return 0.9
+
+    assert neighbors_together(list("abcd"), First()) == list("cdab")  # type: ignore[arg-type,comparison-overlap]
+
+
+def test_a_trial_is_the_sum_of_its_slices(fake: FakeWorld) -> None:
+    fake.conduct(sliced(controls=False))
+    trial = fake.trials()[0]
+    slices = [
+        row
+        for name, block, row in fake.slice_rows()
+        if (name, block) == (trial["name"], trial["block"])
+    ]
+    assert len(slices) == 4
+    assert trial["requests_ok"] == sum(row["requests_ok"] for row in slices)
+    assert trial["elapsed_s"] == pytest.approx(0.4)
+    assert trial["rate_per_s"] == pytest.approx(trial["requests_ok"] / trial["elapsed_s"])
+
+
+def test_rates_are_plausible(fake: FakeWorld) -> None:
+    fake.conduct(sliced())
+    rates = {trial["name"]: trial["rate_per_s"] for trial in fake.trials()}
+    assert math.isclose(rates["slow"], 1000, rel_tol=0.2)
+
+
+def test_download_of_another_program_fails_no_contender(
+    fake: FakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Regression: retransmissions of the whole network namespace failed every trial of a block."""
+    sample = fake.host.sample
+
+    def with_download(at_s: float, processes: Sequence[str]) -> Sample:
+        before = sample(at_s, processes)
+        return replace(before, network={**before.network, "RetransSegs": int(1e6 * at_s)})
+
+    monkeypatch.setattr(fake.host, "sample", with_download)
+    fake.conduct(sliced(controls=False))
+    assert {trial["state"] for trial in fake.trials()} == {"ok"}
+    gates = fake.rows("SELECT passed, reading FROM gate WHERE code = 'retransmits'")
+    assert len(gates) == len(fake.trials())
+    assert {(gate["passed"], gate["reading"]) for gate in gates} == {(1, 0)}
+    stored = json.loads(fake.trials()[0]["result"])
+    assert stored["block_network"]["RetransSegs"] > 0, "kept as a reading"
+
+
+def test_lost_segments_fail_only_the_contender_that_lost_them(fake: FakeWorld) -> None:
+    fake.retransmits["middle"] = 3
+    fake.conduct(sliced(controls=False))
+    failed = fake.rows(
+        "SELECT DISTINCT contender.name FROM gate"
+        " JOIN trial ON trial.id = gate.trial_id"
+        " JOIN contender ON contender.id = trial.contender_id"
+        " WHERE gate.code = 'retransmits' AND NOT gate.passed"
+    )
+    assert [row["name"] for row in failed] == ["middle"]
+
+
+def test_connections_are_renewed_once_per_block(fake: FakeWorld) -> None:
+    fake.conduct(sliced(controls=False))
+    renewed = Counter(name for name, request in fake.slices if request["renew"])
+    blocks = Counter(name for name, _, row in fake.slice_rows() if row["round"] % 4 == 1)
+    assert renewed == blocks - fake.starts(), "not those of a fresh instance"
+    assert {request["discard_s"] for _, request in fake.slices if request["renew"]} == {0.09}
+
+
+@pytest.mark.parametrize(("awake", "discard_s"), [(True, 0.02), (False, 0.07)])
+def test_more_of_a_slice_is_discarded_where_idle_cpus_sleep(
+    tmp_path: Path, awake: bool, discard_s: float
+) -> None:
+    """Their servers are slow for longer after a thaw."""
+    fake = FakeWorld(tmp_path, a=2000.0, b=1000.0)
+    fake.conduct(sliced(awake=awake))
+    assert {request["discard_s"] for _, request in fake.slices if not request["renew"]} == {
+        discard_s
+    }
+
+
+def test_a_slow_server_has_longer_slices(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, fast=3000, slow=40)
+    warmup = {"kind": "fixed", "duration_s": 1.0}
+    fake.conduct(sliced(controls=False, warmup=warmup))
+    durations = {name: request["duration_s"] for name, request in fake.slices}
+    assert durations["fast"] == 0.1
+    assert durations["slow"] == pytest.approx(3 * 10 / 40, rel=0.05)
+
+
+def test_several_levels_have_a_load_process_each(fake: FakeWorld) -> None:
+    fake.conduct(sliced(connections=[1, 10], controls=False))
+    assert {trial["connections"] for trial in fake.trials()} == {1, 10}
+    opened = [spec for call, spec in fake.host.calls if call == "converse"]
+    loads = [spec.command for spec in opened if "-c" in spec.command]
+    assert {command[command.index("-c") + 1] for command in loads} == {"1", "10"}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_bug_idle_connections_of_another_level_blocked_a_server(fake: FakeWorld) -> None:
+    """One level after the other in a block, and each hangs up after its last slice."""
+    fake.conduct(sliced(connections=[10, 20], controls=False))
+    of_fast = [request for name, request in fake.slices if name == "fast"]
+    opened = [request["hang_up"] for request in of_fast if request["duration_s"] < 0.1]
+    assert opened == [True] * len(opened) != [], "after each start"
+    measured = [request["hang_up"] for request in of_fast if request["duration_s"] == 0.1]
+    blocks = len(measured) // 8
+    assert measured[: 8 * blocks] == [False, False, False, True] * 2 * blocks
+
+
+@pytest.mark.parametrize(
+    ("name", "reads"), [("core_to_core_ns", "apart_ns"), ("memory_ns", "memory_ns")]
+)
+def test_each_slice_has_the_latencies_before_and_after_it(
+    fake: FakeWorld, name: str, reads: str
+) -> None:
+    readings = itertools.count(1)
+    setattr(fake, reads, lambda: float(next(readings)))
+    fake.conduct(sliced(controls=False))
+    rows = [row for _, block, row in fake.slice_rows() if block == 1]
+    pairs = sorted(row[name] for row in rows)
+    assert pairs[:3] == [[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]]
+
+
+def test_a_slice_without_a_reading_has_no_latency(fake: FakeWorld) -> None:
+    fake.apart_ns = lambda: None
+    fake.conduct(sliced(controls=False))
+    rows = [row for _, _, row in fake.slice_rows()]
+    assert all("core_to_core_ns" not in row and "memory_ns" in row for row in rows)
+
+
+def test_a_race_goes_on_where_latencies_cannot_be_read(fake: FakeWorld) -> None:
+    fake.host.on_ask(lambda command: "latencies" in command, lambda *_: "no JSON")
+    fake.conduct(sliced(controls=False))
+    assert {trial["state"] for trial in fake.trials()} == {"ok"}
+    said = [event.what for event in fake.events if isinstance(event, Event)]
+    assert any(what.startswith("the latencies of the machine are not read") for what in said)
+
+
+@pytest.mark.parametrize(
+    ("slices", "message"),
+    [
+        ({"discard_s": 0.3}, "has to be more than slices.discard_s = 0.3"),
+        ({"rounds": 2, "control_every": 4}, "at most slices.rounds"),
+        ({"length_s": 1}, "length_s"),
+    ],
+)
+def test_rejects_slices_that_cannot_work(slices: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sliced(slices=slices)
+
+
+def test_rejects_slices_of_another_generator() -> None:
+    with pytest.raises(ValueError, match="slices need residency"):
+        sliced(generator="wrk")

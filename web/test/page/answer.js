@@ -1,0 +1,134 @@
+// The headline, the chart of ranks, what is open, and what can be taken away.
+
+import assert from "node:assert/strict";
+import { servers, text, texts } from "./reading.js";
+
+/** @import { PageChecks } from "./reading.js" */
+
+/** @type {PageChecks} */
+export const answer = {
+  async answers_first(visit, { real }) {
+    const { page } = await visit(real);
+    const [heading, board, table] = await page.$$eval("h1, .board ol, .ranking tbody", (all) =>
+      all.map((element) => element.getBoundingClientRect().top),
+    );
+    assert.match(await text(page, "h1"), /fastest/);
+    assert.match(await text(page, ".open"), /^Open: nothing/);
+    assert.ok(heading < board && board < table, "headline, chart, table");
+    assert.ok(board < 400, `the chart begins at ${board} px`);
+    assert.equal((await texts(page, ".ranking thead th")).length, 6);
+  },
+
+  async marks_dead_heats_and_what_is_not_ranked(visit, { wide }) {
+    const { page } = await visit(wide);
+    const bands = await texts(page, ".band-first .band-label");
+    assert.equal(bands[0], "dead heat of 2");
+    const reasons = await texts(page, ".unranked .chip");
+    assert.equal(reasons.length, 2);
+    assert.ok(reasons.every((reason) => reason.startsWith("not ranked: ")));
+    assert.equal((await page.$$(".unranked .lane .bar.hatched")).length, 2);
+    assert.equal((await page.$$(".row:not(.unranked) .lane .bar.hatched")).length, 0);
+  },
+
+  async says_what_is_open_and_what_to_type_next(visit, { wide }) {
+    const { page } = await visit(wide);
+    assert.match(
+      await text(page, ".open p"),
+      /^Open: java-vertx ~ java-undertow, 46.% \[unknown\]/,
+    );
+    assert.match(await text(page, ".open p code"), /^deadheat run --more 6m /);
+    await page.click(".open summary");
+    const others = await texts(page, ".open li");
+    assert.equal(others.length, 3);
+    assert.match(others[2], /more pairs.*deadheat run /);
+  },
+
+  async fades_out_an_unknown_interval(visit, { unknown }) {
+    const { page } = await visit(unknown);
+    const lines = await page.$$eval(".board .interval", (all) =>
+      all.map((line) => [line.classList.contains("unknown"), line.getAttribute("stroke-opacity")]),
+    );
+    assert.ok(lines.length > 2, `${lines.length} parts`);
+    assert.ok(lines.every(([fades]) => fades));
+    assert.ok(lines.some(([, opacity]) => Number(opacity) < 0.2));
+    assert.ok((await texts(page, ".ranking td")).some((cell) => cell.includes("[unknown]")));
+  },
+
+  async follows_the_slider(visit, { real }) {
+    const { page } = await visit(real);
+    const names = () => texts(page, ".board .name");
+    const before = await texts(page, ".board .value");
+    await page.focus("#own-work");
+    await page.keyboard.press("End");
+    assert.notDeepEqual(await texts(page, ".board .value"), before);
+    assert.match((await texts(page, ".band-label"))[0], /8 servers within 3 %/);
+    assert.match(await page.evaluate(() => location.href), /#own=100000$/);
+    await page.keyboard.press("Home");
+    assert.deepEqual(await texts(page, ".board .value"), before);
+    assert.deepEqual(await names(), await servers(page));
+  },
+
+  async keeps_choices_in_the_link(visit, { made }) {
+    const { page } = await visit(made);
+    await page.check("#level-10");
+    await page.click("#sort-p99");
+    await page.click("#columns summary");
+    await page.check("#show-memory");
+    await page.fill("#filter-name", "scaled");
+    const address = await page.evaluate(() => location.href);
+    assert.match(address, /#level=10&sort=p99&name=scaled&columns=.*memory/);
+    const again = (await visit(address)).page;
+    for (const selector of [".ranking tr", ".board .row"])
+      assert.deepEqual(await texts(again, selector), await texts(page, selector));
+    assert.equal(await again.isChecked("#level-10"), true);
+    await page.evaluate(() => {
+      location.hash = "level=100&sort=rate";
+    });
+    await page.waitForSelector("th[aria-sort=descending] #sort-rate");
+    assert.equal(await page.isChecked("#level-100"), true);
+    assert.equal(await page.inputValue("#filter-name"), "");
+  },
+
+  async copies_markdown_and_a_picture(visit, { real, made }) {
+    for (const address of [real, made]) {
+      const { page } = await visit(address);
+      const drawn = await page.evaluate(() => {
+        /** @type {Promise<string>} */
+        const saved = new Promise((resolve) => {
+          URL.createObjectURL = (blob) => {
+            /** @type {Blob} */ (blob).text().then(resolve);
+            return "#";
+          };
+        });
+        document.getElementById("save-svg")?.click();
+        return saved;
+      });
+      const rows = (await texts(page, ".board .row")).length;
+      const parsed = await page.evaluate((source) => {
+        const root = new DOMParser().parseFromString(source, "image/svg+xml");
+        return {
+          root: root.documentElement.tagName,
+          lanes: root.querySelectorAll("svg > svg").length,
+          active: root.querySelectorAll("script, foreignObject, image, a").length,
+        };
+      }, drawn);
+      assert.deepEqual(parsed, { root: "svg", lanes: rows + 1, active: 0 });
+      await page.evaluate(() => {
+        Object.defineProperty(navigator, "clipboard", {
+          value: {
+            writeText: async (/** @type {string} */ text) => {
+              document.title = text;
+            },
+          },
+        });
+      });
+      await page.click("#copy-markdown");
+      await page.waitForSelector(".copied:not(:empty)");
+      const lines = (await page.evaluate(() => document.querySelector("title")?.textContent ?? ""))
+        .trim()
+        .split("\n");
+      assert.equal(lines.length, 2 + rows);
+      assert.ok(!/[^\\]<script/.test(lines.join("")));
+    }
+  },
+};
