@@ -43,6 +43,7 @@ from deadheat.measure.trial import load_spec
 from deadheat.measure.warm_up import warm
 from deadheat.measure.world import World
 from deadheat.protocol import load_protocol
+from deadheat.stats.distributions import t_critical
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.copied_field import FIELD, ROOT
@@ -208,9 +209,35 @@ def show(summary: dict[str, Any]) -> None:
             _show_ratios(value, names, state, rates)
             print()
     if len(states) > 1:
+        if len(rates[names[0], "awake", RESIDENT]) > 1:
+            _show_agreement(names, values, rates)
+            print()
         _show_scatter(names, rates)
         print()
         _show_change(names, rates)
+
+
+def _show_agreement(names: Sequence[str], values: Sequence[str], rates: Rates) -> None:
+    """Which servers and values differ between two kinds of load, with awake CPUs as in a race.
+
+    The 95 % intervals hold jointly over all servers and values (Student's t over the turns,
+    Bonferroni).
+    """
+    for kind, other in ((SEPARATE, RESIDENT), (_kind(DISCARDS_S[0]), _kind(DISCARDS_S[-1]))):
+        half_widths = []
+        differing = []
+        for value in values:
+            for name in names:
+                logs = _log_ratios(rates[name, "awake", kind], rates[name, "awake", other], value)
+                tail = 0.05 / 2 / len(values) / len(names)
+                half_widths.append(float(t_critical(tail, len(logs) - 1)) * _standard_error(logs))
+                if abs(statistics.mean(logs)) > half_widths[-1]:
+                    differing.append(f"{name} ({value})")
+        half_width = math.expm1(statistics.median(half_widths))
+        print(
+            f"awake, {kind} and {other}: {', '.join(differing) or 'none'} of {len(half_widths)} "
+            f"differ jointly at 95 %; median half-width {half_width:.0%}"
+        )
 
 
 def _show_scatter(names: Sequence[str], rates: Rates) -> None:
@@ -254,11 +281,22 @@ def _mean_ratio(
     rates: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]], value: str
 ) -> str:
     """`1.01 +- 0.01`: the geometric mean of the ratios turn by turn, and its standard error."""
-    logs = [math.log(rate[value] / other[value]) for rate, other in zip(rates, others, strict=True)]
+    logs = _log_ratios(rates, others, value)
     mean = math.exp(statistics.mean(logs))
     if len(logs) < 2:
         return f"{mean:.2f}"
-    return f"{mean:.2f} +- {mean * statistics.stdev(logs) / math.sqrt(len(logs)):.2f}"
+    return f"{mean:.2f} +- {mean * _standard_error(logs):.2f}"
+
+
+def _log_ratios(
+    rates: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]], value: str
+) -> list[float]:
+    """Turn by turn."""
+    return [math.log(rate[value] / other[value]) for rate, other in zip(rates, others, strict=True)]
+
+
+def _standard_error(logs: Sequence[float]) -> float:
+    return statistics.stdev(logs) / math.sqrt(len(logs))
 
 
 def _options() -> argparse.Namespace:

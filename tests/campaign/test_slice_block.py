@@ -111,10 +111,10 @@ def test_connections_are_renewed_once_per_block(fake: FakeWorld) -> None:
     renewed = Counter(name for name, request in fake.slices if request["renew"])
     blocks = Counter(name for name, _, row in fake.slice_rows() if row["round"] % 4 == 1)
     assert renewed == blocks - fake.starts(), "not those of a fresh instance"
-    assert {request["discard_s"] for _, request in fake.slices if request["renew"]} == {0.09}
+    assert {request["discard_s"] for _, request in fake.slices if request["renew"]} == {0.1}
 
 
-@pytest.mark.parametrize(("awake", "discard_s"), [(True, 0.02), (False, 0.07)])
+@pytest.mark.parametrize(("awake", "discard_s"), [(True, 0.01), (False, 0.07)])
 def test_more_of_a_slice_is_discarded_where_idle_cpus_sleep(
     tmp_path: Path, awake: bool, discard_s: float
 ) -> None:
