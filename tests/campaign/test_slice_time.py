@@ -19,12 +19,12 @@ def test_a_long_budget_has_the_slices_of_the_protocol() -> None:
 
 
 def test_a_short_budget_has_shorter_slices_so_that_each_contender_gets_its_instances() -> None:
-    protocol = settle(80)
+    protocol = settle(84)
     shorter = within_budget(protocol, 10)
     assert protocol.slices is not None
     assert shorter.duration_s < protocol.duration_s
     slices = protocol.stopping.invocations * protocol.slices.rounds
-    assert 10 * slices * slice_s(shorter) == pytest.approx(80 / 3, rel=0.05)
+    assert 10 * slices * slice_s(shorter) == pytest.approx(84 / 3, rel=0.05)
 
 
 def test_slices_are_never_shorter_than_the_protocol_allows() -> None:
