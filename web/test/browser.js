@@ -105,3 +105,21 @@ export async function run(executablePath, checks, given) {
     return outcomes;
   });
 }
+
+/**
+ * The directive of the page's policy that refuses a request to `url`.
+ * @param {Page} page
+ * @param {string} url
+ */
+export function refusedBy(page, url) {
+  return page.evaluate(
+    (url) =>
+      new Promise((resolve) => {
+        document.addEventListener("securitypolicyviolation", (event) =>
+          resolve(event.violatedDirective),
+        );
+        fetch(url).catch(() => {});
+      }),
+    url,
+  );
+}

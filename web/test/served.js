@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { findings } from "./axe.js";
-import { run } from "./browser.js";
+import { refusedBy, run } from "./browser.js";
 
 /** @import { Check } from "./browser.js" */
 
@@ -38,16 +38,7 @@ const checks = {
         (url) => !url.startsWith(`${origin}/`) && !url.startsWith("data:"),
       );
       assert.deepEqual([elsewhere, complaints], [[], []], address);
-      const refused = await page.evaluate(
-        () =>
-          new Promise((resolve) => {
-            document.addEventListener("securitypolicyviolation", (event) =>
-              resolve(event.violatedDirective),
-            );
-            fetch("https://elsewhere.invalid/").catch(() => {});
-          }),
-      );
-      assert.equal(refused, "connect-src", address);
+      assert.equal(await refusedBy(page, "https://elsewhere.invalid/"), "connect-src", address);
     }
   },
 

@@ -76,7 +76,7 @@ def as_measured(protocol: Protocol, world: World) -> Protocol:
         return protocol
     rule = protocol.slices
     more = {
-        name: getattr(rule, name) + rule.asleep_discard_s
+        name: round(getattr(rule, name) + rule.asleep_discard_s, 6)
         for name in ("discard_s", "renew_discard_s")
     }
     return protocol.model_copy(update={"slices": rule.model_copy(update=more)})

@@ -1,4 +1,4 @@
-// The headline, the chart of ranks, what is open, and what can be taken away.
+// The headline, the chart of ranks, open pairs, links, and what can be copied.
 
 import assert from "node:assert/strict";
 import { servers, text, texts } from "./reading.js";

@@ -1,6 +1,7 @@
 // The page sends no request, and shows names as text.
 
 import assert from "node:assert/strict";
+import { refusedBy } from "../browser.js";
 import { openAll, servers, text } from "./reading.js";
 
 /** @import { PageChecks } from "./reading.js" */
@@ -16,16 +17,7 @@ export const safety = {
         [],
       );
       assert.deepEqual(complaints, []);
-      const refused = await page.evaluate(
-        () =>
-          new Promise((resolve) => {
-            document.addEventListener("securitypolicyviolation", (event) =>
-              resolve(event.violatedDirective),
-            );
-            fetch("http://127.0.0.1:9/").catch(() => {});
-          }),
-      );
-      assert.equal(refused, "connect-src");
+      assert.equal(await refusedBy(page, "http://127.0.0.1:9/"), "connect-src");
     }
   },
 
