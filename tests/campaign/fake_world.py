@@ -47,6 +47,7 @@ class FakeWorld:
         self.host.on_run(lambda command: command[0] == "deadheat-load", self._load)
         self.host.on_ask(lambda command: command[0] == "deadheat-load", self._ask)
         self.before_slice: Callable[[str, dict[str, Any]], None] = lambda _, __: None
+        self.preflight_error: Callable[[str], str | None] = lambda _: None  # by the server's name
         self.slices: list[tuple[str, dict[str, Any]]] = []  # whom, and what was asked for
         self.apart_ns: Callable[[], float | None] = lambda: 25.0  # from one CPU to the other
         self.memory_ns: Callable[[], float | None] = lambda: 170.0
@@ -163,10 +164,11 @@ class FakeWorld:
             if line is None:
                 return READY_TO_READ
             return json.dumps({CORE_TO_CORE: self.apart_ns(), MEMORY: self.memory_ns()})
-        if line is None:
-            return READY
-        request = json.loads(line)
         address = spec.command[1].removeprefix("http://").rstrip("/")
+        if line is None:
+            fault = self.preflight_error(name_of(listener(host, address).spec))
+            return READY if fault is None else json.dumps({**READY_TO_LOAD, PREFLIGHT: fault})
+        request = json.loads(line)
         loaded = self._loaded(host, address)
         name = name_of(loaded.spec)
         self.before_slice(name, request)
@@ -181,14 +183,9 @@ class FakeWorld:
 
     def _loaded(self, host: FakeHost, address: str) -> FakeProcess:
         """The server at an address; notes which servers run beside it."""
-        servers = [
-            fake
-            for fake in host.processes.values()
-            if fake.exited is None and not RESIDENT & {*fake.spec.command}
-        ]
+        servers = living_servers(host)
         self.running.append([name_of(fake.spec) for fake in servers if not fake.frozen])
-        (loaded,) = [fake for fake in servers if listens(fake, address)]
-        return loaded
+        return listener(host, address)
 
     def _load(self, host: FakeHost, spec: ProcessSpec) -> Completed:
         self.before_load(len(self.loads))
@@ -213,7 +210,9 @@ def workload_of(spec: ProcessSpec) -> str:
     return str(json.loads(flags["--workload"])["name"]) if "--workload" in flags else "hello"
 
 
-READY = json.dumps({"type": "ready", "schema": "deadheat-load/1"})
+READY_TO_LOAD = {"type": "ready", "schema": "deadheat-load/1"}
+READY = json.dumps(READY_TO_LOAD)
+PREFLIGHT = "preflight_error"
 RESIDENT = {"--slices", "latencies"}  # processes of ours that are no server
 READY_TO_READ = json.dumps({"ready": True})
 
@@ -240,9 +239,20 @@ def name_of(spec: ProcessSpec) -> str:
     return "null-server" if spec.command[-1] == "0" else "reference"
 
 
-def listens(fake: FakeProcess, address: str) -> bool:
-    host, port = address.split(":")
-    return fake.listens_on(int(port)) and host == "127.0.0.1"
+def living_servers(host: FakeHost) -> list[FakeProcess]:
+    return [
+        fake
+        for fake in host.processes.values()
+        if fake.exited is None and not RESIDENT & {*fake.spec.command}
+    ]
+
+
+def listener(host: FakeHost, address: str) -> FakeProcess:
+    """The living server at `ADDRESS:PORT`."""
+    name, port = address.split(":")
+    assert name == "127.0.0.1"
+    (server,) = [fake for fake in living_servers(host) if fake.listens_on(int(port))]
+    return server
 
 
 def document(spec: ProcessSpec, rate_per_s: float) -> Completed:

@@ -1,5 +1,6 @@
 """Races in slices in which something dies, is killed or is interrupted."""
 
+import itertools
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Exited, HostError, Listeners
-from deadheat.host.fake import FakeServer
+from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.store import store as store_module
 from tests.campaign.fake_world import FakeWorld, greet
 from tests.campaign.made_protocols import sliced
@@ -186,6 +187,30 @@ def test_bug_an_engine_killed_in_warm_up_cost_its_contender_the_race(fake: FakeW
     assert {trial["state"] for trial in fake.trials()} == {"ok"}
     (start,) = fake.rows("SELECT fault FROM instance WHERE fault IS NOT NULL")
     assert start["fault"].startswith("slow could not be warmed up: it ended with exit code -9")
+    assert fake.left_running() == []
+
+
+class FarHost(FakeHost):
+    """Another machine than that of the servers, with the same clock and processes."""
+
+    def __init__(self, host: FakeHost) -> None:
+        self.__dict__ = host.__dict__
+
+
+@pytest.mark.parametrize("refused", [1, 99])
+def test_bug_a_link_cut_for_a_moment_cost_its_contender_the_race(
+    fake: FakeWorld, refused: int
+) -> None:
+    """The first request over the link failed while the server lived, which was held against it."""
+    answers = itertools.chain(["No route to host"] * refused, itertools.repeat(None))
+    fake.preflight_error = lambda name: next(answers) if name == "slow" else None
+    fake.world = replace(fake.world, load_host=FarHost(fake.host))
+    fake.conduct(sliced())
+    fault = "slow cannot be loaded: the first request failed: No route to host"
+    starts = fake.rows("SELECT fault FROM instance WHERE fault IS NOT NULL")
+    assert [start["fault"] for start in starts] == [fault] * min(refused, 3)
+    assert ("slow" in {trial["name"] for trial in fake.trials()}) == (refused < 3)
+    assert f"{fault}; it is started again (2 of 3 times)" in fake.troubles()
     assert fake.left_running() == []
 
 

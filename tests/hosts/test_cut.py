@@ -37,13 +37,19 @@ def trials(path: Path) -> list[int]:
     return [trial.id for trial in stored_run(path).trials]
 
 
-def await_more_trials(path: Path) -> None:
+def await_more_trials(path: Path, process: "subprocess.Popen[str]") -> None:
+    """Fails with what the process printed if it ends before."""
+
     def count() -> int:
         begun = summary(path)
         return begun.trials if begun else 0
 
+    def measures_on() -> bool:
+        assert process.poll() is None, process.communicate()[1]
+        return count() > before
+
     before = count()
-    eventually(lambda: count() > before, within_s=BACK_S)
+    eventually(measures_on, within_s=BACK_S)
 
 
 def end(process: "subprocess.Popen[str]") -> str:
@@ -56,11 +62,11 @@ def test_a_run_goes_on_when_the_link_is_back(bed: Bed, catalog: Path) -> None:
     path = catalog / "runs.sqlite"
     process = started(bed, catalog, "greeting", "--protocol", "sliced")
     try:
-        await_more_trials(path)
+        await_more_trials(path, process)
         bed.cut()
         time.sleep(MOMENT_S)
         bed.mend()
-        await_more_trials(path)
+        await_more_trials(path, process)
         run = stored_run(path)
         assert (run.state, run.conclusion) == ("running", {}), "a moment does not end it"
         bed.cut()
@@ -68,7 +74,7 @@ def test_a_run_goes_on_when_the_link_is_back(bed: Bed, catalog: Path) -> None:
         acknowledged = trials(path)
         eventually(lambda: stored_run(path).state == "failed", within_s=30)
         bed.mend()
-        await_more_trials(path)
+        await_more_trials(path, process)
         err = end(process)
     finally:
         process.kill()
@@ -86,7 +92,7 @@ def test_a_run_whose_link_stayed_away_can_be_resumed(bed: Bed, catalog: Path) ->
     path = catalog / "runs.sqlite"
     process = started(bed, catalog, "greeting", "--protocol", "sliced", "--link-wait", "1s")
     try:
-        await_more_trials(path)
+        await_more_trials(path, process)
         bed.cut()
         eventually(lambda: bed.left() == [], within_s=30)
         _, err = process.communicate(timeout=60)
@@ -101,7 +107,7 @@ def test_a_run_whose_link_stayed_away_can_be_resumed(bed: Bed, catalog: Path) ->
     assert f"deadheat run --resume {run_argument(run.id, path)}" in err
     resumed = started(bed, catalog, "--resume", run.id)
     try:
-        await_more_trials(path)
+        await_more_trials(path, resumed)
         end(resumed)
     finally:
         resumed.kill()

@@ -177,7 +177,8 @@ class Attempt:
         """Open one load process per level, where the protocol has slices.
 
         Only one keeps its connections: the one that warms the instance first. The contender is
-        left out of the workloads whose load cannot begin.
+        left out of the workloads whose load cannot begin. Raises `Ended` where another attempt may
+        go well: the load process failed, or the link to the server's host may have.
         """
         if self._protocol.slices is None:
             return
@@ -194,15 +195,17 @@ class Attempt:
                 if level != first:
                     hang_up(self._world, self._loads[level])
             except DeadheatError as error:
-                self._require_alive(instance)
+                self._require_alive(instance)  # on another host, this waits for a lost link
                 fault = f"{self._entered.contender.name} cannot be loaded: {error}"
+                by_load_process = isinstance(error, HostError)
+                if (by_load_process or not self._world.beside) and not self._is_last:
+                    self._store.update_instance(self._instance_id, fault=fault)
+                    raise Ended(fault) from error
                 faults[level.workload] = str(error)
                 others_left = len(faults) < len(workloads) and level.workload != HELLO
-                if others_left and not isinstance(error, HostError):
+                if others_left and not by_load_process:
                     continue
                 self._store.update_instance(self._instance_id, fault=fault)
-                if isinstance(error, HostError) and not self._is_last:
-                    raise Ended(fault) from error
                 raise self._unfit(fault, fault) from error
         for level in [level for level in self._loads if level.workload in faults]:
             close_load(self._world, self._loads.pop(level))

@@ -1,4 +1,4 @@
-"""Starts instances, again if a process ends by itself, and stops them."""
+"""Starts instances, again if a start fails by chance, and stops them."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from deadheat.protocol import Protocol
 from deadheat.store import Store
 
 STOPPED_AT_ONCE = 8
-ATTEMPTS = 3  # at one start, if the server or its load process ends by itself
+ATTEMPTS = 3  # at one start, as long as it fails with `Ended`
 
 
 class Starter:
@@ -37,9 +37,8 @@ class Starter:
     def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance:
         """Start, verify (the first time), warm, freeze.
 
-        Raises `Unfit`, or `OutOfTime` at the end of the budget; nothing runs then. A start during
-        which a process ends by itself is repeated, with `ATTEMPTS` in all. The store has an
-        instance for each.
+        Raises `Unfit`, or `OutOfTime` at the end of the budget; nothing runs then. A start that
+        fails with `Ended` is repeated, with `ATTEMPTS` in all. The store has an instance for each.
         """
         now_s = self._starts.world.server_host.now_s
         begun_s = now_s()

@@ -19,7 +19,10 @@ class OutOfTime(Exception):
 
 
 class Ended(Exception):
-    """The server or its load process ended during the start; the store has the fault."""
+    """A start failed that another attempt may repeat well; the store has the fault.
+
+    The server or its load process ended, or the network between two hosts was cut.
+    """
 
 
 @dataclass(slots=True)
