@@ -5,13 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deadheat.stats.measurement_value import Action, Cost, contribution
+from deadheat.stats.measurement_value import Action, Contribution, Cost, contributions
 from deadheat.stats.slice_model import ModelFit, fit_slices
 from tests.stats.slice_races import QUIET, Field, Schedule, race
 
 CHEAP = Cost(instance_s=1.0, slice_s=0.075)
 DEAR = Cost(instance_s=12.0, slice_s=0.075)
 ALPHA = 0.001
+
+
+def contribution(fit: ModelFit, contender: int, cost: Cost) -> Contribution:
+    return contributions(fit, {contender: cost}, ALPHA)[contender]
 
 
 @pytest.fixture(scope="module")
@@ -22,25 +26,25 @@ def fit() -> ModelFit:
 
 
 def test_unlike_instances_ask_for_another_instance(fit: ModelFit) -> None:
-    value = contribution(fit, 0, CHEAP, ALPHA)
+    value = contribution(fit, 0, CHEAP)
     assert value.between > value.within
     assert value.action is Action.INSTANCE
 
 
 def test_noisy_slices_of_like_instances_ask_for_slices(fit: ModelFit) -> None:
-    noisy, unlike = contribution(fit, 1, DEAR, ALPHA), contribution(fit, 0, DEAR, ALPHA)
+    noisy, unlike = contribution(fit, 1, DEAR), contribution(fit, 0, DEAR)
     assert noisy.action is Action.SLICES
     assert noisy.within / noisy.between > 5 * unlike.within / unlike.between
 
 
 def test_the_two_parts_make_up_the_variance_of_a_pair(fit: ModelFit) -> None:
-    first, second = contribution(fit, 0, CHEAP, ALPHA), contribution(fit, 2, CHEAP, ALPHA)
+    first, second = contribution(fit, 0, CHEAP), contribution(fit, 2, CHEAP)
     total = first.between + first.within + second.between + second.within
     assert total == pytest.approx(fit.robust.variance[0, 2], rel=0.1)
 
 
 def test_a_cheap_instance_gains_more_per_second_than_a_dear_one(fit: ModelFit) -> None:
-    cheap, dear = contribution(fit, 0, CHEAP, ALPHA), contribution(fit, 0, DEAR, ALPHA)
+    cheap, dear = contribution(fit, 0, CHEAP), contribution(fit, 0, DEAR)
     assert cheap.action is dear.action is Action.INSTANCE
     assert cheap.gain_per_s > dear.gain_per_s
 
@@ -50,6 +54,6 @@ def test_few_degrees_of_freedom_ask_for_an_instance_though_instances_are_alike()
     generator = np.random.default_rng(43)
     few = fit_slices(race(generator, Field.copies(2), Schedule(120, 4), QUIET))
     alike = replace(few, robust=replace(few.robust, instance_variance=np.zeros(2)))
-    value = contribution(alike, 0, CHEAP, ALPHA)
+    value = contribution(alike, 0, CHEAP)
     assert value.between == 0
     assert value.action is Action.INSTANCE

@@ -12,7 +12,7 @@ from deadheat.campaign.slice_standings import FEWEST_INSTANCES, SliceStandings
 from deadheat.campaign.slice_time import block_s, slice_s
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import Protocol
-from deadheat.stats.measurement_value import Action, Contribution, Cost, contribution
+from deadheat.stats.measurement_value import Action, Contribution, Cost, contributions
 
 ESTIMATE_BLOCKS = 2  # between two estimates of what a fresh start is worth
 LATER_SHARE = 0.6  # of the first start's time, that a later one takes
@@ -135,16 +135,13 @@ class FreshStarts:
         pairs = max(1, len(names) * (len(names) - 1) // 2)
         alpha = (1 - self._stopping.confidence) / pairs
         each_s = slice_s(self._protocol)
-        self._values = {
-            instance.name: contribution(
-                model,
-                names.index(instance.name),
-                Cost(max(_cost_s(instance), each_s), each_s),
-                alpha,
-            )
+        costs = {
+            names.index(instance.name): Cost(max(_cost_s(instance), each_s), each_s)
             for instance in instances
             if instance.name in names
         }
+        values = contributions(model, costs, alpha)
+        self._values = {names[place]: value for place, value in values.items()}
 
 
 def _cost_s(instance: WarmInstance) -> float:

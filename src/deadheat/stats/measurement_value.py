@@ -7,8 +7,11 @@ the squared half width, t^2 x variance, that a second takes away.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+import numpy as np
 
 from deadheat.stats.distributions import t_critical
 from deadheat.stats.slice_model import ModelFit
@@ -50,42 +53,63 @@ class Contribution:
 
 @dataclass(frozen=True)
 class _State:
-    """What is measured of a contender, and the variances that were estimated from it."""
+    """What is measured of a contender, and the variances that were estimated from it.
+
+    `t` is the quantile of a pair of two such contenders, `t_then` with another instance of each.
+    """
 
     instance_variance: float
     slice_variance: float
-    degrees: float
     instances: int
     slices: int
+    t: float
+    t_then: float
 
-    def square(self, alpha: float, more_instances: int = 0, more_slices: int = 0) -> float:
-        """The squared half width of a pair of two such contenders, after more was measured.
+    def square(self, more_slices: int = 0) -> float:
+        """The squared half width of a pair of two such contenders, after more slices."""
+        return self._square(self.t, self.instances, self.slices + more_slices)
 
-        Degrees of freedom grow as the contender's own, which are its instances less one.
-        """
-        variance = self.instance_variance / (self.instances + more_instances)
-        variance += self.slice_variance / (self.slices + more_slices)
-        own = max(self.instances - 1, 1)
-        degrees = self.degrees * (own + more_instances) / own
-        return 2 * variance * float(t_critical(alpha / 2, 2 * degrees)) ** 2
+    def square_then(self, more_slices: int) -> float:
+        """The same after another instance with that many slices."""
+        return self._square(self.t_then, self.instances + 1, self.slices + more_slices)
+
+    def _square(self, t: float, instances: int, slices: int) -> float:
+        return 2 * t**2 * (self.instance_variance / instances + self.slice_variance / slices)
 
 
-def contribution(fit: ModelFit, contender: int, cost: Cost, alpha: float) -> Contribution:
-    """How a contender's variance splits, and what a second of either action is worth.
+def contributions(
+    fit: ModelFit, costs: Mapping[int, Cost], alpha: float
+) -> dict[int, Contribution]:
+    """How the variances of these contenders split, and what a second of either action is worth.
 
-    `alpha` is the two-sided error of a pair.
+    `costs` has the contenders by their place in the fit. `alpha` is the two-sided error of a pair.
+    Degrees of freedom grow as a contender's own, which are its instances less one.
     """
-    estimate = fit.robust
-    state = _State(
-        instance_variance=float(estimate.instance_variance[contender]),
-        slice_variance=float(estimate.slice_variance[contender]),
-        degrees=float(estimate.contender_degrees[contender]),
-        instances=int(fit.instances[contender]),
-        slices=int(fit.slices[contender]),
-    )
+    places = list(costs)
+    instances = np.asarray(fit.instances)[places]
+    own = np.maximum(instances - 1, 1)
+    degrees = 2 * np.asarray(fit.robust.contender_degrees, dtype=float)[places]
+    t, t_then = t_critical(alpha / 2, np.stack([degrees, degrees * (own + 1) / own]))
+    return {
+        place: _contribution(
+            _State(
+                instance_variance=float(fit.robust.instance_variance[place]),
+                slice_variance=float(fit.robust.slice_variance[place]),
+                instances=int(fit.instances[place]),
+                slices=int(fit.slices[place]),
+                t=float(t[row]),
+                t_then=float(t_then[row]),
+            ),
+            costs[place],
+        )
+        for row, place in enumerate(places)
+    }
+
+
+def _contribution(state: _State, cost: Cost) -> Contribution:
     gains = {
-        Action.SLICES: _gain_of_slices(state, cost, alpha),
-        Action.INSTANCE: _gain_of_instance(state, cost, alpha),
+        Action.SLICES: _gain_of_slices(state, cost),
+        Action.INSTANCE: _gain_of_instance(state, cost),
     }
     action = max(gains, key=lambda each: gains[each])
     return Contribution(
@@ -96,17 +120,15 @@ def contribution(fit: ModelFit, contender: int, cost: Cost, alpha: float) -> Con
     )
 
 
-def _gain_of_slices(state: _State, cost: Cost, alpha: float) -> float:
+def _gain_of_slices(state: _State, cost: Cost) -> float:
     slices = math.ceil(_MORE_SLICES * state.slices)
-    gain = state.square(alpha) - state.square(alpha, more_slices=slices)
-    return gain / (slices * cost.slice_s)
+    return (state.square() - state.square(slices)) / (slices * cost.slice_s)
 
 
-def _gain_of_instance(state: _State, cost: Cost, alpha: float) -> float:
+def _gain_of_instance(state: _State, cost: Cost) -> float:
     """With as many slices as pay best, or with few, if degrees of freedom are what is missing."""
     return max(
-        (state.square(alpha) - state.square(alpha, 1, slices))
-        / (cost.instance_s + slices * cost.slice_s)
+        (state.square() - state.square_then(slices)) / (cost.instance_s + slices * cost.slice_s)
         for slices in (_FEWEST_SLICES, _slices_of_instance(state, cost))
     )
 
