@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import resource
-import shutil
 import signal
 from pathlib import Path
 from typing import Any, NoReturn
@@ -68,6 +67,8 @@ def numbers(values: Any) -> str:
 
 
 def exec_fault(spec: Json, error: OSError) -> Fault:
+    import shutil  # only here: a start that goes well does not need it
+
     program = spec["command"][0]
     path = dict(os.environ, **spec["env"]).get("PATH", os.defpath)
     full_path = shutil.which(program, path=path)

@@ -7,7 +7,6 @@ import os
 from typing import NoReturn
 
 from .become import become
-from .init import init_main
 from .program import ARCHIVE_FDS
 
 
@@ -19,4 +18,6 @@ def main(arguments: list[str]) -> NoReturn:
     spec = json.loads(control.readline())
     if spec["cgroup"]:
         become(spec, report)
+    from .init import init_main  # only here: it takes longer to import than all else
+
     init_main(spec, control, report)
