@@ -4,7 +4,8 @@ from typing import Any
 
 from deadheat.protocol import Protocol
 
-SETTLE = {"kind": "settle", "invocations": 2, "resolution": 0.9, "budget_s": 60}
+# A race ends as soon as its order is settled, whatever it can detect and how wide intervals are.
+SETTLE = {"kind": "settle", "invocations": 2, "resolution": 0.9, "half_width": 9, "budget_s": 60}
 
 
 def sliced(**values: Any) -> Protocol:

@@ -1,7 +1,10 @@
 """Races in slices, in a world without processes and without a sleep."""
 
 import json
+import math
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,6 +77,24 @@ def test_a_settled_race_goes_on_until_it_could_detect_a_small_difference(
     conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
     assert conclusion["why"] == "settled"
     assert (conclusion["race_s"] > 50) == goes_on
+
+
+def test_contenders_with_a_wide_ratio_race_on_after_the_order_is_settled(tmp_path: Path) -> None:
+    """The leader of eight servers was +28 % [5, 57] ahead, with a minute of the budget left."""
+    fake = FakeWorld(tmp_path, fast=3000, middle=2000, slow=1000)
+    scatter = random.Random(5)
+
+    def vary(name: str, _: dict[str, Any]) -> None:
+        fake.rates["slow"] = scatter.lognormvariate(math.log(1000), 0.3)
+
+    fake.before_slice = vary
+    fake.conduct(sliced(stopping=SETTLE | {"half_width": 0.1}))
+    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    assert conclusion["why"] == "settled"
+    rows = fake.slice_rows()
+    last = max(block for _, block, _ in rows)
+    racing = {name for name, block, _ in rows if block == last}
+    assert racing == {"middle", "slow", "null-server", "reference"}
 
 
 def test_a_large_field_is_split_into_groups(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Standings of a race in slices: one model of all slices gives rates, ratios and the order."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from deadheat.campaign.past import Past, level_of
@@ -53,6 +53,7 @@ class SliceStandings(Standings):
         self.instances_wanted: Mapping[str, int] = dict.fromkeys(contenders, fewest)
         self._undecided = set(contenders)  # at the last look
         self._is_coarse = False  # at the last look, the protocol's resolution was not reached
+        self._imprecise: frozenset[str] = frozenset()  # at the last look, with a ratio known badly
         self._all_seen = True  # no trial was added since the last look
         self._ranking: Ranking | None = None  # of the last look, at the main level
 
@@ -65,9 +66,9 @@ class SliceStandings(Standings):
     def racing_names(self) -> list[str]:
         """The contenders that still race: those that are undecided or have too few instances.
 
-        All of them, if the order is settled and the race could not detect a small difference yet.
-        An extension only decides what is open. With a fixed number of repetitions, a contender
-        races until it has as many blocks.
+        If the order is settled, those go on whose ratio to a neighbor has a wide interval, or all
+        of them if the race could not detect a small difference yet. An extension only decides what
+        is open. With a fixed number of repetitions, a contender races until it has as many blocks.
         """
         stopping = self._protocol.stopping
         if stopping.kind == "fixed":
@@ -77,7 +78,7 @@ class SliceStandings(Standings):
             for name in self._contenders
             if name in self._undecided
             or self.instances(name) < self._fewest(name)
-            or (self.settled and self._is_coarse)
+            or (self.settled and (self._is_coarse or name in self._imprecise))
         ]
 
     def _fewest(self, name: str) -> int:
@@ -85,8 +86,8 @@ class SliceStandings(Standings):
 
     @property
     def is_coarse(self) -> bool:
-        """Whether the race cannot detect a difference of the protocol's resolution yet."""
-        return self._is_coarse
+        """Whether ratios have wide intervals, or the protocol's resolution is not reached yet."""
+        return self._is_coarse or bool(self._imprecise)
 
     @property
     def finished(self) -> bool:
@@ -186,12 +187,22 @@ class SliceStandings(Standings):
         }
         alone = {name for level in self._levels for name in self._unknown_alone(level)}
         self._undecided = undecided | unranked | alone
+        if not self._extension:
+            self._imprecise = frozenset(
+                name for each in rankings.values() for name in self._wide(each)
+            )
         effects = [each.minimum_detectable_effect for each in rankings.values() if each is not None]
         resolution = self._protocol.stopping.resolution
         self._is_coarse = not self._extension and any(
             effect is not None and effect > resolution for effect in effects
         )
         return not self._undecided
+
+    def _wide(self, ranking: Ranking | None) -> Iterator[str]:
+        """The contenders whose ratio to a neighbor is known less well than the protocol asks."""
+        for pair in ranking.neighbors if ranking is not None else ():
+            if not pair.ratio.high <= (1 + self._protocol.stopping.half_width) * pair.ratio.ratio:
+                yield from (pair.faster, pair.slower)
 
 
 def rows_of(name: str, record: TrialRecord) -> list[SliceRow]:

@@ -37,6 +37,7 @@ class Stopping(Strict):
     margin: float = Field(default=0.03, gt=0, lt=0.5)  # settle: closer than this is equivalent
     confidence: float = Field(default=0.95, gt=0.5, lt=1)
     resolution: float = Field(default=0.03, gt=0, lt=1)  # slices: and until this is detectable
+    half_width: float = Field(default=0.1, gt=0)  # slices: and until ratios are known so
     budget_s: Seconds = 300  # settle: start to end, builds apart
 
     @property
