@@ -97,6 +97,22 @@ def test_contenders_with_a_wide_ratio_race_on_after_the_order_is_settled(tmp_pat
     assert racing == {"middle", "slow", "null-server", "reference"}
 
 
+def test_contenders_with_a_wide_ratio_race_on_in_every_second_block(tmp_path: Path) -> None:
+    """The order of two others stayed open, and they alone raced for half of the budget."""
+    fake = FakeWorld(tmp_path, fast=3000, middle=2999, slow=1000)
+    scatter = random.Random(5)
+
+    def vary(name: str, _: dict[str, Any]) -> None:
+        fake.rates["slow"] = scatter.lognormvariate(math.log(1000), 0.3)
+
+    fake.noise = 0.2
+    fake.before_slice = vary
+    fake.conduct(sliced(stopping=SETTLE | {"half_width": 0.1}))
+    blocks = [{n for n, b, _ in fake.slice_rows() if b == block} for block in range(1, 200)]
+    with_slow = ["slow" in names for names in blocks if names][-12:]
+    assert with_slow in ([True, False] * 6, [False, True] * 6)
+
+
 def test_a_large_field_is_split_into_groups(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, **{f"s{n:02}": 1000.0 + n for n in range(9)})
     fake.conduct(sliced(controls=False, slices={"rounds": 4, "group": 4}))

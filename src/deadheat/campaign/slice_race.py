@@ -67,6 +67,7 @@ class SliceRace:
         self._unmeasured = run.unmeasured()
         self._reader = LatencyReader.within(run.world, run.listen)
         self._is_first_block = True
+        self._passes = 0  # over the contenders that race
 
     @property
     def invocation(self) -> int:
@@ -79,7 +80,7 @@ class SliceRace:
         heat_of_all = Heat(self._run.world, self._starter, self._drop, self._protocol.at_once)
         with self._reader, heat_of_all as heat:
             while self.standings.contenders_left and not self._done():
-                for group in self._groups():
+                for group in self._groups(heat):
                     is_late = self._now_s() + self._block_s_each * len(group) > budget_s
                     if is_late and not self._owes_block(group):
                         return self.standings.last_look()
@@ -130,9 +131,20 @@ class SliceRace:
         due = {e.contender.name for e in self._entered if self._takes_part(e, group)}
         return self._is_first_block and not due.isdisjoint(self._unmeasured)
 
-    def _groups(self) -> list[list[str]]:
-        """The open contenders in groups of neighbors, cut at another place each time."""
-        names = self._by_rate(self.standings.racing_names)
+    def _groups(self, heat: Heat) -> list[list[str]]:
+        """The open contenders in groups of neighbors, cut at another place each time.
+
+        Every second time, with those that are decided and have a ratio with a wide interval.
+        """
+        racing = self.standings.racing_names
+        self._passes += 1
+        if self._passes % 2 == 0:
+            racing += [
+                name
+                for name in self.standings.imprecise_names
+                if name not in racing and heat.of(name)
+            ]
+        names = self._by_rate(racing)
         size = self._rule.group
         if len(names) <= size:
             return [names]
@@ -201,7 +213,7 @@ class SliceRace:
     def _block(self, heat: Heat, group: Sequence[str]) -> None:
         begun_s = self._now_s()
         self._blocks += 1
-        self._run.listen(self._progress())
+        self._run.listen(self._progress(group))
         order = self._by_rate(list(dict.fromkeys(i.name for i in heat.instances)))
         picked = [self._rotation.pick(heat.of(name)) for name in order]
         present = [i for i in picked if self._takes_part(i.entered, group)]
@@ -279,9 +291,9 @@ class SliceRace:
             text = f"after {self._now_s():.0f} s, requests/s{on}: {', '.join(rates)}"
             self._run.listen(Event(text))
 
-    def _progress(self) -> Progress:
+    def _progress(self, group: Sequence[str]) -> Progress:
         """A race to settle has a budget; one of repetitions a known number of blocks."""
-        racing = len(self.standings.racing_names)
+        racing = len({*self.standings.racing_names, *group})
         what = f"block {self._blocks}, {racing} contenders racing"
         if self._protocol.stopping.kind == "settle":
             return Progress(what, done=self._blocks, left_s=max(0.0, self._left_s()))

@@ -81,6 +81,11 @@ class SliceStandings(Standings):
             or (self.settled and (self._is_coarse or name in self._imprecise))
         ]
 
+    @property
+    def imprecise_names(self) -> list[str]:
+        """The contenders whose ratio to a neighbor had a wide interval at the last look."""
+        return [name for name in self._contenders if name in self._imprecise]
+
     def _fewest(self, name: str) -> int:
         return FEWEST_INSTANCES if self._extension else self.instances_wanted[name]
 
