@@ -67,6 +67,22 @@ def test_the_last_look_is_at_everything_measured(
     assert fake.host.now_s() < 25, "the next look was due then"
 
 
+def test_bug_a_race_that_outlasted_its_budget_was_judged_at_3_percent_of_the_error(
+    tmp_path: Path,
+) -> None:
+    """Its last block had the look at the end of the budget, and another one followed at once."""
+    fake = FakeWorld(tmp_path, fast=3000, middle=2999)
+    fake.noise = 0.2
+    fake.before_slice = lambda *_: fake.host.sleep(0.5 if fake.host.now_s() > 38 else 0)
+    fake.conduct(sliced(stopping=SETTLE | {"budget_s": 40}))
+    conclusion = json.loads(fake.rows("SELECT conclusion FROM run")[0]["conclusion"])
+    assert conclusion["race_s"] >= 40
+    looks = SliceStandings.looks
+    end = looks.count - 1
+    assert (conclusion["why"], conclusion["look"]) == ("budget spent", end)
+    assert conclusion["share"] == pytest.approx(looks.share(end, end - 1))
+
+
 @pytest.mark.parametrize(("resolution", "goes_on"), [(0.9, False), (0.001, True)])
 def test_a_settled_race_goes_on_until_it_could_detect_a_small_difference(
     fake: FakeWorld, resolution: float, goes_on: bool

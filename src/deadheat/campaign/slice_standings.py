@@ -54,7 +54,6 @@ class SliceStandings(Standings):
         self._undecided = set(contenders)  # at the last look
         self._is_coarse = False  # at the last look, the protocol's resolution was not reached
         self._imprecise: frozenset[str] = frozenset()  # at the last look, with a ratio known badly
-        self._all_seen = True  # no trial was added since the last look
         self._ranking: Ranking | None = None  # of the last look, at the main level
 
     @property
@@ -102,7 +101,6 @@ class SliceStandings(Standings):
     def add(self, name: str, record: TrialRecord) -> None:
         """Take in a trial; the slices of one that failed a gate do not count."""
         super().add(name, record)
-        self._all_seen = False
         if is_valid(record):
             self._slices[level_of(record)].add(rows_of(name, record))
         if record.instance_id is not None:
@@ -167,7 +165,6 @@ class SliceStandings(Standings):
 
     def _all_settled(self, share: float) -> bool:
         """Decide who races on, too: the contenders with an undecided pair of neighbors."""
-        self._all_seen = True
         if len(self._contenders) == 1 or self._protocol.stopping.question == "slower":
             return super()._all_settled(share)
         rankings = {

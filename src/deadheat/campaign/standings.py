@@ -66,6 +66,7 @@ class Standings:
         self._ceilings: dict[Level, list[float]] = {}
         self._invocation = 0
         self._last = Look(None, 1.0, settled=False)
+        self._all_seen = True  # no trial was added since the last look
         self._extension = 0
         self._decided: Mapping[Level, Decided] = {}
 
@@ -107,6 +108,7 @@ class Standings:
 
     def add(self, name: str, record: TrialRecord) -> None:
         """Take in a trial; one that failed a gate leaves its place empty."""
+        self._all_seen = False
         self._invocation = record.invocation
         level = self._levels[level_of(record)]
         place = (record.invocation, record.heat, record.block)
@@ -187,7 +189,8 @@ class Standings:
     def last_look(self) -> Look:
         """The look at the end of the budget, unless an earlier one has settled the race.
 
-        A fixed protocol has this one look, and spends all of the error on it.
+        If the last block ended after the budget, it had that look already. A fixed protocol has
+        this one look, and spends all of the error on it.
         """
         if self._protocol.stopping.kind == "fixed":
             self._last = Look(None, 1.0, self._all_settled(1.0))
@@ -195,8 +198,9 @@ class Standings:
             share = self.looks.extension_share(self._extension)
             self._last = Look(self._last.number, share, self._all_settled(share))
         elif not self.finished:
-            end = self.looks.count - 1
-            self._take(end if self._last.number is None else max(end, self._last.number + 1))
+            end, taken = self.looks.count - 1, self._last.number
+            if taken is None or taken < end or not self._all_seen:
+                self._take(end if taken is None else max(end, taken + 1))
         return self._last
 
     def measured_at(self, level: Level) -> list[str]:
@@ -243,6 +247,7 @@ class Standings:
     def _take(self, number: int) -> None:
         share = self.looks.share(number, self._last.number)
         self._last = Look(number, share, self._all_settled(share))
+        self._all_seen = True
 
     def _all_settled(self, share: float) -> bool:
         """Whether every neighboring pair is decided at every level.
