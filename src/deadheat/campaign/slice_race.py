@@ -293,7 +293,8 @@ class SliceRace:
 
     def _progress(self, group: Sequence[str]) -> Progress:
         """A race to settle has a budget; one of repetitions a known number of blocks."""
-        racing = len({*self.standings.racing_names, *group})
+        narrowing = [name for name in group if self.standings.races(name)]
+        racing = len({*self.standings.racing_names, *narrowing})
         what = f"block {self._blocks}, {racing} contenders racing"
         if self._protocol.stopping.kind == "settle":
             return Progress(what, done=self._blocks, left_s=max(0.0, self._left_s()))
