@@ -4,7 +4,7 @@ from typing import Any
 
 from deadheat.protocol import Protocol
 
-# A race ends as soon as its order is settled, whatever it can detect and how wide intervals are.
+# A race ends as soon as its order is settled: the limits of precision are too loose to matter.
 SETTLE = {"kind": "settle", "invocations": 2, "resolution": 0.9, "half_width": 9, "budget_s": 60}
 
 

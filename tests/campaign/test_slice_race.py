@@ -70,7 +70,7 @@ def test_the_last_look_is_at_everything_measured(
 def test_bug_a_race_that_outlasted_its_budget_was_judged_at_3_percent_of_the_error(
     tmp_path: Path,
 ) -> None:
-    """Its last block had the look at the end of the budget, and another one followed at once."""
+    """The last block took the look at the end of the budget, and the race took another one."""
     fake = FakeWorld(tmp_path, fast=3000, middle=2999)
     fake.noise = 0.2
     fake.before_slice = lambda *_: fake.host.sleep(0.5 if fake.host.now_s() > 38 else 0)

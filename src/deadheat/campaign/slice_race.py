@@ -134,7 +134,7 @@ class SliceRace:
     def _groups(self, heat: Heat) -> list[list[str]]:
         """The open contenders in groups of neighbors, cut at another place each time.
 
-        Every second time, with those that are decided and have a ratio with a wide interval.
+        Every second time, the decided ones with a wide interval race, too.
         """
         racing = self.standings.racing_names
         self._passes += 1
@@ -293,8 +293,8 @@ class SliceRace:
 
     def _progress(self, group: Sequence[str]) -> Progress:
         """A race to settle has a budget; one of repetitions a known number of blocks."""
-        narrowing = [name for name in group if self.standings.races(name)]
-        racing = len({*self.standings.racing_names, *narrowing})
+        present = [name for name in group if self.standings.races(name)]
+        racing = len({*self.standings.racing_names, *present})
         what = f"block {self._blocks}, {racing} contenders racing"
         if self._protocol.stopping.kind == "settle":
             return Progress(what, done=self._blocks, left_s=max(0.0, self._left_s()))

@@ -53,7 +53,7 @@ class SliceStandings(Standings):
         self.instances_wanted: Mapping[str, int] = dict.fromkeys(contenders, fewest)
         self._undecided = set(contenders)  # at the last look
         self._is_coarse = False  # at the last look, the protocol's resolution was not reached
-        self._imprecise: frozenset[str] = frozenset()  # at the last look, with a ratio known badly
+        self._imprecise: frozenset[str] = frozenset()  # at the last look: wide intervals
         self._ranking: Ranking | None = None  # of the last look, at the main level
 
     @property

@@ -195,7 +195,7 @@ class Attempt:
                 if level != first:
                     hang_up(self._world, self._loads[level])
             except DeadheatError as error:
-                self._require_alive(instance)  # on another host, this waits for a lost link
+                self._require_alive(instance)  # on another host, waits until the link is back
                 fault = f"{self._entered.contender.name} cannot be loaded: {error}"
                 by_load_process = isinstance(error, HostError)
                 if (by_load_process or not self._world.beside) and not self._is_last:

@@ -18,6 +18,6 @@ def main(arguments: list[str]) -> NoReturn:
     spec = json.loads(control.readline())
     if spec["cgroup"]:
         become(spec, report)
-    from .init import init_main  # only here: it takes longer to import than all else
+    from .init import init_main  # only here: a start in a cgroup does not need it
 
     init_main(spec, control, report)
