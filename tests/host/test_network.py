@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from deadheat.host import Exchange, HostError, Listener, Listeners
-from deadheat.host.agent import backlogs as agent_backlogs
 from deadheat.host.agent import listeners as agent_listeners
+from deadheat.host.agent import sock_diag as agent_sock_diag
+from deadheat.host.agent.fault import Json
 from deadheat.host.local import LocalHost
 from tests.host.support import eventually, log, python
 
@@ -150,11 +151,21 @@ def test_lists_a_listening_socket_of_ipv6(host: LocalHost, tmp_path: Path) -> No
 
 
 def test_a_kernel_without_sock_diag_shows_no_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_backlogs, "NETLINK_SOCK_DIAG", 99)  # no such protocol
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        own = agent_listeners.listeners([os.getpid()], port)["own"]
-    assert [row["backlog"] for row in own if row["port"] == port] == [None]
+        diagnosed = own_listener(port)
+        monkeypatch.setattr(agent_sock_diag, "NETLINK_SOCK_DIAG", 99)  # no such protocol
+        without = own_listener(port)
+    assert diagnosed["address"] == "127.0.0.1"
+    assert without == {**diagnosed, "backlog": None}
+
+
+def own_listener(port: int) -> Json:
+    """The socket of this process that listens on a port."""
+    own = agent_listeners.listeners([os.getpid()], port)["own"]
+    row: Json
+    (row,) = [row for row in own if row["port"] == port]
+    return row
 
 
 def test_names_another_process_that_listens_on_a_port(host: LocalHost, tmp_path: Path) -> None:

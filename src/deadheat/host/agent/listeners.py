@@ -5,20 +5,31 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import struct
 import sys
 from pathlib import Path
 
-from .backlogs import backlogs
 from .fault import Json
 from .kernel_files import numbered, read_number, read_text
 from .processes import user_of
+from .sock_diag import diagnosed_sockets
 
 LISTENING = "0A"  # the state in /proc/net/tcp
 BACKLOG_MAX = "/proc/sys/net/core/somaxconn"
 
 
 def listening_sockets() -> dict[int, Json]:
-    """The address, port and user of each listening TCP socket here, by inode (proc_net(5))."""
+    """The address, port, user and backlog of each listening TCP socket here, by inode.
+
+    The backlog is None where only /proc/net/tcp lists them (proc_net(5)).
+    """
+    try:
+        return diagnosed_sockets()
+    except (OSError, struct.error):
+        return _sockets_of_tables()
+
+
+def _sockets_of_tables() -> dict[int, Json]:
     sockets: dict[int, Json] = {}
     for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
         with contextlib.suppress(OSError), Path(f"/proc/net/{name}").open() as table:
@@ -34,6 +45,7 @@ def listening_sockets() -> dict[int, Json]:
                         "address": socket.inet_ntop(family, address),
                         "port": int(port, 16),
                         "user": int(fields[7]),
+                        "backlog": None,
                     }
     return sockets
 
@@ -73,16 +85,9 @@ def listeners(tree: list[int], port: int) -> Json:
         if complete and inode not in names and row["user"] not in users:
             names[inode] = f"a process of user {row['user']}"
 
-    backlog = backlogs()
-
     def row_of(inode: int, process: str | None) -> Json:
-        row = sockets[inode]
-        return {
-            "address": row["address"],
-            "port": row["port"],
-            "process": process,
-            "backlog": backlog.get(inode),
-        }
+        row = {key: value for key, value in sockets[inode].items() if key != "user"}
+        return {**row, "process": process}
 
     return {
         "own": [row_of(inode, None) for inode in sockets if inode in inodes],
