@@ -188,7 +188,7 @@ def test_detects_unequal_restarts_and_unlisted_rows() -> None:
         shipped_figures(HERE, "landshark-2009-repetitions"),
     )
     assert only(rows.restarts(made)).rows == ("PHP 5", "Tomcat 6", "Jetty 6")
-    assert only(rows.untold(made)).rows == ("WEBrick",)
+    assert only(rows.missing_rows(made)).rows == ("WEBrick",)
 
 
 def test_every_defect_has_evidence_and_effect() -> None:

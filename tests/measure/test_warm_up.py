@@ -93,3 +93,18 @@ def test_compiler_goes_back_also_if_the_load_fails(tmp_path: Path) -> None:
     fake.conduct(sliced(controls=False, warmup=UNTIL_STEADY))
     jvms = [p for p in fake.host.processes.values() if name_of(p.spec) == "jvm"]
     assert {process.compiler_cpus for process in jvms} == {SERVER_CPUS}
+
+
+def test_looks_seldom_until_the_instance_can_be_warm(tmp_path: Path) -> None:
+    """A JVM is not warm before 100,000 requests, which take two seconds here."""
+    fake = FakeWorld(tmp_path, jvm=50_000, native=2900)
+    fake.servers["jvm"] = FakeServer(answer=greet, compiler_busy=0.01)
+    chunks_s: list[float] = []
+
+    def note(name: str, request: dict[str, Any]) -> None:
+        if name == "jvm" and request["duration_s"] >= WARM_UP_CHUNK_S:
+            chunks_s.append(request["duration_s"])
+
+    fake.before_slice = note
+    fake.conduct(sliced(controls=False, warmup=UNTIL_STEADY))
+    assert chunks_s[:4] == [0.6, 0.6, 0.6, pytest.approx(0.2, abs=0.05)]

@@ -18,8 +18,11 @@ from deadheat.stats.steady import read
 from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
 from deadheat.stats.warm_windows import ROUNDING_S, Windows
 
-FIRST_CHUNK_S, CHUNK_S = 0.6, 0.2  # of load before the first look at the windows, and the next
+# Of load between two looks at the windows, each of which costs 20 ms or more: the first, any other
+# at least, and at most, while nothing the windows could show makes the instance warm.
+FIRST_CHUNK_S, CHUNK_S, CHUNK_S_MAX = 0.6, 0.2, 0.6
 KNOWN_CHUNK_S = 0.4  # the first one of a server that does not compile, after an earlier instance
+RATE_WINDOWS = 4  # that the length of the next chunk is computed from
 LIMIT_S = 10.0  # the protocol's default, which the rule's budgets belong to
 
 Load = Callable[[float], LoadResult]
@@ -111,7 +114,9 @@ def _until_steady(
             if left_s() <= 0:
                 trouble = "the budget was spent during its warm-up"
                 break
-            chunk_s = CHUNK_S if counts else first_chunk_s
+            chunk_s = first_chunk_s
+            if counts:
+                chunk_s = _chunk_s(rule.floors(earlier)[0] - sum(counts), counts, seconds)
             if compiled is not None:  # before each chunk: a JVM starts more threads meanwhile
                 compiler.spread()
             new_counts, new_seconds = windows_of(load(chunk_s), warmup.window_s)
@@ -149,6 +154,13 @@ def _until_steady(
         requests=sum(counts),
         reading=reading,
     )
+
+
+def _chunk_s(missing: float, counts: Sequence[float], seconds: Sequence[float]) -> float:
+    """Seconds of load until `missing` requests are served at the rate of the last windows."""
+    served, took_s = sum(counts[-RATE_WINDOWS:]), sum(seconds[-RATE_WINDOWS:])
+    needed_s = missing * took_s / served if served else CHUNK_S
+    return round(min(max(needed_s, CHUNK_S), CHUNK_S_MAX), 2)
 
 
 def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[float]]:

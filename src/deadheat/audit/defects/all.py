@@ -21,7 +21,7 @@ FAMILIES: tuple[Callable[[Case], Iterator[Defect]], ...] = (
     limits.closed_loop,
     limits.client,
     limits.same_machine,
-    rows.untold,
+    rows.missing_rows,
 )
 
 

@@ -112,14 +112,14 @@ def restarts(case: Case) -> Iterator[Defect]:
     )
 
 
-def untold(case: Case) -> Iterator[Defect]:
+def missing_rows(case: Case) -> Iterator[Defect]:
     """Rows that were measured and are missing from the table."""
     if case.repetitions is None:
         return
     rows = tuple(row for row in case.repetitions.rows if row not in case.figures.rows)
     if rows:
         yield Defect(
-            code="untold",
+            code="missing_rows",
             title="measured but missing from the table",
             rows=rows,
             connections=case.figures.levels,
