@@ -98,6 +98,7 @@ def test_an_own_command_races_with_a_server_and_may_return_any_body(
     assert rows(home, "SELECT DISTINCT state FROM trial") == [{"state": "ok"}]
 
 
+@pytest.mark.alone  # beside others, ten trials in a row may be invalid, which ends a run
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_keeps_the_trials_and_names_the_report_command(
     deadheat: Deadheat, home: Path, number: signal.Signals
