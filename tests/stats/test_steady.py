@@ -82,6 +82,21 @@ def test_uncertain_is_not_steady() -> None:
     assert abs(reading.drift) < reading.drift_error
 
 
+def test_much_work_is_enough_where_noise_hides_a_drift() -> None:
+    """node-express served 585,000 requests in 20 s and was not ranked: the CPUs kept moving."""
+    requests = noisy([50_000] * 200, sd=0.7, seed=3)
+    windows, reading = warm(requests, Rule.of(Compiler.JIT))
+    assert (windows, reading.verdict) == (200, Verdict.STEADY)
+    assert reading.caution is not None
+    assert "noise may hide a drift of its rate of up to 62% after 20 s" in reading.caution
+
+
+def test_little_work_is_not_enough_where_noise_hides_a_drift() -> None:
+    requests = noisy([10_000] * 200, sd=0.7, seed=3)
+    _, reading = warm(requests, Rule.of(Compiler.JIT))
+    assert reading.verdict is Verdict.UNSTEADY
+
+
 def test_rate_that_keeps_rising_is_unsteady() -> None:
     rising = 10_000 * np.linspace(1, 10, 300)
     windows, reading = warm(noisy(rising), TIERED)
@@ -245,7 +260,7 @@ def test_noise_hardly_delays_a_later_instance_without_tiers() -> None:
     _, compiled = warm(requests, Rule.of(Compiler.JIT), earlier)
     assert compiled.steady
     assert 75_000 <= compiled.requests < 90_000
-    assert warm(requests, replace(TIERED, budget_s=10), earlier)[1].verdict is Verdict.UNSTEADY
+    assert warm(requests, replace(TIERED, budget_s=8), earlier)[1].verdict is Verdict.UNSTEADY
 
 
 def test_later_instance_without_a_compiler_may_not_drift() -> None:

@@ -34,6 +34,7 @@ class Warmed:
 
     `kind` is `flat`, `warm-up` or `slowdown`; `none` where it never became steady or the
     load failed, `unsought` where the protocol does not look. `start` is the first steady window.
+    `trouble` says why it is not steady, or what noise may hide.
     `load_failed`: the load process gave no result.
     """
 
@@ -150,7 +151,7 @@ def _until_steady(
         window_s=warmup.window_s,
         start=reading.start,
         rate_per_s=reading.rate_per_s,
-        trouble=None,
+        trouble=reading.caution,
         requests=sum(counts),
         reading=reading,
     )

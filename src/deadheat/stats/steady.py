@@ -15,6 +15,8 @@ def read(windows: Windows, rule: Rule, earlier: Earlier | None = None) -> Readin
     judged = _judge(windows, rule, earlier)
     if judged.steady or judged.seconds < rule.budget_s - ROUNDING_S:
         return judged
+    if (warm := _after_ample_work(windows, rule)) is not None:
+        return warm
     reason = f"not steady within {rule.budget_s:g} s of load: {judged.reason}"
     return replace(judged, verdict=Verdict.UNSTEADY, reason=reason)
 
@@ -86,6 +88,25 @@ def _no_drift(windows: Windows, rule: Rule) -> Reading:
         f"drifts by {stretch.drift:+.1%}" if clear else "cannot yet exclude a drift"
     ) + f" (+-{stretch.drift_error:.1%}; at most {rule.drift_max:.0%} over two work-doublings)"
     return _go_on(windows, reason, stretch)
+
+
+def _after_ample_work(windows: Windows, rule: Rule) -> Reading | None:
+    """Steady with a caution, if noise hides whether the rate of much work drifts."""
+    ample = rule.ample * rule.first_floor_requests
+    busy = windows.compiler_busy_since(windows.last(_COMPILER_LOOK_S))
+    if not 0 < ample <= windows.requests_in_all or busy > rule.compiler_busy_max:
+        return None
+    begin = windows.first_after(windows.requests_in_all / 4)
+    stretch = windows.stretch(begin, rule.confidence)
+    if not 0 <= stretch.drift_error - abs(stretch.drift) < math.inf:
+        return None
+    reading = _steady(windows, stretch, windows.requests_before(begin), "no drift is shown since")
+    hidden = abs(stretch.drift) + stretch.drift_error
+    caution = (
+        f"noise may hide a drift of its rate of up to {hidden:.0%} "
+        f"after {windows.seconds_in_all:.0f} s of warm-up"
+    )
+    return replace(reading, caution=caution)
 
 
 def _go_on(windows: Windows, reason: str, stretch: Stretch | None = None) -> Reading:

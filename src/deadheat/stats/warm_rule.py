@@ -55,6 +55,9 @@ class Rule:
     to be at most `shortfall_max` below theirs (`Earlier`). The rate need not be shown after
     `first_floor_requests`, unless the compiler is `tiered`: then a level in front of the last tier
     could be taken for the last one.
+
+    At the end of `budget_s`, noise may still leave the drift uncertain. An instance that has served
+    `ample` times `first_floor_requests` is warm then, with a caution, if no drift is shown.
     """
 
     tiered: bool = True
@@ -65,6 +68,7 @@ class Rule:
     clear_drift_max: float = 0.10
     shortfall_max: float = 0.05
     safety: float = 1.25
+    ample: float = 5.0
     confidence: float = 0.95
     windows_min: int = 10
     compiler_busy_max: float = 0.10
@@ -103,6 +107,7 @@ class Reading:
     `drift_error` are the fitted change over the stretch and the half-width of its interval, as
     fractions of the rate (NaN: too few windows). `kind` compares the rate with that before the
     stretch: flat, warm-up (it rose), slowdown (it fell), none (not steady).
+    `caution` says what noise may hide.
     """
 
     verdict: Verdict
@@ -115,6 +120,7 @@ class Reading:
     rate_per_s: float = math.nan
     drift: float = math.nan
     drift_error: float = math.nan
+    caution: str | None = None
 
     @property
     def steady(self) -> bool:
