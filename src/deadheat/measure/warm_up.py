@@ -18,9 +18,8 @@ from deadheat.stats.steady import read
 from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
 from deadheat.stats.warm_windows import ROUNDING_S, Windows
 
-# Of load between two looks at the windows, each of which costs 20 ms or more: the first, any other
-# at least, and at most, while nothing the windows could show makes the instance warm.
-FIRST_CHUNK_S, CHUNK_S, CHUNK_S_MAX = 0.6, 0.2, 0.6
+FIRST_CHUNK_S = 0.6  # of load before the first look at the windows
+CHUNK_S, CHUNK_S_MAX = 0.2, 0.6  # before the next; the longer, the more requests are still missing
 KNOWN_CHUNK_S = 0.4  # the first one of a server that does not compile, after an earlier instance
 RATE_WINDOWS = 4  # that the length of the next chunk is computed from
 LIMIT_S = 10.0  # the protocol's default, which the rule's budgets belong to
