@@ -19,7 +19,7 @@ from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
 from deadheat.stats.warm_windows import ROUNDING_S, Windows
 
 FIRST_CHUNK_S = 0.6  # of load before the first look at the windows
-CHUNK_S, CHUNK_S_MAX = 0.2, 0.6  # before the next; the longer, the more requests are still missing
+CHUNK_S, CHUNK_S_MAX = 0.2, 0.6  # before each later look, which costs 20 ms or more
 KNOWN_CHUNK_S = 0.4  # the first one of a server that does not compile, after an earlier instance
 RATE_WINDOWS = 4  # that the length of the next chunk is computed from
 LIMIT_S = 10.0  # the protocol's default, which the rule's budgets belong to
@@ -157,7 +157,10 @@ def _until_steady(
 
 
 def _chunk_s(missing: float, counts: Sequence[float], seconds: Sequence[float]) -> float:
-    """Seconds of load until `missing` requests are served at the rate of the last windows."""
+    """Seconds until `missing` requests are served, at the rate of the last windows, in bounds.
+
+    Before that, no look can find the instance warm.
+    """
     served, took_s = sum(counts[-RATE_WINDOWS:]), sum(seconds[-RATE_WINDOWS:])
     needed_s = missing * took_s / served if served else CHUNK_S
     return round(min(max(needed_s, CHUNK_S), CHUNK_S_MAX), 2)

@@ -91,7 +91,7 @@ def _no_drift(windows: Windows, rule: Rule) -> Reading:
 
 
 def _after_ample_work(windows: Windows, rule: Rule) -> Reading | None:
-    """Steady with a caution, if noise hides whether the rate of much work drifts."""
+    """Steady with a caution, after much work, if noise hides whether the rate drifts."""
     ample = rule.ample * rule.first_floor_requests
     busy = windows.compiler_busy_since(windows.last(_COMPILER_LOOK_S))
     if not 0 < ample <= windows.requests_in_all or busy > rule.compiler_busy_max:
@@ -103,8 +103,8 @@ def _after_ample_work(windows: Windows, rule: Rule) -> Reading | None:
     reading = _steady(windows, stretch, windows.requests_before(begin), "no drift is shown since")
     hidden = abs(stretch.drift) + stretch.drift_error
     caution = (
-        f"noise may hide a drift of its rate of up to {hidden:.0%} "
-        f"after {windows.seconds_in_all:.0f} s of warm-up"
+        f"after {windows.seconds_in_all:.0f} s of warm-up, "
+        f"noise hides whether its rate drifts by up to {hidden:.0%}"
     )
     return replace(reading, caution=caution)
 

@@ -1,4 +1,4 @@
-"""The listening sockets as sock_diag(7) lists them: unlike /proc/net/tcp, without all others."""
+"""The listening sockets, from sock_diag(7): /proc/net/tcp lists every connection, too."""
 
 from __future__ import annotations
 
