@@ -39,9 +39,11 @@ pub(crate) struct Connection {
     pub issued: u64,
     /// Measured responses over all connections that used this slot.
     pub responses: u64,
-    /// Slices: remaining failures before discarding no longer waits for this slot; 0 after its
-    /// first response.
-    pub attempts_left: u8,
+    /// When the current cycle began: the end of the last request of this slot, over all its
+    /// connections. 0 before the first request of a slice.
+    pub cycle_ns: u64,
+    /// It had an answer before the end of the measured window.
+    pub answered: bool,
     pub next_url: u32,
     parser: Parser,
     front: Option<Flight>,
@@ -57,7 +59,8 @@ impl Connection {
             served: 0,
             issued: 0,
             responses: 0,
-            attempts_left: 0,
+            cycle_ns: 0,
+            answered: false,
             next_url,
             parser: Parser::default(),
             front: None,
@@ -100,10 +103,19 @@ impl Connection {
 
     pub(crate) fn push(&mut self, flight: Flight) {
         self.issued += 1;
+        if self.cycle_ns == 0 {
+            self.cycle_ns = flight.begun_ns;
+        }
         match self.front {
             None => self.front = Some(flight),
             Some(_) => self.behind.push_back(flight),
         }
+    }
+
+    /// Ends a cycle; returns how long it took, the client's own turn included.
+    #[inline]
+    pub(crate) fn end_cycle(&mut self, now_ns: u64) -> u64 {
+        now_ns - std::mem::replace(&mut self.cycle_ns, now_ns)
     }
 
     /// Removes the oldest request in flight.

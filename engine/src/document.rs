@@ -29,8 +29,13 @@ pub(crate) struct Document {
     pub config: ConfigPart,
     pub expected: Option<ExpectedPart>,
     pub requests: RequestsPart,
+    /// Of a slice of a closed loop: the cycles of the counted requests over the connections.
     pub elapsed_s: f64,
+    /// Length of the window in which counted requests were sent.
+    pub window_s: f64,
     pub rate_per_s: f64,
+    /// Stretches in which no answer came although requests were out, in a closed loop.
+    pub pauses: PausesPart,
     pub bytes_in: u64,
     pub bytes_out: u64,
     pub classes: BTreeMap<String, u64>,
@@ -74,6 +79,13 @@ pub(crate) struct ConfigPart {
     /// With `--workload`; `method` and `request_body_bytes` are then of its first request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadPart>,
+}
+
+/// Stretches longer than twice the median service time, and at least 4 ms.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct PausesPart {
+    pub total_s: f64,
+    pub longest_us: u64,
 }
 
 /// The requests of a workload, drawn before the run.

@@ -6,7 +6,7 @@ use crate::classes::{Class, MalformedKind};
 use crate::config::{Config, Pace};
 use crate::document::{
     CalibrationPart, ClientPart, ConfigPart, ConnectionsPart, Document, ExpectedPart, LatencyPart,
-    RequestsPart, SCHEMA, SeriesRow, WarmupPart, WorkloadPart,
+    PausesPart, RequestsPart, SCHEMA, SeriesRow, WarmupPart, WorkloadPart,
 };
 use crate::histogram::Latency;
 use crate::limits::{Limit, Readings};
@@ -40,7 +40,8 @@ pub(crate) fn of_run(
             None => 0,
         },
     };
-    document.elapsed_s = seconds(run.elapsed_ns);
+    document.window_s = seconds(run.elapsed_ns);
+    document.elapsed_s = elapsed_s(config, run);
     document.rate_per_s = per_second(document.requests.ok, document.elapsed_s);
     document.bytes_in = tally.bytes_in;
     document.bytes_out = tally.bytes_out;
@@ -57,6 +58,7 @@ pub(crate) fn of_run(
     document.connections = connections_part(config, run);
     document.latency = latency_part(config, run);
     document.client = client_part(run);
+    document.pauses = pauses_part(config, tally);
     if config.is_open_loop() {
         document.offered_rate_per_s = Some(per_second(tally.scheduled, document.elapsed_s));
         document.backlog_peak = run.backlog_peak;
@@ -96,6 +98,8 @@ fn empty(config: &Config) -> Document {
         expected: None,
         requests: RequestsPart::default(),
         elapsed_s: 0.0,
+        window_s: 0.0,
+        pauses: PausesPart::default(),
         rate_per_s: 0.0,
         bytes_in: 0,
         bytes_out: 0,
@@ -201,7 +205,10 @@ fn connections_part(config: &Config, run: &Run) -> ConnectionsPart {
     ConnectionsPart {
         asked: config.connections,
         established: run.stats.established,
-        served: responses.iter().filter(|count| **count > 0).count() as u64,
+        served: match config.slices {
+            true => run.answered,
+            false => responses.iter().filter(|count| **count > 0).count() as u64,
+        },
         opened: run.stats.opened,
         responses_min: responses.iter().copied().min().unwrap_or(0),
         responses_max: responses.iter().copied().max().unwrap_or(0),
@@ -260,6 +267,27 @@ fn client_part(run: &Run) -> ClientPart {
     }
 }
 
+/// What the rate is over. In a slice of a closed loop, the mean over the connections of the time
+/// that the counted requests took, each from the end of the one before: requests / this is the
+/// number of connections / the mean cycle (docs/engine.md).
+fn elapsed_s(config: &Config, run: &Run) -> f64 {
+    match config.slices && !config.is_open_loop() {
+        true => run.tallies[1].cycle_ns as f64 / 1e9 / config.connections.max(1) as f64,
+        false => seconds(run.elapsed_ns),
+    }
+}
+
+/// Each thread sees its own connections; a pause of the server is seen by all.
+fn pauses_part(config: &Config, tally: &Tally) -> PausesPart {
+    let least_ns = tally.service.quantile_us(0.5).unwrap_or(0) * 2000;
+    let pauses_ns = tally.gaps_ns.iter().filter(|gap_ns| **gap_ns > least_ns);
+    let total_ns: u64 = pauses_ns.clone().sum();
+    PausesPart {
+        total_s: seconds(total_ns) / config.threads.max(1) as f64,
+        longest_us: pauses_ns.max().copied().unwrap_or(0) / 1000,
+    }
+}
+
 /// The wall time of a reading, never zero.
 fn wall(usage: &ThreadUsage) -> f64 {
     usage.at_ns.max(1) as f64
@@ -284,7 +312,7 @@ fn readings(config: &Config, run: &Run, document: &Document) -> Readings {
         client_lag_us_p99: tally.client_lag.quantile_us(0.99).map(|us| us as f64),
         response_us_p50: tally.response.quantile_us(0.5).map(|us| us as f64),
         client_limits: tally.client_limits(),
-        served: (!config.is_open_loop() && has_window).then_some(served),
+        served: (!config.is_open_loop() && !config.slices && has_window).then_some(served),
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Run {
     pub losses: Option<Losses>,
     /// Measured responses of each connection slot.
     pub responses: Vec<u64>,
+    /// Connection slots with an answer before the end of the window.
+    pub answered: u64,
     pub backlog_peak: Option<u64>,
     /// Of each thread, in the measured window, and in the window with the drain.
     pub usage: Vec<[ThreadUsage; 2]>,
@@ -48,6 +50,7 @@ impl Run {
             stats: ConnectionStats::default(),
             losses: outcomes.iter().map(|outcome| outcome.losses).reduce(added).flatten(),
             responses: Vec::new(),
+            answered: 0,
             backlog_peak: None,
             usage: Vec::new(),
             steal: Steal::default(),
@@ -66,6 +69,7 @@ impl Run {
             }
             run.stats.merge(&outcome.stats);
             run.responses.extend(outcome.responses);
+            run.answered += outcome.answered;
             run.backlog_peak = match (run.backlog_peak, outcome.backlog_peak) {
                 (Some(sum), Some(part)) => Some(sum + part),
                 (sum, part) => sum.or(part),
@@ -96,6 +100,7 @@ mod tests {
             stats: ConnectionStats { opened: 2, ..ConnectionStats::default() },
             losses: Some(Losses { retransmits: 3, spurious: Some(2), out_of_order: Some(1) }),
             responses: vec![3, 4],
+            answered: 2,
             backlog_peak: Some(peak),
             usage: [200, 1000, 1100].map(|at_ns| ThreadUsage { at_ns, ..Default::default() }),
             stopped_ns,

@@ -17,14 +17,14 @@ pub(crate) struct Slice {
     pub renew: bool,
     /// Close all connections after the load.
     pub hang_up: bool,
-    /// Other processes load at the same time: wait for a word before the measured window, and go
-    /// on with the load after it until the next.
+    /// Other processes load at the same time: wait for a word before the measured window, and
+    /// for the next before the load ends.
     pub together: bool,
     pub threads: usize,
     /// The start of the load, and of the measured window.
     pub load: Moment,
     pub measure: Moment,
-    /// With `together`: the end of the load.
+    /// The end of the load, when every request of the window has ended.
     pub stop: Moment,
 }
 

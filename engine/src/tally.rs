@@ -19,6 +19,10 @@ pub(crate) struct Tally {
     pub bytes_out: u64,
     /// Time that connections spent on requests, including connecting; for Little's law.
     pub busy_ns: u128,
+    /// Sum of the cycles of these requests, each from the end of the one before on its slot.
+    pub cycle_ns: u128,
+    /// Stretches without any answer, of at least `LEAST_GAP_NS`.
+    pub gaps_ns: Vec<u64>,
     pub connect: Latency,
     pub first_byte: Latency,
     /// From the write to the last byte, or to the timeout.
@@ -44,6 +48,8 @@ impl Default for Tally {
             bytes_in: 0,
             bytes_out: 0,
             busy_ns: 0,
+            cycle_ns: 0,
+            gaps_ns: Vec::new(),
             connect: Latency::default(),
             first_byte: Latency::default(),
             service: Latency::default(),
@@ -110,6 +116,8 @@ impl Tally {
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
         self.busy_ns += other.busy_ns;
+        self.cycle_ns += other.cycle_ns;
+        self.gaps_ns.extend(&other.gaps_ns);
         self.connect.merge(&other.connect);
         self.first_byte.merge(&other.first_byte);
         self.service.merge(&other.service);

@@ -99,8 +99,7 @@ impl Worker<'_> {
         self.connect(clock::now_ns() + slice.timeout_ns)?;
         let load_ns = self.agree(&slice.load, |_, _| true)?;
         let window = self.discard(slice, load_ns)?;
-        let together = slice.together.then_some(&slice.stop);
-        let outcome = self.load(window, slice.drain_ns, together)?;
+        let outcome = self.load(window, slice.drain_ns, Some(slice))?;
         if slice.hang_up {
             self.driver.renew(&mut self.session, clock::now_ns())?;
         }
@@ -125,15 +124,15 @@ impl Worker<'_> {
         self.drive(AGREE_POLL_NS, |session, now_ns| session.is_connected() || now_ns >= end_ns)
     }
 
-    /// Loads without measuring until each slot had a response; returns the window to measure.
+    /// Loads without measuring, for a time and a number of requests; returns the window to measure.
     fn discard(&mut self, slice: &Slice, load_ns: u64) -> Result<Window> {
         self.session.begin(Window { load_ns, measure_ns: u64::MAX, end_ns: u64::MAX });
         let wanted = share(slice.discard_requests, slice.threads, self.thread) as u64;
         let (least_ns, most_ns) = (load_ns + slice.discard_ns, load_ns + slice.timeout_ns);
         let reached = slice.together.then(|| self.rows.clone());
         let measure_ns = self.agree(&slice.measure, |session, now_ns| {
-            let settled = session.is_settled() && session.tallies[0].classed() >= wanted;
-            let ready = now_ns >= least_ns.max(most_ns) || now_ns >= least_ns && settled;
+            let enough = session.tallies[0].classed() >= wanted;
+            let ready = now_ns >= least_ns.max(most_ns) || now_ns >= least_ns && enough;
             if let (true, Some(reached)) = (ready, &reached) {
                 // If the collector is gone, the slice has failed already.
                 let _ = reached.send(Message::Reached);
@@ -171,18 +170,15 @@ impl Worker<'_> {
         }
     }
 
-    /// Loads until the end of the window and drains. With a `stop`, the load goes on until that
-    /// moment, but no shorter than the window.
-    fn load(
-        &mut self,
-        window: Window,
-        drain_ns: u64,
-        mut stop: Option<&Moment>,
-    ) -> Result<Outcome> {
-        self.session.begin_until(window, if stop.is_some() { u64::MAX } else { window.end_ns });
+    /// Loads until the end of the window and drains. In a slice of a closed loop, the load goes on
+    /// until each request of the window has ended, in all threads: under a load that fades, the
+    /// last ones would be answered sooner.
+    fn load(&mut self, window: Window, drain_ns: u64, slice: Option<&Slice>) -> Result<Outcome> {
+        let mut follows = slice.filter(|slice| slice.together || self.session.is_closed_loop());
+        self.session.begin_until(window, if follows.is_some() { u64::MAX } else { window.end_ns });
         let mut meter = Meter::new(window);
         let mut log = RowLog::new(window, self.session.plan().interval_ns);
-        let mut give_up_ns = if stop.is_some() { u64::MAX } else { window.end_ns + drain_ns };
+        let mut give_up_ns = if follows.is_some() { u64::MAX } else { window.end_ns + drain_ns };
         let mut has_measured = false;
         let mut signals_seen = 0;
         let (mut looked_ns, mut only_looked) = (window.load_ns, false);
@@ -198,16 +194,17 @@ impl Worker<'_> {
                 give_up_ns = give_up_ns.min(now_ns + drain_ns);
             }
             meter.pass(now_ns, self.session.window());
-            if let Some(moment) = stop
-                && now_ns >= window.end_ns
-            {
-                if !has_measured {
+            if let Some(slice) = follows {
+                if !has_measured && self.session.is_measured_to_the_end(now_ns) {
                     has_measured = true;
-                    self.rows.send(Message::Reached).map_err(|_| Error::Thread)?;
+                    match slice.together {
+                        true => self.rows.send(Message::Reached).map_err(|_| Error::Thread)?,
+                        false => slice.stop.arrive(now_ns),
+                    }
                 }
-                if moment.agreed_ns().is_some() {
-                    stop = None;
-                    self.session.stop(now_ns);
+                if slice.stop.agreed_ns().is_some() {
+                    follows = None;
+                    self.session.stop_sending(now_ns);
                     give_up_ns = give_up_ns.min(now_ns + drain_ns);
                 }
             }
@@ -220,7 +217,7 @@ impl Worker<'_> {
             let sent = self.driver.launch(&mut self.session, now_ns)?;
             self.driver.expire(&mut self.session, now_ns)?;
             let mut wake_ns = self.session.next_wake_ns(now_ns).min(log.next_ns).min(give_up_ns);
-            if stop.is_some() && has_measured {
+            if follows.is_some() && has_measured {
                 wake_ns = wake_ns.min(now_ns + AGREE_POLL_NS);
             }
             let brought = self.driver.turn(&mut self.session, wake_ns)?;
@@ -237,6 +234,7 @@ impl Worker<'_> {
             stats: counts.stats,
             losses: self.driver.take_losses(),
             responses: counts.responses,
+            answered: counts.answered,
             backlog_peak: counts.backlog_peak,
             usage,
             stopped_ns: self.session.window().end_ns,

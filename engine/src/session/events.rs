@@ -51,7 +51,6 @@ impl Session<'_> {
         match self.connections[slot].front() {
             None => {
                 self.stats.failed_without_request += 1;
-                self.failed(slot);
             }
             Some(flight) => {
                 let tally = &mut self.tallies[usize::from(flight.measured)];

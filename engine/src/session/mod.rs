@@ -18,8 +18,8 @@ use crate::template::Template;
 /// Time limit of a close that the server announced.
 const LINGER_NS: u64 = 1_000_000_000;
 
-/// Discarding does not wait for a slot that failed this often.
-const ATTEMPTS: u8 = 3;
+/// A shorter stretch without an answer is no pause; the scheduler makes such ones.
+pub(crate) const LEAST_GAP_NS: u64 = 4_000_000;
 
 /// An open loop polls for this long before a request is due.
 const SPIN_NS: u64 = 60_000;
@@ -60,6 +60,8 @@ pub(crate) struct Counts {
     pub stats: ConnectionStats,
     /// Measured responses of each slot.
     pub responses: Vec<u64>,
+    /// Slots with an answer before the end of the window.
+    pub answered: u64,
     pub backlog_peak: Option<u64>,
 }
 
@@ -79,6 +81,10 @@ pub(crate) struct Session<'p> {
     max_opening: usize,
     opening: usize,
     in_flight: usize,
+    /// Of these, those that were sent in the measured window.
+    measured_in_flight: usize,
+    /// The last answer, or the start of the load.
+    answered_ns: u64,
     open: usize,
     lingering: usize,
     /// When a request last found no free connection.
@@ -86,8 +92,6 @@ pub(crate) struct Session<'p> {
     scan_ns: u64,
     scan_at: usize,
     timeout_ns: u64,
-    /// Slots without a response in this slice.
-    unsettled: usize,
     /// Before the measured window, and inside it.
     pub tallies: [Tally; 2],
     pub stats: ConnectionStats,
@@ -117,13 +121,14 @@ impl<'p> Session<'p> {
             max_opening,
             opening: 0,
             in_flight: 0,
+            measured_in_flight: 0,
+            answered_ns: 0,
             open: 0,
             lingering: 0,
             none_free_ns: 0,
             scan_ns: 0,
             scan_at: 0,
             timeout_ns: plan.timeout_ns,
-            unsettled: 0,
             tallies: [Tally::default(), Tally::default()],
             stats: ConnectionStats::default(),
         };
@@ -139,19 +144,18 @@ impl<'p> Session<'p> {
         self.scan_ns = 0;
         self.scan_at = 0;
         self.none_free_ns = 0;
-        self.unsettled = self.connections.len();
         for connection in &mut self.connections {
-            connection.attempts_left = ATTEMPTS;
+            connection.cycle_ns = 0;
         }
         if let Some(backlog) = &mut self.backlog {
             backlog.restart();
         }
     }
 
-    /// True when every slot has had a response in this slice, or `ATTEMPTS` failures.
+    /// True when each request that was sent in the window has ended.
     #[inline]
-    pub(crate) fn is_settled(&self) -> bool {
-        self.unsettled == 0
+    pub(crate) fn is_measured_to_the_end(&self, now_ns: u64) -> bool {
+        now_ns >= self.window.end_ns && self.measured_in_flight == 0
     }
 
     /// Begins a load. A second call moves its measured window, but not its start.
@@ -163,6 +167,7 @@ impl<'p> Session<'p> {
     pub(crate) fn begin_until(&mut self, window: Window, stop_ns: u64) {
         self.window = window;
         self.stop_ns = stop_ns;
+        self.answered_ns = self.answered_ns.max(window.load_ns);
         if let Some(backlog) = &mut self.backlog {
             backlog.begin(window.load_ns, stop_ns);
         }
@@ -175,14 +180,19 @@ impl<'p> Session<'p> {
         at_ns >= measure_ns && (at_ns < end_ns || self.stop_ns == end_ns)
     }
 
-    /// Stops sending.
-    pub(crate) fn stop(&mut self, now_ns: u64) {
+    /// Stops sending, after the window.
+    pub(crate) fn stop_sending(&mut self, now_ns: u64) {
         self.stop_ns = self.stop_ns.min(now_ns);
-        self.window.end_ns = self.window.end_ns.min(now_ns);
-        self.window.measure_ns = self.window.measure_ns.min(self.window.end_ns);
         if let Some(backlog) = &mut self.backlog {
             backlog.stop(now_ns);
         }
+    }
+
+    /// Stops sending and measuring.
+    pub(crate) fn stop(&mut self, now_ns: u64) {
+        self.stop_sending(now_ns);
+        self.window.end_ns = self.window.end_ns.min(now_ns);
+        self.window.measure_ns = self.window.measure_ns.min(self.window.end_ns);
     }
 
     pub(crate) fn plan(&self) -> &'p Plan {
@@ -195,6 +205,10 @@ impl<'p> Session<'p> {
 
     pub(crate) fn slots(&self) -> usize {
         self.connections.len()
+    }
+
+    pub(crate) fn is_closed_loop(&self) -> bool {
+        self.backlog.is_none()
     }
 
     pub(crate) fn open_connections(&self) -> usize {
@@ -211,10 +225,13 @@ impl<'p> Session<'p> {
 
     /// Takes the counts, and starts new ones on the same connections.
     pub(crate) fn take_counts(&mut self) -> Counts {
+        let answered = self.connections.iter_mut().map(|c| std::mem::take(&mut c.answered));
+        let answered = answered.filter(|answered| *answered).count() as u64;
         let responses = self.connections.iter_mut().map(|c| std::mem::take(&mut c.responses));
         Counts {
             tallies: std::mem::take(&mut self.tallies),
             responses: responses.collect(),
+            answered,
             stats: std::mem::replace(
                 &mut self.stats,
                 ConnectionStats { established: self.open as u64, ..ConnectionStats::default() },

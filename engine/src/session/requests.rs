@@ -1,6 +1,6 @@
 //! The life of a request: it is due, assigned to a connection, sent, and ended in one class.
 
-use super::{Action, Session};
+use super::{Action, LEAST_GAP_NS, Session};
 use crate::backlog::Backlog;
 use crate::classes::{Class, MalformedKind};
 use crate::connection::Flight;
@@ -40,6 +40,7 @@ impl Session<'_> {
             tally.client_lag.record(now_ns.saturating_sub(intended_ns.max(self.none_free_ns)));
         }
         self.in_flight += 1;
+        self.measured_in_flight += usize::from(measured);
         let connection = &mut self.connections[slot];
         let url = connection.next_url;
         connection.next_url = if url + 1 == self.plan.book.urls() as u32 { 0 } else { url + 1 };
@@ -93,11 +94,10 @@ impl Session<'_> {
         let first_byte_ns = connection.first_byte_ns;
         let Some(flight) = connection.pop() else { return };
         connection.responses += u64::from(flight.measured);
-        if connection.attempts_left > 0 {
-            connection.attempts_left = 0;
-            self.unsettled -= 1;
-        }
-        self.in_flight -= 1;
+        connection.answered |= now_ns < self.window.end_ns;
+        let cycle_ns = connection.end_cycle(now_ns);
+        self.count_end(&flight, cycle_ns);
+        self.note_gap(now_ns);
         let tally = &mut self.tallies[usize::from(flight.measured)];
         let mut class = answer.comparison.class();
         if class == Class::Status {
@@ -114,6 +114,27 @@ impl Session<'_> {
         }
         tally.end(&flight, class, first_byte_ns, now_ns);
         self.spent(flight.begun_ns, now_ns);
+    }
+
+    /// Counts the end of a request and its cycle.
+    #[inline]
+    fn count_end(&mut self, flight: &Flight, cycle_ns: u64) {
+        self.in_flight -= 1;
+        self.measured_in_flight -= usize::from(flight.measured);
+        self.tallies[usize::from(flight.measured)].cycle_ns += u128::from(cycle_ns);
+    }
+
+    /// Notes how long no answer came, within the load from the start of the window.
+    #[inline]
+    fn note_gap(&mut self, now_ns: u64) {
+        let from_ns = std::mem::replace(&mut self.answered_ns, now_ns);
+        if now_ns - from_ns >= LEAST_GAP_NS && self.backlog.is_none() {
+            let to_ns = now_ns.min(self.stop_ns);
+            let gap_ns = to_ns.saturating_sub(from_ns.max(self.window.measure_ns));
+            if gap_ns >= LEAST_GAP_NS {
+                self.tallies[1].gaps_ns.push(gap_ns);
+            }
+        }
     }
 
     /// Adds the time that a request or a closing connection took within the measured window.
@@ -133,16 +154,14 @@ impl Session<'_> {
 
     /// Ends all requests of a connection: the oldest in one class, the others in another.
     pub(super) fn lose(&mut self, slot: usize, oldest: Class, rest: Class, now_ns: u64) {
-        let connection = &mut self.connections[slot];
-        if connection.in_flight() == 0 {
-            return;
-        }
-        let reused = connection.served > 0;
+        let reused = self.connections[slot].served > 0;
         let mut class = oldest;
         loop {
+            let connection = &mut self.connections[slot];
             let first_byte_ns = connection.first_byte_ns;
             let Some(flight) = connection.pop() else { break };
-            self.in_flight -= 1;
+            let cycle_ns = connection.end_cycle(now_ns);
+            self.count_end(&flight, cycle_ns);
             self.tallies[usize::from(flight.measured)].end(&flight, class, first_byte_ns, now_ns);
             let spent_ns = self.window.overlap_ns(flight.begun_ns, now_ns);
             self.tallies[1].busy_ns += u128::from(spent_ns);
@@ -150,16 +169,6 @@ impl Session<'_> {
                 self.stats.stale_reuse += 1;
             }
             class = rest;
-        }
-        self.failed(slot);
-    }
-
-    /// Notes a failure of a slot, so that discarding does not wait for it forever.
-    pub(super) fn failed(&mut self, slot: usize) {
-        let connection = &mut self.connections[slot];
-        if connection.attempts_left > 0 {
-            connection.attempts_left -= 1;
-            self.unsettled -= usize::from(connection.attempts_left == 0);
         }
     }
 

@@ -176,7 +176,7 @@ impl Resident<'_> {
             threads,
             load: Moment::new(threads),
             measure: Moment::new(threads + usize::from(request.together)),
-            stop: Moment::new(1),
+            stop: Moment::new(if request.together { 1 } else { threads }),
         });
         for order in &self.orders {
             order.send(slice.clone()).map_err(|_| Error::Thread)?;

@@ -30,36 +30,7 @@ fn discard(session: &mut Session) {
 }
 
 #[test]
-fn slot_is_settled_by_its_first_response() {
-    let plan = plan(&[]);
-    let mut session = prepared(&plan);
-    discard(&mut session);
-    session.received(0, ANSWER.as_bytes(), LOAD + 1, false);
-    session.received(0, ANSWER.as_bytes(), LOAD + 2, false);
-    assert!(!session.is_settled(), "the other slot has no answer");
-    session.received(1, ANSWER.as_bytes(), LOAD + 3, false);
-    assert!(session.is_settled());
-    assert_eq!(session.tallies[0].count(Class::Ok), 3, "all of them are discarded");
-}
-
-#[test]
-fn slot_is_settled_after_three_failures() {
-    let plan = plan(&[]);
-    let mut session = prepared(&plan);
-    discard(&mut session);
-    session.received(0, ANSWER.as_bytes(), LOAD + 1, false);
-    for failures in 1..=3 {
-        assert!(!session.is_settled(), "after {} failures", failures - 1);
-        session.ended(1, LOAD + failures);
-        assert_eq!(session.next_open(LOAD + failures), Some(1));
-        session.opening(1, LOAD + failures);
-        session.connected(1, LOAD + failures);
-    }
-    assert!(session.is_settled());
-}
-
-#[test]
-fn prepare_awaits_every_slot_again() {
+fn prepare_sends_on_every_slot_again() {
     let plan = plan(&[]);
     let mut session = prepared(&plan);
     discard(&mut session);
@@ -67,11 +38,33 @@ fn prepare_awaits_every_slot_again() {
     (0..2).for_each(|slot| {
         session.received(slot, ANSWER.as_bytes(), LOAD + 1, false);
     });
-    assert!(session.is_settled() && session.is_over(LOAD + 1));
+    assert!(session.is_over(LOAD + 1));
     session.prepare(TIMEOUT);
-    assert!(!session.is_settled());
     discard(&mut session);
     assert_eq!(session.next_send(LOAD), None, "each slot has one request");
+}
+
+#[test]
+fn load_goes_on_until_each_request_of_the_window_has_ended() {
+    let plan = plan(&[]);
+    let mut session = prepared(&plan);
+    let window = Window { load_ns: LOAD, measure_ns: LOAD, end_ns: LOAD + 10 * MS };
+    session.begin_until(window, u64::MAX);
+    while session.next_send(LOAD).is_some() {}
+    let end_ns = window.end_ns;
+    assert!(!session.is_measured_to_the_end(end_ns), "both are out");
+    assert!(matches!(session.received(0, ANSWER.as_bytes(), end_ns, false), Action::Send(_)));
+    assert!(!session.is_measured_to_the_end(end_ns));
+    session.received(1, ANSWER.as_bytes(), end_ns + 5 * MS, false);
+    assert!(session.is_measured_to_the_end(end_ns + 5 * MS));
+    session.stop_sending(end_ns + 5 * MS);
+    assert_eq!(session.received(0, ANSWER.as_bytes(), end_ns + 6 * MS, false), Action::Wait);
+    let counts = session.take_counts();
+    let [discarded, measured] = &counts.tallies;
+    assert_eq!((discarded.scheduled, measured.scheduled), (2, 2));
+    assert_eq!(u64::try_from(measured.cycle_ns).unwrap(), 10 * MS + 15 * MS);
+    assert_eq!(measured.gaps_ns, [10 * MS, 5 * MS]);
+    assert_eq!(counts.answered, 0, "no answer came before the end of the window");
 }
 
 #[test]

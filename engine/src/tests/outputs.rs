@@ -33,6 +33,7 @@ fn run() -> Run {
         stats: ConnectionStats::default(),
         losses: None,
         responses: Vec::new(),
+        answered: 0,
         backlog_peak: None,
         usage: Vec::new(),
         steal: Steal::default(),

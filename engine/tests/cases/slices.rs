@@ -156,7 +156,7 @@ fn threads_share_connections_and_window() {
         let slice = resident.slice("");
         assert_all_ok(&slice);
         assert_eq!(number(&slice, "/connections/served"), 7);
-        assert_eq!(slice["elapsed_s"], 0.1);
+        assert_eq!(slice["window_s"], 0.1);
         requests += sent(&slice);
     }
     assert_eq!(resident.end(), Some(0));

@@ -29,7 +29,7 @@ fn slice_together_measures_its_window_alone() {
             let slice = resident.ask(STOP);
             assert_all_ok(&slice);
             assert_classes_add_up(&slice);
-            assert_eq!(slice["elapsed_s"], 0.1, "{args:?}");
+            assert_eq!(slice["window_s"], 0.1, "{args:?}");
             let least = if args.contains(&"--rate") { 80 } else { 3 };
             assert!(number(&slice, "/warmup/scheduled") >= least, "before and after, {args:?}");
             requests += sent(&slice);
