@@ -42,7 +42,7 @@ pub(crate) struct Connection {
     /// When the current cycle began: the end of the last request of this slot, over all its
     /// connections. 0 before the first request of a slice.
     pub cycle_ns: u64,
-    /// It had an answer before the end of the measured window.
+    /// It had an answer in this run or slice.
     pub answered: bool,
     pub next_url: u32,
     parser: Parser,

@@ -141,7 +141,7 @@ pub(crate) struct ConnectionsPart {
     pub asked: usize,
     /// Most open at a time.
     pub established: u64,
-    /// Connections with a measured response.
+    /// Connections with a measured response; in a slice, with any.
     pub served: u64,
     /// Opened in the run or slice.
     pub opened: u64,

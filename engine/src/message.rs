@@ -34,7 +34,7 @@ pub(crate) struct Outcome {
     /// `None` if the kernel has no count.
     pub losses: Option<Losses>,
     pub responses: Vec<u64>,
-    /// Connection slots with an answer before the end of the window.
+    /// Connection slots with an answer.
     pub answered: u64,
     pub backlog_peak: Option<u64>,
     /// At the start and the end of the measured window, and at the end of the drain.

@@ -312,7 +312,7 @@ fn readings(config: &Config, run: &Run, document: &Document) -> Readings {
         client_lag_us_p99: tally.client_lag.quantile_us(0.99).map(|us| us as f64),
         response_us_p50: tally.response.quantile_us(0.5).map(|us| us as f64),
         client_limits: tally.client_limits(),
-        served: (!config.is_open_loop() && !config.slices && has_window).then_some(served),
+        served: (!config.is_open_loop() && has_window).then_some(served),
     }
 }
 

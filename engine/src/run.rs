@@ -21,7 +21,7 @@ pub(crate) struct Run {
     pub losses: Option<Losses>,
     /// Measured responses of each connection slot.
     pub responses: Vec<u64>,
-    /// Connection slots with an answer before the end of the window.
+    /// Connection slots with an answer.
     pub answered: u64,
     pub backlog_peak: Option<u64>,
     /// Of each thread, in the measured window, and in the window with the drain.

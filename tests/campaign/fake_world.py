@@ -271,6 +271,8 @@ def document(spec: ProcessSpec, rate_per_s: float) -> Completed:
     measured = DOCUMENT | {
         "rate_per_s": rate_per_s,
         "elapsed_s": duration_s,
+        "window_s": duration_s,
+        "pauses": {"total_s": 0.0, "longest_us": 0},
         "requests": {"scheduled": ok, "ok": ok, "preflight": 1},
         "classes": DOCUMENT["classes"] | {"ok": ok},
         "connections": DOCUMENT["connections"]

@@ -27,7 +27,7 @@ def test_a_decided_contender_has_as_many_instances_as_the_budget_allows(
 
 def test_instances_of_a_contender_take_turns(fake: FakeWorld) -> None:
     """An instance that ran in one stretch alone had the machine's speed of that time."""
-    fake.noise = 0.2
+    fake.noise = 0.4
     fake.conduct(sliced())
     rows = fake.rows(
         "SELECT trial.block, trial.invocation FROM trial JOIN contender"

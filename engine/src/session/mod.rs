@@ -60,7 +60,7 @@ pub(crate) struct Counts {
     pub stats: ConnectionStats,
     /// Measured responses of each slot.
     pub responses: Vec<u64>,
-    /// Slots with an answer before the end of the window.
+    /// Slots with an answer.
     pub answered: u64,
     pub backlog_peak: Option<u64>,
 }

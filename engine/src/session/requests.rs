@@ -94,7 +94,7 @@ impl Session<'_> {
         let first_byte_ns = connection.first_byte_ns;
         let Some(flight) = connection.pop() else { return };
         connection.responses += u64::from(flight.measured);
-        connection.answered |= now_ns < self.window.end_ns;
+        connection.answered = true;
         let cycle_ns = connection.end_cycle(now_ns);
         self.count_end(&flight, cycle_ns);
         self.note_gap(now_ns);

@@ -64,7 +64,7 @@ fn load_goes_on_until_each_request_of_the_window_has_ended() {
     assert_eq!((discarded.scheduled, measured.scheduled), (2, 2));
     assert_eq!(u64::try_from(measured.cycle_ns).unwrap(), 10 * MS + 15 * MS);
     assert_eq!(measured.gaps_ns, [10 * MS, 5 * MS]);
-    assert_eq!(counts.answered, 0, "no answer came before the end of the window");
+    assert_eq!(counts.answered, 2);
 }
 
 #[test]

@@ -95,7 +95,7 @@ class SliceBlock:
                 if instance.instance_id in failed:
                     continue
                 done = slices.setdefault((instance.instance_id, level), [])
-                measured = self._slice(instance, level, round_number, first=not done)
+                measured = self._slice(instance, level, round_number, order, first=not done)
                 done.append(measured)
                 if measured.fault is not None:
                     failed.add(instance.instance_id)
@@ -127,13 +127,22 @@ class SliceBlock:
         order.shuffle(levels)
         return levels
 
-    def _slice(self, instance: WarmInstance, level: Level, round_number: int, first: bool) -> Slice:
+    def _slice(
+        self,
+        instance: WarmInstance,
+        level: Level,
+        round_number: int,
+        order: random.Random,
+        first: bool,
+    ) -> Slice:
         renew = first and self._rule.renew and instance.instance_id in self._used
         opens = renew or (first and self._has_levels)
         later = range(round_number + 1, self._rule.rounds + 1)
+        discard_s = self._rule.renew_discard_s if opens else self._rule.discard_s
+        length = self._lengths.draw(instance, level, discard_s, order)
         request = SliceRequest(
-            duration_s=self._lengths.duration_s(instance, level),
-            discard_s=self._rule.renew_discard_s if opens else self._rule.discard_s,
+            duration_s=length.window_s,
+            discard_s=length.discard_s,
             renew=renew,
             hang_up=self._has_levels and not any(self._in_round(instance, r) for r in later),
         )

@@ -1,6 +1,8 @@
-"""How long a slice of each contender is: longer where its connections need it."""
+"""How long the slices of each contender are: of random length, and longer where it needs that."""
 
+import random
 from collections import defaultdict
+from dataclasses import dataclass
 
 from deadheat.campaign.past import level_of
 from deadheat.measure.warm_instance import WarmInstance
@@ -8,33 +10,56 @@ from deadheat.protocol import Protocol
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
 
-ANSWERS_A_CONNECTION = 3.0  # in a slice, so that a slow server's rate is not a matter of luck
-SLICE_S_MAX = 3.0
+CYCLES = 3.0  # of each connection, in a window of mean length
+SPREAD = 0.6  # windows differ from their mean by up to this share, at random
+WINDOW_S_MAX = 3.0  # of the mean
+DISCARD_S_MAX = 1.0  # if the protocol discards less
 FACTOR_MAX = 4  # a server that leaves connections without an answer for longer fails its trials
 
 
-class SliceLengths:
-    """The protocol's length, or what the rate says that all connections need.
+@dataclass(frozen=True, slots=True)
+class SliceLength:
+    """How long counted requests are sent, and how long others before them."""
 
-    A server that does not serve its connections by turns needs more. Spring Boot has a thread for
-    each, and they wait for one CPU: some connections got no answer in 80 ms. So slices are twice as
-    long after a trial in which a connection got none, and twice as long again after the next one.
+    window_s: float
+    discard_s: float
+
+
+class SliceLengths:
+    """Windows of the protocol's length or of some cycles of each connection, with random lengths.
+
+    A window of fixed length may keep time with the server: with pauses that come every so many
+    requests, each slice has one, or none has. A cycle is what a request takes on its connection,
+    by the rate of the warm-up. Discarding takes a whole one, because the connections start at the
+    same moment.
+
+    Windows are twice as long after a trial in which a connection got no answer, or if slices
+    disagree with the load without slices, and twice as long again after the next one.
     """
 
     def __init__(self, protocol: Protocol) -> None:
         self._protocol = protocol
         self._factors: dict[tuple[str, Level], int] = defaultdict(lambda: 1)
 
-    def duration_s(self, instance: WarmInstance, level: Level) -> float:
-        """Seconds that are measured in a slice."""
+    def draw(
+        self, instance: WarmInstance, level: Level, discard_s: float, order: random.Random
+    ) -> SliceLength:
+        """The lengths of the next slice of an instance; `discard_s` is the least to discard."""
         rate_per_s = instance.warmed_on(level.workload).rate_per_s
-        needed_s = ANSWERS_A_CONNECTION * level.connections / rate_per_s if rate_per_s > 0 else 0.0
-        usual_s = max(self._protocol.duration_s, needed_s)
+        cycle_s = level.connections / rate_per_s if rate_per_s > 0 else 0.0
+        usual_s = max(self._protocol.duration_s, CYCLES * cycle_s)
         factor = self._factors[instance.name, level]
-        return round(min(factor * usual_s, max(SLICE_S_MAX, self._protocol.duration_s)), 3)
+        mean_s = min(factor * usual_s, max(WINDOW_S_MAX, self._protocol.duration_s))
+        return SliceLength(
+            window_s=round(mean_s * order.uniform(1 - SPREAD, 1 + SPREAD), 4),
+            discard_s=round(max(discard_s, min(cycle_s, DISCARD_S_MAX)), 4),
+        )
 
     def note(self, name: str, record: TrialRecord) -> None:
         """After a trial of the contender with this name."""
         if any(gate.code == "served" and not gate.passed for gate in record.gates):
-            level = level_of(record)
-            self._factors[name, level] = min(2 * self._factors[name, level], FACTOR_MAX)
+            self.lengthen(name, level_of(record))
+
+    def lengthen(self, name: str, level: Level) -> None:
+        """Make the contender's windows twice as long, up to the limit."""
+        self._factors[name, level] = min(2 * self._factors[name, level], FACTOR_MAX)

@@ -72,7 +72,7 @@ class LoadResult:
     version: str
     rate_per_s: float
     requests_ok: int
-    elapsed_s: float
+    elapsed_s: float  # what the rate is over
     errors: Mapping[str, int]
     service_us: Mapping[str, float | None]
     response_us: Mapping[str, float | None] = field(default_factory=dict)  # open loop only
@@ -94,6 +94,9 @@ class LoadResult:
     retransmits: int | None = None  # TCP segments that the client sent again
     spurious_retransmits: int | None = None  # those of them that the server's kernel had already
     out_of_order: int | None = None  # segments of the server that came before an earlier one
+    window_s: float | None = None  # in which counted requests were sent; None: `elapsed_s`
+    paused_s: float | None = None  # in stretches without any answer that no request explains
+    longest_pause_us: float | None = None
     skew_us: float | None = None  # load hosts began at most this far apart; None: it was one
 
     @property
@@ -103,6 +106,11 @@ class LoadResult:
             return None
         sent_in_vain = min(self.spurious_retransmits or 0, self.retransmits)
         return self.retransmits - sent_in_vain + (self.out_of_order or 0)
+
+    @property
+    def sending_s(self) -> float:
+        """How long counted requests were sent."""
+        return self.elapsed_s if self.window_s is None else self.window_s
 
     @property
     def errors_total(self) -> int:

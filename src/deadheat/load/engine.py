@@ -146,6 +146,9 @@ def result_of(document: Mapping[str, Any], generator: str, version: str) -> Load
         retransmits=document["connections"].get("retransmits"),
         spurious_retransmits=document["connections"].get("spurious_retransmits"),
         out_of_order=document["connections"].get("out_of_order"),
+        window_s=document["window_s"],
+        paused_s=document["pauses"]["total_s"],
+        longest_pause_us=document["pauses"]["longest_us"],
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from deadheat.load.base import LoadResult, LoadSpec
-from deadheat.load.pooling import add_up, combined, figures, merged
+from deadheat.load.pooling import add_up, combined, figures, mean, merged
 
 LAG = "client_lag_us"
 ROW_AT, ROW_SLACK_S = "at_s", 1e-6
@@ -22,12 +22,14 @@ def merge_parts(
     """
     if not parts:
         raise ValueError("no parts to merge")
-    elapsed_s = max(part.elapsed_s for part in parts)
-    whole = combined(parts, elapsed_s)
+    rate_per_s = sum(part.rate_per_s for part in parts)
+    window_s = max(part.sending_s for part in parts)
+    requests_ok = sum(part.requests_ok for part in parts)
+    whole = combined(parts, requests_ok / rate_per_s if rate_per_s else window_s)
     lag = merged(parts, LAG) if LAG in whole.histograms else None
     return replace(
         whole,
-        series=_rows([part.series for part in parts], elapsed_s),
+        series=_rows([part.series for part in parts], window_s),
         connections_established=add_up([part.connections_established for part in parts]),
         connections_served=add_up([part.connections_served for part in parts]),
         jain_fairness=_jain(specs, parts),
@@ -36,6 +38,8 @@ def merge_parts(
         little_law_error=_little(specs, parts),
         offered_rate_per_s=add_up([part.offered_rate_per_s for part in parts]),
         client_lag_us_p99=figures(lag).get("p99"),
+        window_s=window_s,
+        paused_s=mean([part.paused_s for part in parts], parts),
         skew_us=skew_us,
     )
 
@@ -68,7 +72,7 @@ def _little(specs: Sequence[LoadSpec], parts: Sequence[LoadResult]) -> float | N
 
 
 def _rows(
-    series: Sequence[Sequence[Mapping[str, Any]]], elapsed_s: float
+    series: Sequence[Sequence[Mapping[str, Any]]], window_s: float
 ) -> list[Mapping[str, Any]]:
     """The rows of all parts: counts of the same interval add up, other figures are left out.
 
@@ -77,7 +81,7 @@ def _rows(
     """
     by_end: dict[float, dict[str, Any]] = {}
     for row in (row for rows in series for row in rows):
-        late = row[ROW_AT] > elapsed_s + ROW_SLACK_S
+        late = row[ROW_AT] > window_s + ROW_SLACK_S
         counts = {n: v for n, v in row.items() if n != ROW_AT and isinstance(v, int)}
         merged = by_end.setdefault(math.inf if late else round(row[ROW_AT], 6), {})
         merged[ROW_AT] = min(merged.get(ROW_AT, math.inf), row[ROW_AT])

@@ -37,6 +37,8 @@ def pool(results: Sequence[LoadResult]) -> LoadResult:
             default=None,
         ),
         skew_us=mean([result.skew_us for result in results], results),
+        window_s=math.fsum(result.sending_s for result in results),
+        paused_s=add_up([result.paused_s for result in results]),
     )
 
 
@@ -67,6 +69,7 @@ def combined(parts: Sequence[LoadResult], elapsed_s: float) -> LoadResult:
         client_cpu_s=add_up([part.client_cpu_s for part in parts]),
         limits=worst_limits(parts),
         bytes_in=add_up([part.bytes_in for part in parts]),
+        longest_pause_us=_most([part.longest_pause_us for part in parts]),
         retransmits=add_up([part.retransmits for part in parts]),
         spurious_retransmits=add_up([part.spurious_retransmits for part in parts]),
         out_of_order=add_up([part.out_of_order for part in parts]),
@@ -96,7 +99,7 @@ def _joined(results: Sequence[LoadResult]) -> list[Mapping[str, Any]]:
     before_s = 0.0
     for result in results:
         rows += [{**row, "at_s": before_s + row["at_s"]} for row in result.series]
-        before_s += result.elapsed_s
+        before_s += result.sending_s
     return rows
 
 
@@ -126,6 +129,10 @@ def add_up(values: Sequence[Number | None]) -> Number | None:
     """Their sum; None where a value is missing."""
     known = [value for value in values if value is not None]
     return sum(known[1:], known[0]) if known and len(known) == len(values) else None
+
+
+def _most(values: Sequence[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def _least(values: Sequence[int | None]) -> int | None:

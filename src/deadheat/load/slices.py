@@ -16,9 +16,8 @@ GO, STOP = '{"type": "go"}', '{"type": "stop"}'
 
 @dataclass(frozen=True, slots=True)
 class SliceRequest:
-    """One slice: how long it is measured, and what is discarded before.
+    """One slice: how long counted requests are sent, and how long others before them.
 
-    The discarded part lasts until each connection had an answer, and at least `discard_s`.
     `renew` closes and reopens every connection first. `hang_up` closes them after the slice; the
     next slice opens them again. With `together`, the load process measures after `GO`, and loads
     until `STOP`.

@@ -50,7 +50,13 @@ class Slice:
                 "rate_per_s": self.result.rate_per_s,
                 "requests_ok": self.result.requests_ok,
                 "elapsed_s": self.result.elapsed_s,
+                "window_s": self.result.sending_s,
             }
+            if self.result.paused_s:
+                row |= {
+                    "paused_s": self.result.paused_s,
+                    "longest_pause_us": self.result.longest_pause_us,
+                }
             if self.database_cpu_s is not None:
                 row["database_cpu_s"] = self.database_cpu_s
             if self.result.skew_us is not None:
@@ -143,7 +149,7 @@ def trial_of(
             workers_gone=block.workers_gone,
             listen_drops=_sum([part.listen_drops for part in slices]),
             link=world.link if instance.contender.role == "contender" else None,
-            window_s=result.elapsed_s / len(results),
+            window_s=result.sending_s / len(results),
         )
         gates = [*judge_slices(evidence), *block.gates]
         if (steady := steady_gate(context.steady)) is not None:

@@ -173,7 +173,7 @@ def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[f
     part. So the answers of the drain, after it, stand for those at its beginning to requests that
     were sent before: they are spread over as much time at the beginning as the drain took.
     """
-    rows = [row for row in result.series if row["at_s"] <= result.elapsed_s + ROUNDING_S]
+    rows = [row for row in result.series if row["at_s"] <= result.sending_s + ROUNDING_S]
     counts: list[float] = []
     seconds: list[float] = []
     begin_s, count = 0.0, 0.0
@@ -190,7 +190,7 @@ def windows_of(result: LoadResult, window_s: float) -> tuple[list[float], list[f
 
 
 def _with_drain(counts: list[float], seconds: list[float], result: LoadResult) -> list[float]:
-    drain_s = result.series[-1]["at_s"] - result.elapsed_s if result.series else 0.0
+    drain_s = result.series[-1]["at_s"] - result.sending_s if result.series else 0.0
     drained = result.requests_ok - sum(counts)
     if drain_s <= 0 or drained <= 0:
         return counts

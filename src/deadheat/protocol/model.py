@@ -50,7 +50,7 @@ class Slices(Strict):
     """How a race is cut into short loads, close together. The protocol has their duration."""
 
     shortest_s: float | None = Field(default=None, gt=0)  # where the budget is short
-    discard_s: float = Field(default=0.01, ge=0.005, le=1)  # and until each connection answered
+    discard_s: float = Field(default=0.01, ge=0.005, le=1)  # at least; and a cycle of connections
     asleep_discard_s: float = Field(default=0.06, ge=0, le=1)  # more, where idle CPUs sleep
     rounds: int = Field(default=8, ge=1, le=100)  # in a block
     control_every: int = Field(default=4, ge=1)  # the round of a block in which controls run
