@@ -17,9 +17,9 @@ class SliceRow(NamedTuple):
     """One valid slice. `instance`, `block` and `round` are numbers of the whole race.
 
     A round belongs to one block; `at_s` is on one clock. `weight` is the requests that count over
-    the length of their window: by it, mean cycle times of slices are averaged. `before_ns` and `after_ns` are the
-    core-to-core latency, and `memory_ns` is the memory latency, the geometric mean of that before
-    and after it; NaN where they were not read.
+    the length of their window: by it, mean cycle times of slices are averaged. `before_ns` and
+    `after_ns` are the core-to-core latency, and `memory_ns` is the memory latency, the geometric
+    mean of that before and after it; NaN where they were not read.
     """
 
     contender: str
