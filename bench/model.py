@@ -98,6 +98,9 @@ def cases() -> dict[str, Case]:
         "mixed 8, CPUs move, stopped early": Case(
             mixed[8], Schedule(120, (3, 3, 4, 4, 5, 6, 8, 10), EARLY), slice_races.MOVING
         ),
+        "mixed 8, bursts": Case(mixed[8], Schedule(160, 6), slice_races.BURSTS),
+        "copies 2, bursts": Case(Field.copies(2), Schedule(160, 6), slice_races.BURSTS),
+        "mixed 24, bursts": Case(mixed[24], Schedule(80, 4), slice_races.BURSTS),
         "mixed 8, uneven instances": Case(mixed[8], Schedule(120, UNEVEN)),
         "mixed 8, stopped early": Case(mixed[8], Schedule(120, (3, 3, 4, 4, 5, 6, 8, 10), EARLY)),
     }
@@ -129,15 +132,20 @@ def block_rates(slices: Slices, instances: int) -> Floats:
     return means.reshape(shape)
 
 
+def truth_of(case: Case, slices: Slices) -> Floats:
+    """The true log rates of the contenders; where CPUs move, at the mix of both placements."""
+    together = most_raced(slices.contender, slices.block)  # rates are those of that time
+    moved = float(np.mean(slices.placement[together] == 1))
+    return case.field.true_log_rates + moved * case.machine.gains(slices.contenders)
+
+
 def simulate(name: str, seed: int) -> tuple[Outcome, ...]:
     """Plain, robust, and in lockstep also today's fit, on one race."""
     case = cases()[name]
     generator = np.random.default_rng([seed, *name.encode()])
     slices = slice_races.race(generator, case.field, case.schedule, case.machine)
     fit = fit_slices(slices)
-    together = most_raced(slices.contender, slices.block)  # rates are those of that time
-    moved = float(np.mean(slices.placement[together] == 1))
-    truth = case.field.true_log_rates + moved * case.machine.gains(slices.contenders)
+    truth = truth_of(case, slices)
 
     def outcome(estimate: Estimate, truth: Floats) -> Outcome:
         log_ratio = estimate.log_rate[:, None] - estimate.log_rate

@@ -121,7 +121,7 @@ def _slice_models() -> Iterator[Case]:
                 [
                     *_ranking_figures(ranking),
                     *(fit.state_intensity, fit.disturbed_share),
-                    *(*fit.robust_gap, *fit.robust_gap_error, *fit.arithmetic_gap),
+                    *(*fit.robust_gap, *fit.robust_gap_error),
                 ],
             )
 

@@ -87,6 +87,10 @@ TWO_SPEEDS = Machine(state_sd=0.01, drift_sd=0.02, changes_per_s=0.04)  # a sixt
 MOVING = replace(TWO_SPEEDS, change_s=20.0, moves=True)  # half of the time
 NOISY_MOVING = Machine(changes_per_s=0.04, change_s=20.0, moves=True)
 
+BURSTS = Machine(
+    disturbances_per_s=0.4, disturbance_s=0.5, disturbance_depth=0.5, sensitivity_sd=0.05
+)  # a fifth of the time
+
 STEADY, PAUSES, TWO_MODES = 0, 1, 2
 
 
@@ -126,8 +130,12 @@ class Field:
 
     @property
     def true_log_rates(self) -> Floats:
-        """The geometric mean rates, with what pauses cost."""
-        cost = {STEADY: 0.0, PAUSES: np.log(0.6) / 12, TWO_MODES: np.log(0.75) / 2}
+        """The logs of rates by mean cycle times, with what pauses cost."""
+        cost = {
+            STEADY: 0.0,
+            PAUSES: -np.log1p((1 / 0.6 - 1) / 12),
+            TWO_MODES: -np.log1p((1 / 0.75 - 1) / 2),
+        }
         return np.add(self.log_rates, [cost[kind] for kind in self.pauses], dtype=np.float64)
 
     @property

@@ -29,7 +29,7 @@ def test_effects_are_those_of_dense_generalized_least_squares() -> None:
     layout = Layout.of(small_race())
     weights = np.random.default_rng(6).uniform(100, 1000, len(layout))
     spread = np.linspace(0.0001, 0.001, 6)
-    combined = _combine(layout, equations(layout, weights, INTENSITY), spread)
+    combined = _combine(layout, equations(layout, layout.log_rate, weights, INTENSITY), spread)
 
     instances = np.eye(6)[layout.instance]
     covariance = np.diag(1 / weights) + instances @ np.diag(spread) @ instances.T

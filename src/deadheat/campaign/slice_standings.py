@@ -18,7 +18,7 @@ from deadheat.stats.modeled import modeled_names
 from deadheat.stats.pairs import PairFits
 from deadheat.stats.placement import NOT_READ
 from deadheat.stats.ranking import Ranking
-from deadheat.stats.slice_columns import SliceRow, SliceTable
+from deadheat.stats.slice_columns import SliceRow, SliceTable, weight_of
 from deadheat.stats.slice_model import ModelFit, fit_slices
 from deadheat.store import TrialRecord
 from deadheat.workload import Level
@@ -217,8 +217,8 @@ def slice_rows(
 ) -> list[SliceRow]:
     """The slices of a stored series that count.
 
-    A slice that answered nothing has no rate to compare; in one where the client waited for its
-    CPU, the rate is not the server's.
+    A slice in which nothing was sent has no requests to weigh by; in one where the client waited
+    for its CPU, the rate is not the server's.
     """
     return [
         _slice_row(name, instance, block, row)
@@ -230,7 +230,15 @@ def slice_rows(
 def _slice_row(name: str, instance: int, block: int, row: Mapping[str, Any]) -> SliceRow:
     before_ns, after_ns = row.get(CORE_TO_CORE, NOT_READ)
     memory_ns = math.sqrt(math.prod(row.get(MEMORY, NOT_READ)))
-    at_s, rate_per_s = row["at_s"], row["rate_per_s"]
     return SliceRow(
-        name, instance, block, row["round"], at_s, rate_per_s, before_ns, after_ns, memory_ns
+        contender=name,
+        instance=instance,
+        block=block,
+        round=row["round"],
+        at_s=row["at_s"],
+        rate_per_s=row["rate_per_s"],
+        weight=weight_of(row),
+        before_ns=before_ns,
+        after_ns=after_ns,
+        memory_ns=memory_ns,
     )

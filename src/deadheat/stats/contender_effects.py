@@ -6,7 +6,8 @@ as far as they are alike (`learn_variances`). Degrees of freedom: Satterthwaite 
 variances of the quadratic forms below.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.machine_state import Equations
 from deadheat.stats.responses import SD
 from deadheat.stats.slice_layout import Layout
-from deadheat.stats.slice_weights import WeightedFit
+from deadheat.stats.slice_weights import LARGEST, WeightedFit
 
 _FIRST_INSTANCE_SD = 0.02
 _LEAST_INSTANCE_SD = 1e-4
@@ -31,8 +32,8 @@ _UPDATES = 5  # of the common instance variance
 class Estimate:
     """Effects and variances under one weighting; one value or row per contender.
 
-    `log_rate` is the contender's effect plus the level of the machine, which is its mean over the
-    race's rounds, calm rounds counting more under the robust weighting; NaN without slices.
+    `log_rate` is the contender's effect plus the level of the machine: the log of the rate that its
+    mean cycle time over the race's rounds gives; NaN without slices.
     `variance` [contender, contender] is that of a pair's log ratio, and `degrees_of_freedom` its
     degrees; NaN where the data do not link the two. `instance_variance` is one instance's,
     `slice_variance` what one more slice is worth (time correlation included):
@@ -114,13 +115,14 @@ def estimate(
     best_known = float(known.max(initial=0.0)) or 1.0
     information = np.maximum(known, _LEAST_INFORMATION * best_known)
     noise = 1 / information
-    common = _common_variance(layout, fit)
-    first = _combine(layout, fit.equations, np.full(layout.instance_count, common))
+    equations = _unbiased(layout, fit.equations, noise)
+    common = _common_variance(layout, equations)
+    first = _combine(layout, equations, np.full(layout.instance_count, common))
     ratio, degrees = _mean_squares(layout, first)
     learned, degrees = learn_variances(ratio, degrees)
     scale = np.where(np.isfinite(learned), learned, 1.0)
     spread = np.maximum(scale[who] * (common + noise) - noise, 0.0)
-    combined = _combine(layout, fit.equations, spread)
+    combined = _combine(layout, equations, spread)
     variance = _contrasts(combined.covariance)
     with np.errstate(divide="ignore", invalid="ignore"):
         loads = combined.loads[:, : layout.instance_count]
@@ -134,7 +136,7 @@ def estimate(
     compared = known > _LEAST_INFORMATION * best_known  # others say nothing of their contender
     compared |= np.bincount(who, compared, count)[who] == 0
     instance_variance = np.bincount(who, compared * spread, count)
-    log_rate = combined.effects + _level(layout, combined, spread, calm)
+    log_rate = combined.effects + _level(layout, combined, spread, calm * layout.weight)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Estimate(
             log_rate=np.where(seen, log_rate, np.nan),
@@ -147,15 +149,25 @@ def estimate(
         ), combined.loads
 
 
-def _common_variance(layout: Layout, fit: WeightedFit) -> float:
+def _unbiased(layout: Layout, parts: Equations, noise: Floats) -> Equations:
+    """The equations without what noise adds to the logs of instances' mean cycle times.
+
+    The log of a mean is below that of its expectation, by half of its relative variance.
+    """
+    shift = np.append(noise / 2, np.zeros(len(layout.responses)))
+    score = parts.score - (parts.information @ shift[:, None])[:, 0]
+    return replace(parts, score=score)
+
+
+def _common_variance(layout: Layout, equations: Equations) -> float:
     """The instance variance that explains the scatter of all contenders' instances together.
 
     Each step multiplies it by the sum of the squared residuals over the sum it lets us expect.
     """
-    information = fit.equations.information
+    information = equations.information
     common = _FIRST_INSTANCE_SD**2
     for _ in range(_UPDATES):
-        combined = _combine(layout, fit.equations, np.full(layout.instance_count, common))
+        combined = _combine(layout, equations, np.full(layout.instance_count, common))
         weight = combined.weights.trace_of(layout.instance_count)
         own = slice(layout.instance_count)
         expected = weight - float(np.vdot(combined.sums[own], combined.loads.T[own]))
@@ -263,23 +275,24 @@ def _predicted(layout: Layout, combined: _Combined) -> Floats:
     return np.asarray(SD**2 * combined.pull[layout.instance_count :])
 
 
-def _level(layout: Layout, combined: _Combined, spread: Floats, calm: Floats) -> Floats:
-    """The machine's level for each contender: its mean over rounds, calm ones weighing more.
+def _level(layout: Layout, combined: _Combined, spread: Floats, weight: Floats) -> Floats:
+    """The machine's level for each contender: that of its mean cycle time over rounds.
 
     It is one level for all contenders that the data link.
     """
     own = combined.effects[layout.contender_of] + spread * combined.pull[: layout.instance_count]
     around = layout.log_rate - layout.expected(np.append(own, _predicted(layout, combined)))
+    slowness = np.exp(np.minimum(-around, LARGEST))
     level = np.full(layout.contenders, np.nan)
     for group in np.unique(combined.linked[np.unique(layout.contender)], axis=0):
         mine = group[layout.contender]
         if not mine.any():  # a contender alone: linked to nothing, not even to itself
             continue
         _, place = np.unique(layout.round[mine], return_inverse=True)
-        calm_by_round = np.bincount(place, calm[mine]) / np.bincount(place)
-        level_by_round = np.bincount(place, (calm * around)[mine]) / np.bincount(place, calm[mine])
-        level[group] = (calm_by_round * level_by_round).sum() / calm_by_round.sum()
+        in_round = weight[mine] / np.bincount(place)[place]
+        level[group] = -math.log(np.average(slowness[mine], weights=in_round))
     alone = np.isnan(level) & (np.bincount(layout.contender, minlength=layout.contenders) > 0)
     for contender in np.flatnonzero(alone):
-        level[contender] = np.average(around[layout.contender == contender])
+        mine = layout.contender == contender
+        level[contender] = -math.log(np.average(slowness[mine], weights=weight[mine]))
     return level

@@ -73,6 +73,7 @@ def slices_of(columns: SliceColumns, names: Sequence[str]) -> Slices:
         block=_numbered(columns.block[used]),
         round=_numbered(columns.round[used]),
         time_s=columns.at_s[used],
+        weight=columns.weight[used],
         contenders=len(names),
         placement=placements(columns.before_ns[used], columns.after_ns[used]).of_slice,
     )

@@ -34,48 +34,50 @@ class Equations:
     parts: Floats
 
 
-def equations(layout: Layout, weights: Floats, intensity: float) -> Equations:
-    """The equations for given `weights` (1 / noise variance, one per slice) and intensity."""
+def equations(layout: Layout, response: Floats, weights: Floats, intensity: float) -> Equations:
+    """The equations of `response`, a log rate of each slice, for given intensity.
+
+    `weights` are 1 / noise variance, one per slice.
+    """
     segments, locals_ = layout.instances.shape
-    parts = np.zeros((segments, locals_, locals_ + 1))
-    weighted = weights * layout.log_rate
+    parts = np.zeros((segments, locals_, locals_))
     for group in layout.groups:
-        place = group.row, group.column
-        weight, side = np.zeros(group.gap_s.shape), group.locals + 1
-        weight[place] = weights[group.slices]
-        right = np.zeros((*weight.shape, side))
-        right[(*place, group.local)] = weights[group.slices]
+        weight = np.zeros(group.gap_s.shape)
+        weight[group.row, group.column] = weights[group.slices]
+        right = np.zeros((*weight.shape, group.locals))
+        right[group.row, group.column, group.local] = weights[group.slices]
         if len(layout.responses):
             moved = (weights * layout.responses.shift)[group.slices]
-            right[(*place, layout.response_local[group.slices])] = moved
-        right[(*place, -1)] = weighted[group.slices]
+            right[group.row, group.column, layout.response_local[group.slices]] = moved
         solved = _solve(weight, group.gap_s, intensity, right)
-        removed = right[..., :-1].transpose(0, 2, 1) @ solved
-        parts[group.segments, : group.locals, : group.locals] = -removed[..., :-1]
-        parts[group.segments, : group.locals, -1] = -removed[..., -1]
-    end = np.full(len(layout), locals_)
+        removed = right.transpose(0, 2, 1) @ solved
+        parts[group.segments, : group.locals, : group.locals] = -removed
     np.add.at(parts, (layout.row, layout.local, layout.local), weights)
-    np.add.at(parts, (layout.row, layout.local, end), weighted)
     if len(layout.responses):
         _add_responses(layout, parts, weights)
-    alone = layout.is_instance.sum(axis=1) == 1  # only rounding is left beside the state
-    parts[alone] = 0.0
-    count = layout.unknown_count
-    index = np.where(layout.instances < 0, count, layout.instances)
-    score = np.bincount(index.ravel(), parts[..., -1].ravel(), count + 1).astype(float)
-    information = InstanceMatrix.of(layout.fronts, parts[..., :-1])
-    return Equations(information, score[:count], parts[..., :-1])
+    parts[layout.alone] = 0.0
+    information = InstanceMatrix.of(layout.fronts, parts)
+    return Equations(information, score(layout, response, weights, intensity), parts)
+
+
+def score(layout: Layout, response: Floats, weights: Floats, intensity: float) -> Floats:
+    """What `equations` has as `score`; only it depends on the response."""
+    around = weights * (response - state(layout, response, weights, intensity))
+    around[layout.alone[layout.row]] = 0.0
+    score = np.bincount(layout.instance, around, layout.unknown_count)
+    if len(layout.responses):
+        numbers = layout.responses.numbers[layout.contender]
+        score += np.bincount(numbers, layout.responses.shift * around, layout.unknown_count)
+    return np.asarray(score)
 
 
 def _add_responses(layout: Layout, parts: Floats, weights: Floats) -> None:
     """Add what slices say of responses, alone and with their instance."""
     row, own, response = layout.row, layout.local, layout.response_local
     moved = weights * layout.responses.shift
-    end = np.full(len(layout), parts.shape[2] - 1)
     np.add.at(parts, (row, response, response), moved * layout.responses.shift)
     np.add.at(parts, (row, own, response), moved)
     np.add.at(parts, (row, response, own), moved)
-    np.add.at(parts, (row, response, end), moved * layout.log_rate)
 
 
 def state(layout: Layout, residuals: Floats, weights: Floats, intensity: float) -> Floats:

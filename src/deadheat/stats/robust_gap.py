@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats, t_critical
 from deadheat.stats.slice_layout import Layout
-from deadheat.stats.slice_weights import WeightedFit, solve_instances
+from deadheat.stats.slice_weights import WeightedFit, instance_solver
 
 # Blocks are few, and disturbances make their influence skewed: with 0.02, simulated copies are
 # flagged in 4 % of races, and with 0.05 in 13 %.
@@ -36,4 +36,4 @@ def _influence(layout: Layout, fit: WeightedFit, loads: Floats) -> Floats:
     scores = np.zeros((len(layout.instances), size + 1))
     index = np.where(layout.instances < 0, size, layout.instances)
     np.put_along_axis(scores, index, np.where(layout.instances < 0, 0.0, fit.scores), axis=1)
-    return scores[:, :size] @ solve_instances(layout, fit.equations, loads.T)
+    return scores[:, :size] @ instance_solver(layout, fit.equations)(loads.T)

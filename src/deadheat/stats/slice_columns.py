@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
 
@@ -16,9 +16,10 @@ from deadheat.stats.slices import Indices
 class SliceRow(NamedTuple):
     """One valid slice. `instance`, `block` and `round` are numbers of the whole race.
 
-    A round belongs to one block; `at_s` is on one clock. `before_ns` and `after_ns` are the
-    core-to-core latency, and `memory_ns` is the memory latency, the geometric mean of that before
-    and after it; NaN where they were not read.
+    A round belongs to one block; `at_s` is on one clock. `weight` is the requests that count over
+    the length of their window: by it, mean cycle times of slices are averaged. `before_ns` and
+    `after_ns` are the core-to-core latency, and `memory_ns` is the memory latency, the geometric
+    mean of that before and after it; NaN where they were not read.
     """
 
     contender: str
@@ -27,9 +28,16 @@ class SliceRow(NamedTuple):
     round: int
     at_s: float
     rate_per_s: float
+    weight: float = 1.0
     before_ns: float = math.nan
     after_ns: float = math.nan
     memory_ns: float = math.nan
+
+
+def weight_of(row: Mapping[str, Any]) -> float:
+    """That of a stored slice. Those of older versions counted what was answered in their window."""
+    window_s = row.get("window_s")
+    return float(row["requests_ok"] / window_s if window_s else row["rate_per_s"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +54,7 @@ class SliceColumns:
     round: Indices
     at_s: Floats
     rate_per_s: Floats
+    weight: Floats
     before_ns: Floats
     after_ns: Floats
     memory_ns: Floats
@@ -71,11 +80,11 @@ class SliceColumns:
 
 
 class SliceTable:
-    """Slices as they come. Each takes 72 bytes, so a race of hours does not fill the memory."""
+    """Slices as they come. Each takes 80 bytes, so a race of hours does not fill the memory."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
-        self._columns: list[array[Any]] = [array(code) for code in "qqqqddddd"]  # as in `SliceRow`
+        self._columns: list[array[Any]] = [array(code) for code in "qqqqdddddd"]  # as in `SliceRow`
 
     def add(self, rows: Iterable[SliceRow]) -> None:
         for row in rows:

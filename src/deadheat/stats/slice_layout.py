@@ -44,11 +44,14 @@ class Layout:
     padding. `instance` counts only instances with slices, 0 to `instance_count` - 1, and
     `contender_of` is each one's contender.
 
+    `weight` is that of a slice relative to the mean of its contender's.
+
     `responses` have numbers from `instance_count` on. They are in `instances` too, and
     `response_local` is that of each slice, as `local`; empty if there are none.
     """
 
     log_rate: Floats
+    weight: Floats
     contender: Indices
     instance: Indices
     contender_of: Indices
@@ -98,8 +101,11 @@ class Layout:
         instances[cell_row, cell_local] = cell_unknown
         gap_s = np.full((row[-1] + 1, column.max() + 1), np.inf)
         gap_s[row, column] = np.where(cut, np.inf, np.diff(time_s, prepend=0.0))
+        weight = slices.weight[order]
+        mean = np.bincount(contender, weight) / np.maximum(np.bincount(contender), 1)
         return cls(
             log_rate=slices.log_rate[order],
+            weight=weight / mean[contender],
             contender=contender,
             instance=instance,
             contender_of=contender_of,
@@ -133,6 +139,11 @@ class Layout:
     def is_instance(self) -> npt.NDArray[np.bool_]:
         """[segment, local]: not a response, and no padding."""
         return (self.instances >= 0) & (self.instances < self.instance_count)
+
+    @cached_property
+    def alone(self) -> npt.NDArray[np.bool_]:
+        """[segment]: of one instance, so that only rounding is left of it beside the state."""
+        return np.asarray(self.is_instance.sum(axis=1) == 1)
 
     def expected(self, effects: Floats) -> Floats:
         """The log rate of each slice by the effects of instances and the responses."""

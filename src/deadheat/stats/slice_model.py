@@ -35,8 +35,7 @@ class ModelFit:
 
     `robust_gap` is the robust log rate less the plain one, relative to the field's median, and
     `robust_gap_error` its standard error; `estimates_differ` flags gaps beyond chance (5 % over
-    all contenders). `arithmetic_gap` is the log of the arithmetic over the geometric mean of a
-    contender's slices: what requests per second over the whole time exceed `log_rate` by.
+    all contenders).
     `unusual_share` is the share of slices at another speed of the machine.
     """
 
@@ -51,7 +50,6 @@ class ModelFit:
     robust_gap: Floats
     robust_gap_error: Floats
     estimates_differ: npt.NDArray[np.bool_]
-    arithmetic_gap: Floats
 
 
 def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
@@ -77,9 +75,6 @@ def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
     slice_counts = np.bincount(layout.contender, minlength=count)
     _, block = np.unique(layout.block, return_inverse=True)
     cells = np.unique(layout.contender * (int(block[-1]) + 1) + block)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        swing = np.bincount(layout.contender, np.exp(plain_fit.residuals), count) / slice_counts
-        arithmetic_gap = np.log(swing)
     return ModelFit(
         robust=robust,
         plain=plain,
@@ -92,5 +87,4 @@ def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
         robust_gap=gap,
         robust_gap_error=error,
         estimates_differ=differ,
-        arithmetic_gap=arithmetic_gap,
     )

@@ -1,12 +1,13 @@
 """The weights of slices, estimated: each contender's variance, with its correlation in time."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.machine_state import Equations, equations, likely_intensity, state
+from deadheat.stats.machine_state import Equations, equations, likely_intensity, score, state
 from deadheat.stats.responses import SD
 from deadheat.stats.slice_layout import Layout
 
@@ -14,17 +15,26 @@ _FIRST_SD = 0.03  # of a slice, before any is estimated
 _FIRST_INTENSITY = 0.01  # log units squared per second
 _LEAST_SD = 1e-4
 _TO_DEVIATION = 1.4826  # of a normal distribution, from the median of the absolute deviations
+LARGEST = 30.0  # log of a cycle time over the expected one
+_LONGEST_STEP = 1.0  # of an expected log rate
+_MOST_STEPS = 40
+_NEAR, _CONVERGED = 1e-3, 1e-10  # a last step
 _CLIP = 2.5  # robust deviations: no slice pulls its neighbors' state further
 _PRIOR_CELLS = 4.0  # what all contenders' inflation is worth, in cells, beside a contender's own
 
 
 @dataclass(frozen=True)
 class WeightedFit:
-    """Weights and what they make: the equations, effects of instances and responses, residuals."""
+    """Weights and what they make: the equations, effects of instances and responses, residuals.
+
+    `expected` is the log rate of each slice by instance, response and state of the machine.
+    `residuals` are 1 less the slice's mean cycle time over the expected one.
+    """
 
     weights: Floats
     equations: Equations
     instance_effects: Floats
+    expected: Floats
     residuals: Floats
     scores: Floats
 
@@ -35,9 +45,9 @@ def first_look(layout: Layout) -> tuple[Floats, Floats, float]:
     Slices far out are pulled in before the state is smoothed, so that a pause of one server does
     not make its neighbors look disturbed.
     """
-    weights = np.full(len(layout), _FIRST_SD**-2)
-    first = equations(layout, weights, _FIRST_INTENSITY)
-    effects = solve_instances(layout, first, first.score)
+    weights = layout.weight / _FIRST_SD**2
+    first = equations(layout, layout.log_rate, weights, _FIRST_INTENSITY)
+    effects = instance_solver(layout, first)(first.score)
     around = layout.log_rate - layout.expected(effects)
     residuals = around - state(layout, around, weights, _FIRST_INTENSITY)
     intensity = _FIRST_INTENSITY
@@ -45,7 +55,7 @@ def first_look(layout: Layout) -> tuple[Floats, Floats, float]:
         sd = _robust_sd(layout, residuals)
         reach = _CLIP * sd[layout.contender]
         pulled = around - residuals + np.clip(residuals, -reach, reach)
-        weights = sd[layout.contender] ** -2.0
+        weights = layout.weight / sd[layout.contender] ** 2
         intensity = likely_intensity(layout, pulled, weights)
         residuals = around - state(layout, pulled, weights, intensity)
     return residuals, _robust_sd(layout, residuals), intensity
@@ -62,8 +72,8 @@ def _robust_sd(layout: Layout, residuals: Floats) -> Floats:
     return np.asarray(np.fmax(sd, least), dtype=float)
 
 
-def solve_instances(layout: Layout, parts: Equations, right: Floats) -> Floats:
-    """A solution for `right` [unknown] or [unknown, column], which is the score for the effects.
+def instance_solver(layout: Layout, parts: Equations) -> Callable[[Floats], Floats]:
+    """Solves for right sides [unknown] or [unknown, column]; the score gives the effects.
 
     Only contrasts of instances that are linked mean anything. Responses are random with a standard
     deviation of `SD`, because a few slices do not determine one.
@@ -72,32 +82,73 @@ def solve_instances(layout: Layout, parts: Equations, right: Floats) -> Floats:
     ridge = 1e-9 * float(information.diagonal.sum()) / information.size + 1e-300
     of_responses = np.full(len(layout.responses), math.sqrt(ridge) * SD)
     scale = np.append(np.ones(layout.instance_count), of_responses)
-    columns = scale if right.ndim == 1 else scale[:, None]
-    return np.asarray(columns * information.factors(scale, ridge).solve(columns * right))
+    factors = information.factors(scale, ridge)
+
+    def solve(right: Floats) -> Floats:
+        columns = scale if right.ndim == 1 else scale[:, None]
+        return np.asarray(columns * factors.solve(columns * right))
+
+    return solve
 
 
 def weighted_fit(layout: Layout, residuals: Floats, calm: Floats, intensity: float) -> WeightedFit:
-    """Fit with each contender's variance, then again with its time correlation in the variance."""
-    count = layout.contenders
-    total = np.maximum(np.bincount(layout.contender, calm, count), 1e-300)
-    variance = np.bincount(layout.contender, calm * residuals**2, count) / total
-    least = max(0.01 * float(np.median(variance[np.unique(layout.contender)])), _LEAST_SD**2)
-    weights = calm / np.maximum(variance, least)[layout.contender]
-    fit = _fit(layout, weights, intensity)
-    return _fit(layout, weights / _inflation(layout, fit)[layout.contender], intensity)
+    """Fit mean cycle times, with each contender's variance and its time correlation.
+
+    The model is of log rates, and yet a contender's effect is its true long-run rate, pauses
+    included: for each instance, the sum of weight x (cycle time / expected cycle time - 1) is 0 (a
+    quasi-likelihood with log link and gamma variance, fitted by iterated weighted least squares:
+    McCullagh & Nelder, Generalized Linear Models, 1989, chapters 8 and 9; Santos Silva & Tenreyro,
+    The log of gravity, 2006). A slice's cycle time weighs as much as it has requests, because a
+    window's requests are a stopped renewal process (Wald 1944). Variances are second moments, so
+    what pauses bring is in them. `residuals` are those of the first look.
+    """
+    weight, who = calm * layout.weight, layout.contender
+    expected = layout.log_rate - residuals
+    for _ in range(2):  # the first look has another center than the mean cycle time
+        variance = _variances(layout, weight, _apart(layout, expected))
+        fit = _converged(layout, expected, weight / variance[who], intensity, _NEAR)
+        expected = fit.expected
+    inflated = fit.weights / _inflation(layout, fit)[who]
+    return _converged(layout, expected, inflated, intensity, _CONVERGED)
 
 
-def _fit(layout: Layout, weights: Floats, intensity: float) -> WeightedFit:
-    parts = equations(layout, weights, intensity)
-    effects = solve_instances(layout, parts, parts.score)
-    around = layout.log_rate - layout.expected(effects)
-    residuals = around - state(layout, around, weights, intensity)
+def _converged(
+    layout: Layout, expected: Floats, weights: Floats, intensity: float, last_step: float
+) -> WeightedFit:
+    """The fit for given weights, from a first guess of the log rates of slices."""
+    parts = equations(layout, layout.log_rate, weights, intensity)
+    solve = instance_solver(layout, parts)
+    for _ in range(_MOST_STEPS):
+        response = expected + _apart(layout, expected)
+        parts = replace(parts, score=score(layout, response, weights, intensity))
+        effects = solve(parts.score)
+        own = layout.expected(effects)
+        fitted = own + state(layout, response - own, weights, intensity)
+        step = np.clip(fitted - expected, -_LONGEST_STEP, _LONGEST_STEP)
+        expected = expected + step
+        if float(np.abs(step).max()) < last_step:
+            break
+    residuals = response - fitted
     scores = np.zeros(layout.instances.shape)
     np.add.at(scores, (layout.row, layout.local), weights * residuals)
     if len(layout.responses):
         moved = layout.responses.shift * weights * residuals
         np.add.at(scores, (layout.row, layout.response_local), moved)
-    return WeightedFit(weights, parts, effects, residuals, scores)
+    return WeightedFit(weights, parts, effects, expected, residuals, scores)
+
+
+def _apart(layout: Layout, expected: Floats) -> Floats:
+    """1 less the mean cycle time of each slice over the expected one."""
+    return -np.expm1(np.minimum(expected - layout.log_rate, LARGEST))
+
+
+def _variances(layout: Layout, weight: Floats, residuals: Floats) -> Floats:
+    """Of a slice of weight 1, by contender, so that sums of weighted residuals vary as seen."""
+    count = layout.contenders
+    total = np.maximum(np.bincount(layout.contender, weight, count), 1e-300)
+    variance = np.bincount(layout.contender, (weight * residuals) ** 2, count) / total
+    least = 0.01 * float(np.median(variance[np.unique(layout.contender)]))
+    return np.maximum(variance, max(least, _LEAST_SD**2))
 
 
 def _inflation(layout: Layout, fit: WeightedFit) -> Floats:

@@ -12,7 +12,7 @@ Indices = npt.NDArray[np.int64]
 MIXED = -1  # the placement of a slice that belongs to none
 
 
-ARRAYS = ("log_rate", "contender", "instance", "block", "round", "time_s", "placement")
+ARRAYS = ("log_rate", "contender", "instance", "block", "round", "time_s", "placement", "weight")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class Slices:
     `log_rate` is the natural logarithm of requests per second, `contender` an index below
     `contenders`, `instance` an index that no two contenders share, `block` and `round` those of
     the race (a round belongs to one block), `time_s` when the slice began, on one clock.
-    `placement` is 0 or 1, or `MIXED` (see `placement.py`); left out, it is 0 for all.
+    `placement` is 0 or 1, or `MIXED` (see `placement.py`); left out, it is 0 for all. `weight` is
+    the requests of a slice over the length of its window, above 0; left out, slices weigh alike.
     ValueError where the arrays do not fit together.
     """
 
@@ -34,10 +35,13 @@ class Slices:
     time_s: Floats
     contenders: int
     placement: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    weight: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         if not len(self.placement):
             object.__setattr__(self, "placement", np.zeros(len(self.log_rate), dtype=np.int64))
+        if not len(self.weight):
+            object.__setattr__(self, "weight", np.ones(len(self.log_rate)))
         for name in ARRAYS:
             if (
                 np.shape(getattr(self, name)) != np.shape(self.log_rate)
@@ -46,6 +50,8 @@ class Slices:
                 raise ValueError(f"{name} has another shape than log_rate, or more than one axis")
         if not np.all(np.isfinite(self.log_rate)) or not np.all(np.isfinite(self.time_s)):
             raise ValueError("log_rate and time_s are finite: leave out slices that do not count")
+        if not np.all(np.isfinite(self.weight) & (self.weight > 0)):
+            raise ValueError("weight is above 0: a slice without requests is left out")
         if not len(self.log_rate):
             return
         if self.contender.min() < 0 or self.contender.max() >= self.contenders:

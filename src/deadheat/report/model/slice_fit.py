@@ -20,7 +20,7 @@ from deadheat.stats.memory_latency import usual_range_ns
 from deadheat.stats.modeled import modeled_names
 from deadheat.stats.placement import NOT_READ, placements
 from deadheat.stats.responses import most_raced
-from deadheat.stats.slice_columns import SliceColumns
+from deadheat.stats.slice_columns import SliceColumns, weight_of
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Indices
 from deadheat.store.packed_rows import PackedRows
@@ -161,6 +161,7 @@ def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
         round=np.array([row["round"] for row in used], dtype=np.int64),
         at_s=np.array([row["at_s"] for row in used], dtype=float),
         rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
+        weight=np.array([weight_of(row) for row in used], dtype=float),
         before_ns=before_ns,
         after_ns=after_ns,
         memory_ns=np.sqrt(memory_ns.reshape(-1, 2).prod(axis=1)),
