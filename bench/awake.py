@@ -48,7 +48,7 @@ def way_to_keep_awake() -> str:
 def spinners() -> Iterator[None]:
     """One on each CPU, in a group that runs only if nothing else wants to.
 
-    The scheduling class alone is not enough: with autogroups, a class counts inside its session only.
+    The scheduling class is not enough: with autogroups, it counts inside its session only.
     """
     group = CPU_GROUPS / f"deadheat-spinners-{os.getpid()}"
     group.mkdir()

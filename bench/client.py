@@ -6,11 +6,11 @@
 
 A closed loop can only slow a server down, so the truest client is the one under which every server
 is fastest. The servers of `make run` are started on the first CPU, warmed and frozen. In each round
-every client (the engine before it gathered, this engine, wrk) loads every server from the second CPU
-once while idle CPUs sleep and once while they are kept awake, all in random order. A rate is
-the answers of a load over its measured time.
+every client (the engine before it gathered, this engine, wrk) loads every server from the second
+CPU once while idle CPUs sleep and once while they are kept awake, all in random order. A rate is
+the answers of a load over its measured time; rates and ratios are geometric means over the rounds.
 
-With `-o`, the levels of connections that the file already has stay, except the one that is measured.
+With `-o`, the file keeps the other numbers of connections that it has.
 """
 
 import argparse
@@ -271,9 +271,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--connections", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument(
-        "--seconds", type=float, default=0.6, help="length of a load (not of wrk's)"
-    )
+    parser.add_argument("--seconds", type=float, default=0.5, help="of a load but wrk's")
     parser.add_argument("--seed", type=int, default=1, help="of the order")
     parser.add_argument("--servers", nargs="*", default=FIELD, help="names in the catalog")
     parser.add_argument(

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 
-/// A wait gathers for this part of the mean service time, ...
-const SERVICE_PART: f64 = 20.0;
+/// A wait gathers for this part of the mean service time, so the server keeps most of the requests,
+/// ...
+const SERVICE_PART: f64 = 10.0;
 /// ... but at most for this time, or for this time per busy connection. If a thread needs 4 us per
 /// request (docs/engine-design.md), the latter is a 32nd of the least mean service time.
 const LONGEST_NS: f64 = 30_000.0;
@@ -164,9 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn gathers_for_a_twentieth_of_the_mean_service_time_up_to_a_limit() {
-        assert_eq!(gather_us(10, 10.0), 5.0);
-        assert_eq!(gather_us(100, 5.0), 25.0);
+    fn gathers_for_a_tenth_of_the_mean_service_time_up_to_a_limit() {
+        assert_eq!(gather_us(10, 10.0), 10.0);
+        assert_eq!(gather_us(50, 5.0), 25.0);
         assert_eq!(gather_us(100, 10.0), 30.0);
         assert_eq!(gather_us(1000, 5.0), 125.0);
     }
@@ -204,7 +205,7 @@ mod tests {
     #[test]
     fn counts_waits_that_are_too_short_for_the_kernel() {
         let (mut gatherer, now_ns) = gatherer(3_500, 5_000);
-        assert_eq!(gatherer.choose(now_ns, 10, 1_000), Batching::NONE);
+        assert_eq!(gatherer.choose(now_ns, 7, 1_000), Batching::NONE);
         let gathered = gatherer.take();
         assert_eq!((gathered.waits, gathered.gathering, gathered.too_short), (1, 0, 1));
         assert_eq!(gathered.gather_us(), None);
