@@ -102,6 +102,7 @@ struct CliArgs {
     workload: Option<Workload>,
     sources: Vec<IpAddr>,
     backend: Option<Backend>,
+    no_gather: bool,
     json: bool,
     stream: bool,
     calibrate: bool,
@@ -161,6 +162,7 @@ impl CliArgs {
     fn flag(&mut self, name: &str) -> bool {
         let flag = match name {
             "--close" => &mut self.close,
+            "--no-gather" => &mut self.no_gather,
             "--any-body" => &mut self.expect.any_body,
             "--json" => &mut self.json,
             "--stream" => &mut self.stream,
@@ -313,6 +315,7 @@ impl CliArgs {
             interval_ns,
             pace,
             close: self.close,
+            gathers: !self.no_gather,
             requests_per_connection: self.requests_per_connection,
             pipeline,
             method: self.method.unwrap_or_else(|| default_method.to_owned()),

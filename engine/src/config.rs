@@ -44,6 +44,8 @@ pub(crate) struct Config {
     pub sources: Vec<IpAddr>,
     /// The backend; `None` if the engine chooses.
     pub backend: Option<Backend>,
+    /// Gather answers in a closed loop, instead of taking each at once.
+    pub gathers: bool,
     pub json: bool,
     pub stream: bool,
     pub calibrate: bool,

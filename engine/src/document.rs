@@ -185,6 +185,11 @@ pub(crate) struct ClientPart {
     pub polled_share: f64,
     pub run_wait_share: f64,
     pub steal_share: f64,
+    /// The mean time that a wait gathered for, of those that did.
+    pub gather_us: Option<f64>,
+    /// Of the waits of a closed loop.
+    pub gathered_share: Option<f64>,
+    pub too_short_to_gather_share: Option<f64>,
 }
 
 /// One interval; the last row is the drain.

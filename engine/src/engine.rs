@@ -73,7 +73,8 @@ pub(crate) fn workers<'p>(
     (shard.first..shard.first + shard.count)
         .map(|thread| {
             let (session, driver) = prepare(config, plan, thread, backend)?;
-            Ok(Worker { thread, session, backend, driver, rows: rows.clone() })
+            let gathers = config.gathers;
+            Ok(Worker { thread, session, backend, driver, gathers, rows: rows.clone() })
         })
         .collect()
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Backend;
+use crate::batching::Gathered;
 use crate::connection_stats::ConnectionStats;
 use crate::error::Result;
 use crate::losses::Losses;
@@ -33,6 +34,7 @@ pub(crate) struct Outcome {
     pub stats: ConnectionStats,
     /// `None` if the kernel has no count.
     pub losses: Option<Losses>,
+    pub gathered: Gathered,
     pub responses: Vec<u64>,
     /// Connection slots with an answer.
     pub answered: u64,

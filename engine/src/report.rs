@@ -264,6 +264,9 @@ fn client_part(run: &Run) -> ClientPart {
         polled_share: share(|usage| usage.polled_ns),
         run_wait_share: share(|usage| usage.wait_ns),
         steal_share: run.steal.share,
+        gather_us: run.gathered.gather_us(),
+        gathered_share: run.gathered.share(run.gathered.gathering),
+        too_short_to_gather_share: run.gathered.share(run.gathered.too_short),
     }
 }
 

@@ -10,7 +10,7 @@ use io_uring::squeue::{self, Flags};
 use io_uring::types::{Fd, SubmitArgs, TimeoutFlags, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 
-use crate::batching::Batching;
+use crate::batching::{self, Batching};
 use crate::buffers::Buffers;
 use crate::error::{Error, Result};
 
@@ -126,12 +126,17 @@ impl Ring {
     }
 
     /// Submits the queued operations and waits for completions from `now_ns` until `wake_ns`, with
-    /// `batching` if the kernel has it (Linux 6.12). True if all operations were taken, which
-    /// starts a new turn.
+    /// `batching`. True if all operations were taken, which starts a new turn.
     #[inline]
     pub(crate) fn submit(&mut self, now_ns: u64, wake_ns: u64, batching: Batching) -> Result<bool> {
-        let batching = if self.gathers { batching } else { Batching::NONE };
-        let submitted = if wake_ns <= now_ns || batching != Batching::NONE {
+        let gathers = batching.gather_us > 0 && wake_ns > now_ns;
+        let submitted = if gathers && !self.gathers {
+            // Linux before 6.12.
+            let submitted = self.ring.submit();
+            batching::sleep(batching.gather_ns());
+            self.set_timer(wake_ns)?;
+            submitted.and_then(|_| self.ring.submit_and_wait(1))
+        } else if gathers || wake_ns <= now_ns {
             let left = timespec(wake_ns.saturating_sub(now_ns));
             let args = SubmitArgs::new().timespec(&left).min_wait_usec(batching.gather_us);
             self.ring.submitter().submit_with_args(batching.completions, &args)
@@ -271,6 +276,25 @@ mod tests {
             assert!(end_ns >= start_ns + limit_ns);
         }
         assert_eq!(ring.timers_ns.len(), 1);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no io_uring")]
+    fn gathers_for_as_long_as_asked_on_every_kernel() {
+        let Some(mut ring) = ring() else { return };
+        for gathers in [ring.gathers, false] {
+            ring.gathers = gathers;
+            let tag = Tag { slot: 1, generation: 2, what: What::Receive };
+            // SAFETY: the operation points to nothing.
+            unsafe { ring.queue(tag, opcode::Nop::new().build()) }.unwrap();
+            let now_ns = clock::now_ns();
+            let batching = Batching { completions: 8, gather_us: 2000 };
+            ring.submit(now_ns, now_ns + 3_600_000_000_000, batching).unwrap();
+            assert!(clock::now_ns() >= now_ns + batching.gather_ns());
+            let mut completed = Vec::new();
+            ring.take(&mut completed);
+            assert_eq!(completed.len(), 1);
+        }
     }
 
     #[test]

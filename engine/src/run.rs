@@ -1,6 +1,7 @@
 //! The result of a run or a slice, over all threads.
 
 use crate::backend::Backend;
+use crate::batching::Gathered;
 use crate::connection_stats::ConnectionStats;
 use crate::losses::Losses;
 use crate::message::Outcome;
@@ -19,6 +20,7 @@ pub(crate) struct Run {
     pub stats: ConnectionStats,
     /// `None` if a thread has no count.
     pub losses: Option<Losses>,
+    pub gathered: Gathered,
     /// Measured responses of each connection slot.
     pub responses: Vec<u64>,
     /// Connection slots with an answer.
@@ -49,6 +51,7 @@ impl Run {
             tallies: Default::default(),
             stats: ConnectionStats::default(),
             losses: outcomes.iter().map(|outcome| outcome.losses).reduce(added).flatten(),
+            gathered: Gathered::default(),
             responses: Vec::new(),
             answered: 0,
             backlog_peak: None,
@@ -68,6 +71,7 @@ impl Run {
                 sum.merge(part);
             }
             run.stats.merge(&outcome.stats);
+            run.gathered.add(&outcome.gathered);
             run.responses.extend(outcome.responses);
             run.answered += outcome.answered;
             run.backlog_peak = match (run.backlog_peak, outcome.backlog_peak) {
@@ -99,6 +103,7 @@ mod tests {
             tallies: Default::default(),
             stats: ConnectionStats { opened: 2, ..ConnectionStats::default() },
             losses: Some(Losses { retransmits: 3, spurious: Some(2), out_of_order: Some(1) }),
+            gathered: Gathered { waits: 5, gathering: 1, too_short: 2, gather_ns: 9.0 },
             responses: vec![3, 4],
             answered: 2,
             backlog_peak: Some(peak),
@@ -119,6 +124,8 @@ mod tests {
         assert_eq!((run.backlog_peak, run.elapsed_ns), (Some(12), 800));
         let both = Losses { retransmits: 6, spurious: Some(4), out_of_order: Some(2) };
         assert_eq!(run.losses, Some(both));
+        let gathered = Gathered { waits: 10, gathering: 2, too_short: 4, gather_ns: 18.0 };
+        assert_eq!(run.gathered, gathered);
         let wanted = [
             ("connect", 50, 100),
             ("warmup", 100, 200),

@@ -36,13 +36,15 @@ pub(crate) struct Worker<'p> {
     pub session: Session<'p>,
     pub backend: Backend,
     pub driver: Box<dyn Driver>,
+    /// Gather answers in a closed loop.
+    pub gathers: bool,
     pub rows: Sender<Message>,
 }
 
 impl Worker<'_> {
     /// Runs a load; sends rows, and the outcome last.
     pub(crate) fn run(mut self, start: &Start) {
-        set_timer_slack();
+        self.prepare_thread();
         let connected = self.driver.begin().and_then(|()| {
             let end_ns = start.connect_end_ns;
             self.drive(CONNECT_POLL_NS, |session, now_ns| {
@@ -64,7 +66,7 @@ impl Worker<'_> {
         connected: &Sender<Result<Counts>>,
         slices: Receiver<Arc<Slice>>,
     ) {
-        set_timer_slack();
+        self.prepare_thread();
         let timeout_ns = self.session.plan().timeout_ns;
         let counts = self
             .driver
@@ -81,6 +83,13 @@ impl Worker<'_> {
                 slice.give_up(clock::now_ns());
             }
             self.end(outcome);
+        }
+    }
+
+    fn prepare_thread(&mut self) {
+        set_timer_slack();
+        if self.gathers {
+            self.driver.gather();
         }
     }
 
@@ -233,6 +242,7 @@ impl Worker<'_> {
             tallies: counts.tallies,
             stats: counts.stats,
             losses: self.driver.take_losses(),
+            gathered: self.driver.take_gathered(),
             responses: counts.responses,
             answered: counts.answered,
             backlog_peak: counts.backlog_peak,

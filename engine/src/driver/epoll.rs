@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::Driver;
 use super::route::Route;
+use crate::batching::{self, Gathered, Gatherer};
 use crate::clock;
 use crate::error::Result;
 use crate::losses::{LossMeter, Losses};
@@ -39,6 +40,7 @@ pub(crate) struct Epoll {
     links: Vec<Link>,
     losses: LossMeter,
     buffer: Box<[u8]>,
+    gatherer: Gatherer,
 }
 
 impl Epoll {
@@ -49,6 +51,7 @@ impl Epoll {
             links: (0..slots).map(|_| Link::default()).collect(),
             losses: LossMeter::default(),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+            gatherer: Gatherer::new(),
         })
     }
 
@@ -185,6 +188,14 @@ impl Epoll {
 }
 
 impl Driver for Epoll {
+    fn gather(&mut self) {
+        self.gatherer.begin();
+    }
+
+    fn take_gathered(&mut self) -> Gathered {
+        self.gatherer.take()
+    }
+
     fn take_losses(&mut self) -> Option<Losses> {
         let open = self.links.iter().filter_map(|link| link.fd.as_ref());
         self.losses.take(open.map(|fd| Some(TcpInfo::read(fd.as_raw_fd())?.losses())))
@@ -203,6 +214,11 @@ impl Driver for Epoll {
     }
 
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool> {
+        let now_ns = clock::now_ns();
+        let batching = self.gatherer.choose(now_ns, session.busy(), session.kept_answers());
+        if batching.gather_us > 0 && wake_ns > now_ns {
+            batching::sleep(batching.gather_ns());
+        }
         let ready = self.poll.wait(wake_ns)?;
         for at in 0..ready {
             let (slot, flags) = self.poll.event(at);

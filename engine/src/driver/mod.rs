@@ -6,6 +6,7 @@ pub(crate) mod probe;
 pub(crate) mod route;
 pub(crate) mod uring;
 
+use crate::batching::Gathered;
 use crate::clock;
 use crate::error::Result;
 use crate::losses::Losses;
@@ -20,6 +21,12 @@ pub(crate) trait Driver: Send {
     fn begin(&mut self) -> Result<()> {
         Ok(())
     }
+
+    /// From now on, waits of a closed loop on the calling thread gather answers (batching.rs).
+    fn gather(&mut self);
+
+    /// The waits since the last call.
+    fn take_gathered(&mut self) -> Gathered;
 
     /// Carries out an action of the session.
     fn carry_out(&mut self, session: &mut Session, slot: usize, action: Action) -> Result<()>;

@@ -12,7 +12,7 @@ use io_uring::squeue;
 
 use super::Driver;
 use super::route::Route;
-use crate::batching::Batching;
+use crate::batching::{Gathered, Gatherer};
 use crate::clock;
 use crate::error::Result;
 use crate::losses::{LossMeter, Losses};
@@ -47,9 +47,7 @@ pub(crate) struct Uring {
     links: Vec<Link>,
     losses: LossMeter,
     completed: Vec<Completion>,
-    /// The start of the last turn, and its number of completions.
-    turned_ns: u64,
-    brought: usize,
+    gatherer: Gatherer,
     /// Slots with more to send after this turn's operations are submitted.
     held: Vec<usize>,
     /// Sockets to close after this turn's operations, which may name them, are submitted.
@@ -68,8 +66,7 @@ impl Uring {
             links: (0..slots).map(|_| Link::default()).collect(),
             losses: LossMeter::default(),
             completed: Vec::new(),
-            turned_ns: 0,
-            brought: 0,
+            gatherer: Gatherer::new(),
             held: Vec::new(),
             closing: Vec::new(),
         })
@@ -258,6 +255,14 @@ impl Driver for Uring {
         self.ring.enable()
     }
 
+    fn gather(&mut self) {
+        self.gatherer.begin();
+    }
+
+    fn take_gathered(&mut self) -> Gathered {
+        self.gatherer.take()
+    }
+
     fn take_losses(&mut self) -> Option<Losses> {
         let open = self.links.iter().filter_map(|link| link.fd.as_ref());
         self.losses.take(open.map(|fd| Some(TcpInfo::read(fd.as_raw_fd())?.losses())))
@@ -279,8 +284,7 @@ impl Driver for Uring {
 
     fn turn(&mut self, session: &mut Session, wake_ns: u64) -> Result<bool> {
         let now_ns = clock::now_ns();
-        let turn_ns = now_ns - std::mem::replace(&mut self.turned_ns, now_ns);
-        let batching = Batching::after(session.busy(), self.brought, turn_ns);
+        let batching = self.gatherer.choose(now_ns, session.busy(), session.kept_answers());
         if self.ring.submit(now_ns, wake_ns, batching)? {
             for fd in self.closing.drain(..) {
                 sockets::shut_down(fd.as_raw_fd());
@@ -288,7 +292,7 @@ impl Driver for Uring {
         }
         let mut completed = std::mem::take(&mut self.completed);
         self.ring.take(&mut completed);
-        self.brought = completed.len();
+        let brought = !completed.is_empty();
         for completion in completed.drain(..) {
             self.complete(session, completion)?;
             if session.has_work() {
@@ -299,6 +303,6 @@ impl Driver for Uring {
         for slot in std::mem::take(&mut self.held) {
             self.send_waiting(session, slot)?;
         }
-        Ok(self.brought > 0)
+        Ok(brought)
     }
 }

@@ -77,6 +77,7 @@ impl Session<'_> {
         self.tallies[usize::from(first.measured)].bytes_in += input.len() as u64;
         let mut rest = input;
         let mut closes = false;
+        let mut answers = 0;
         while !rest.is_empty() {
             let connection = &mut self.connections[slot];
             let Some(front) = connection.front().copied() else { break };
@@ -90,6 +91,7 @@ impl Session<'_> {
                 Progress::Malformed(kind) => return self.malformed(slot, kind, now_ns),
                 Progress::Done { answer, used } => {
                     rest = &rest[used..];
+                    answers += 1;
                     let solicited = rest.is_empty() || connection.in_flight() > 1;
                     closes |= answer.closes || !solicited;
                     self.answered(slot, answer, solicited, now_ns);
@@ -99,7 +101,12 @@ impl Session<'_> {
                 }
             }
         }
-        self.after_answers(slot, closes || self.plan.closes_unannounced, peer_closed, now_ns)
+        let closes = closes || self.plan.closes_unannounced;
+        let action = self.after_answers(slot, closes, peer_closed, now_ns);
+        if let Action::Send(_) = action {
+            self.kept_answers += answers;
+        }
+        action
     }
 
     /// The stream ended.

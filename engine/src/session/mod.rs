@@ -92,6 +92,8 @@ pub(crate) struct Session<'p> {
     scan_ns: u64,
     scan_at: usize,
     timeout_ns: u64,
+    /// Answers after which a connection stayed open, since the start.
+    kept_answers: u64,
     /// Before the measured window, and inside it.
     pub tallies: [Tally; 2],
     pub stats: ConnectionStats,
@@ -129,6 +131,7 @@ impl<'p> Session<'p> {
             scan_ns: 0,
             scan_at: 0,
             timeout_ns: plan.timeout_ns,
+            kept_answers: 0,
             tallies: [Tally::default(), Tally::default()],
             stats: ConnectionStats::default(),
         };
@@ -221,6 +224,11 @@ impl<'p> Session<'p> {
             Some(_) => 0,
             None => self.open.min(self.in_flight),
         }
+    }
+
+    /// Answers after which a connection stayed open, since the start.
+    pub(crate) fn kept_answers(&self) -> u64 {
+        self.kept_answers
     }
 
     /// Takes the counts, and starts new ones on the same connections.

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use crate::args::{self, Command};
+use crate::batching::Gathered;
 use crate::classes::Class;
 use crate::config::Config;
 use crate::connection_stats::ConnectionStats;
@@ -32,6 +33,7 @@ fn run() -> Run {
         tallies: Default::default(),
         stats: ConnectionStats::default(),
         losses: None,
+        gathered: Gathered::default(),
         responses: Vec::new(),
         answered: 0,
         backlog_peak: None,

@@ -109,6 +109,7 @@ fn plan(pace: Pace) -> Plan {
         workload: None,
         sources: Vec::new(),
         backend: None,
+        gathers: true,
         json: false,
         stream: false,
         calibrate: false,

@@ -65,6 +65,22 @@ fn uses_io_uring_where_it_is_cheaper_and_allowed() {
 }
 
 #[test]
+fn only_a_closed_loop_gathers_and_states_it() {
+    let server = good_server();
+    for backend in backends() {
+        let share = |args: &[&str]| {
+            let args = [&["--backend", backend, "-c", "16"], args].concat();
+            let (document, _) = load(&server.url(), &args);
+            assert_eq!(document["requests"]["ok"], document["requests"]["scheduled"], "{args:?}");
+            document["client"]["gathered_share"].clone()
+        };
+        assert!(share(&[]).is_number());
+        assert!(share(&["--rate", "1000"]).is_null());
+        assert!(share(&["--no-gather"]).is_null());
+    }
+}
+
+#[test]
 fn falls_back_to_epoll_if_io_uring_is_refused() {
     let server = good_server();
     let args = [&server.url(), "--json", "-c", "64", "-d", "200ms", "--warmup", "0s"];

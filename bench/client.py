@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""What clients make of the same servers: does a server's rate depend on who loads it?
+
+    python bench/client.py --connections 100 [--rounds 5] [-o docs/results/client.json]
+    python bench/client.py --show docs/results/client.json
+
+A closed loop can only slow a server down, so the truest client is the one under which every server
+is fastest. The servers of `make run` are started on the first CPU, warmed and frozen. In each round
+every client (the engine before it gathered, this engine, wrk) loads every server from the second
+CPU once while idle CPUs sleep and once while they are kept awake, all in random order. A rate is
+the answers of a load over its measured time; rates and ratios are geometric means over the rounds.
+
+With `-o`, the file keeps the other numbers of connections that it has.
+"""
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import random
+import re
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from bench.awake import POWER_STATES, PowerState, idle_cpus, way_to_keep_awake
+from bench.copied_field import FIELD, ROOT
+from bench.generators import engine
+from deadheat.build.prepare import prepare
+from deadheat.catalog import selection
+from deadheat.cli.one_host import local_world
+from deadheat.cli.workbench import builder_on, chosen_servers, open_catalog
+from deadheat.measure import lifecycle
+from deadheat.measure.contender import contender_from
+from deadheat.measure.world import World
+
+BEFORE = "e15f381a"  # the last revision whose closed loop took each answer at once
+TODAY, GATHERS, WRK = "today", "gathers", "wrk"
+REFERENCE = "node-http"
+WARM_S, WARM_MAX_S = 1.0, 8.0
+FAST_PER_S = 20_000
+
+
+@dataclass(frozen=True)
+class Load:
+    """`gathered_share` is None for a client that does not state it."""
+
+    round: int
+    server: str
+    client: str
+    idle_cpus: PowerState
+    rate_per_s: float
+    gathered_share: float | None = None
+
+
+@dataclass(frozen=True)
+class Client:
+    name: str
+    words: tuple[str, ...]
+
+    def load(self, url: str, connections: int, seconds: float) -> tuple[float, float | None]:
+        """The rate, and the share of waits that gathered."""
+        if self.name == WRK:  # it takes whole seconds only
+            return _wrk([*self.words, "-t1", f"-c{connections}", "-d1s", url]), None
+        options = ["-c", f"{connections}", "-d", f"{1000 * seconds:.0f}ms", "--warmup", "100ms"]
+        done = subprocess.run(
+            [*self.words, *options, "--json", url], capture_output=True, text=True, check=False
+        )
+        document = json.loads(done.stdout)
+        if document["requests"]["ok"] == 0:
+            raise RuntimeError(f"{self.name}: no answer from {url}: {done.stderr}")
+        return document["rate_per_s"], document["client"].get("gathered_share")
+
+
+def main() -> None:
+    options = _options()
+    if options.show:
+        for level in json.loads(options.show.read_text())["levels"]:
+            show(level)
+        return
+    with tempfile.TemporaryDirectory() as folder, local_world("engine", 1) as world:
+        clients = options.client or _clients(Path(folder))
+        with contextlib.ExitStack() as running:
+            instances = _warm_instances(running, world, options.servers)
+            running.enter_context(_on_cpus(world.load_cpus))
+            loads = list(measure(world, instances, clients, options))
+    level = {
+        "command": " ".join(["python", *sys.argv]),
+        "kept_awake_by": way_to_keep_awake(),
+        "connections": options.connections,
+        "seconds": options.seconds,
+        "loads": [asdict(load) for load in loads],
+    }
+    show(level)
+    if options.output:
+        _store(options.output, level)
+
+
+def measure(
+    world: World,
+    instances: Sequence[lifecycle.Instance],
+    clients: Sequence[Client],
+    options: argparse.Namespace,
+) -> Iterator[Load]:
+    """Every round in its own random order; the power state changes once a round, as it is slow."""
+    generator = random.Random(options.seed)
+    for number in range(options.rounds):
+        for state in generator.sample(POWER_STATES, k=2):
+            turns = [(instance, client) for instance in instances for client in clients]
+            generator.shuffle(turns)
+            with idle_cpus(state):
+                for instance, client in turns:
+                    lifecycle.thaw(world, instance)
+                    rate, share = client.load(instance.url, options.connections, options.seconds)
+                    lifecycle.freeze(world, instance)
+                    name = instance.contender.name
+                    yield Load(number, name, client.name, state, rate, share)
+        print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
+
+
+def _warm_instances(
+    running: contextlib.ExitStack, world: World, servers: Sequence[str]
+) -> list[lifecycle.Instance]:
+    instances = []
+    for server in chosen_servers(open_catalog(None), servers):
+        chosen = selection(server)
+        host = world.server_host
+        (candidate,) = prepare([chosen], host, builder_on(host), print)
+        if candidate.built is None:
+            sys.exit(f"{chosen.name} cannot be built: {candidate.fault}")
+        instance = lifecycle.start(world, contender_from(chosen, candidate.built))
+        running.callback(lifecycle.stop, world, instance)
+        warm_s = WARM_MAX_S if server.manifest.slow_start else WARM_S
+        command = [str(engine()), "-c", "100", "-d", f"{1000 * warm_s:.0f}ms", instance.url]
+        with _on_cpus(world.load_cpus):
+            subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        lifecycle.freeze(world, instance)
+        running.callback(lifecycle.thaw, world, instance)
+        instances.append(instance)
+    return instances
+
+
+@contextlib.contextmanager
+def _on_cpus(cpus: Sequence[int]) -> Iterator[None]:
+    """What is started in here runs on these CPUs."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _wrk(command: Sequence[str]) -> float:
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = re.search(r"Requests/sec: +([\d.]+)", done.stdout)
+    if found is None:
+        raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
+    return float(found[1])
+
+
+def _clients(folder: Path) -> list[Client]:
+    wrk = shutil.which("wrk")
+    if wrk is None:
+        sys.exit("wrk is not installed: apt-get install wrk")
+    return [
+        Client(TODAY, (str(engine_of(BEFORE, folder)),)),
+        Client(GATHERS, (str(engine()),)),
+        Client(WRK, (wrk,)),
+    ]
+
+
+def engine_of(revision: str, folder: Path) -> Path:
+    """Builds the engine of a revision of this repository; what cargo compiled stays in target/."""
+    archive = subprocess.check_output(["git", "-C", str(ROOT), "archive", revision])
+    subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
+    target = ROOT / "target" / revision
+    command = ["cargo", "build", "--release", "--locked", "--quiet", "--target-dir", str(target)]
+    subprocess.run(command, cwd=folder, check=True)
+    return target / "release" / "deadheat-load"
+
+
+Key = tuple[str, str, str]  # server, client, power state
+
+
+def show(level: dict[str, Any]) -> None:
+    logs: dict[Key, list[float]] = {}
+    for load in level["loads"]:
+        key = load["server"], load["client"], load["idle_cpus"]
+        logs.setdefault(key, []).append(math.log(load["rate_per_s"]))
+    servers = list(dict.fromkeys(load["server"] for load in level["loads"]))
+    clients = list(dict.fromkeys(load["client"] for load in level["loads"]))
+    clients.sort()
+    sides = [(client, state) for client in clients for state in POWER_STATES]
+    head = f"{level['connections']} connections" + " " * 40
+    print(f"{head[:24]}", *(f"{client:>16}" for client, _ in sides))
+    print(f"{'idle CPUs':24}", *(f"{state:>16}" for _, state in sides))
+    mean = {key: math.exp(statistics.mean(values)) for key, values in logs.items()}
+    best = {server: max(mean[server, *side] for side in sides) for server in servers}
+    table("rate", servers, sides, lambda key: f"{mean[key]:,.0f}")
+    table("of the best", servers, sides, lambda key: f"{mean[key] / best[key[0]]:.3f}")
+    if REFERENCE in servers:
+        table(f"over {REFERENCE}", servers, sides, lambda key: _over_reference(logs, key))
+    table("sd of log rates", servers, sides, lambda key: f"{_sd(logs[key]):.3f}")
+    scatters = [
+        math.sqrt(statistics.mean(_sd(logs[server, *side]) ** 2 for server in servers))
+        for side in sides
+    ]
+    print(f"{'all':24}", *(f"{scatter:>16.3f}" for scatter in scatters))
+    _show_shares(level, servers, sides)
+    print()
+
+
+def table(
+    title: str, servers: Sequence[str], sides: Sequence[tuple[str, str]], cell: Callable[[Key], str]
+) -> None:
+    print(title)
+    for server in servers:
+        print(f"  {server:22}", *(f"{cell((server, *side)):>16}" for side in sides))
+
+
+def _over_reference(logs: dict[Key, list[float]], key: Key) -> str:
+    """The geometric mean over the rounds, and its standard error."""
+    pairs = zip(logs[key], logs[REFERENCE, *key[1:]], strict=True)
+    ratios = [ours - theirs for ours, theirs in pairs]
+    mean = math.exp(statistics.mean(ratios))
+    return f"{mean:.3f} +- {mean * _sd(ratios) / math.sqrt(len(ratios)):.3f}"
+
+
+def _sd(values: Sequence[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def _show_shares(
+    level: dict[str, Any], servers: Sequence[str], sides: Sequence[tuple[str, str]]
+) -> None:
+    shares: dict[Key, list[float]] = {}
+    for load in level["loads"]:
+        if load["gathered_share"] is not None:
+            key = load["server"], load["client"], load["idle_cpus"]
+            shares.setdefault(key, []).append(load["gathered_share"])
+    known = [side for side in sides if (servers[0], *side) in shares]
+    for client, state in known:
+        means = [f"{statistics.mean(shares[server, client, state]):.2f}" for server in servers]
+        print(f"share of waits that gathered, {client} {state}: {' '.join(means)}")
+
+
+def _store(path: Path, level: dict[str, Any]) -> None:
+    levels = json.loads(path.read_text())["levels"] if path.exists() else []
+    levels = [other for other in levels if other["connections"] != level["connections"]]
+    levels.append(level)
+    levels.sort(key=lambda level: level["connections"])
+    path.write_text(json.dumps({"levels": levels}) + "\n")
+
+
+def _client(text: str) -> Client:
+    name, _, command = text.partition("=")
+    return Client(name, tuple(shlex.split(command)))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--connections", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.5, help="of a load but wrk's")
+    parser.add_argument("--seed", type=int, default=1, help="of the order")
+    parser.add_argument("--servers", nargs="*", default=FIELD, help="names in the catalog")
+    parser.add_argument(
+        "--client",
+        action="append",
+        type=_client,
+        metavar="NAME=COMMAND",
+        help="instead of the three; one named wrk is called as wrk",
+    )
+    parser.add_argument("--show", type=Path, help="print a stored result instead")
+    parser.add_argument("-o", "--output", type=Path, help="store the level in this file")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
