@@ -93,8 +93,8 @@ def test_without_another_valid_contender_the_race_ends() -> None:
 
 def test_a_noisy_machine_is_waited_for_within_a_budget() -> None:
     streak = InvalidStreak(has_budget=True)
-    found = [streak.note("a", invalid(block), True) for block in range(1, TRIALS_MAX + 1)]
-    assert found == [None] * (TRIALS_MAX - 1) + [
+    outcomes = [streak.note("a", invalid(block), True) for block in range(1, TRIALS_MAX + 1)]
+    assert outcomes == [None] * (TRIALS_MAX - 1) + [
         Noisy("the last 10 trials were invalid, 10 by the check neighbor")
     ]
     assert streak.note("a", invalid(TRIALS_MAX + 1), True) is None

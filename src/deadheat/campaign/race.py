@@ -183,14 +183,14 @@ class Race:
         """After too many invalid trials in a row, a contender is out, or the race waits or ends."""
         if instance.entered.contender.role == "control" or self._protocol.origin is not None:
             return
-        found = self._invalid.note(
+        outcome = self._invalid.note(
             instance.name, record, self.standings.others_valid(instance.name)
         )
-        if isinstance(found, Noisy):
-            self._noisy = found.text
-        elif found is not None:
-            self._run.listen(Event(f"{instance.name} is out: {found.reason}", trouble=True))
-            self._drop(instance.entered, f"{instance.name} is out: {found.reason}")
+        if isinstance(outcome, Noisy):
+            self._noisy = outcome.text
+        elif outcome is not None:
+            self._run.listen(Event(f"{instance.name} is out: {outcome.reason}", trouble=True))
+            self._drop(instance.entered, f"{instance.name} is out: {outcome.reason}")
             if instance in heat:
                 heat.stop(instance)
 

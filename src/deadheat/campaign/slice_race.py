@@ -257,14 +257,14 @@ class SliceRace:
         """After too many invalid trials in a row, a contender is out, or the race waits or ends."""
         if instance.entered.contender.role == "control":
             return
-        found = self._invalid.note(
+        outcome = self._invalid.note(
             instance.name, record, self.standings.others_valid(instance.name)
         )
-        if isinstance(found, Noisy):
-            self._noisy = found.text
-        elif found is not None:
-            self._run.listen(Event(f"{instance.name} is out: {found.reason}", trouble=True))
-            self._drop(instance.entered, f"{instance.name} is out: {found.reason}")
+        if isinstance(outcome, Noisy):
+            self._noisy = outcome.text
+        elif outcome is not None:
+            self._run.listen(Event(f"{instance.name} is out: {outcome.reason}", trouble=True))
+            self._drop(instance.entered, f"{instance.name} is out: {outcome.reason}")
             self._stop_all(heat, instance.name)
 
     def _note_fault(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
