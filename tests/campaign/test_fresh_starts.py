@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from deadheat.campaign.fresh_starts import FreshStarts
+from deadheat.campaign.fresh_starts import UNSTEADY_MAX, FreshStarts
 from deadheat.campaign.slice_standings import SliceStandings
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import Protocol
@@ -152,11 +152,26 @@ def test_of_equals_the_cheaper_start_comes_first() -> None:
     assert due(standings, running) == ["go", "java"]
 
 
-def test_an_instance_that_never_became_steady_comes_last_and_within_the_share() -> None:
+def test_bug_an_instance_that_was_not_steady_at_a_noisy_moment_ran_to_the_end() -> None:
+    """A contender lost all of its 18 trials by one start."""
     standings = FakeStandings({"cold": 1, "go": 2})
     running = [instance("cold", 6, 1, kind="none"), instance("go", 1, 2)]
-    assert due(standings, running) == ["go", "cold"]
-    assert due(standings, running, loaded_s=6) == ["go"]
+    assert due(standings, running, loaded_s=0.1) == ["cold", "go"]
+
+
+def unsteady_starts(loaded_s: float) -> list[str]:
+    """Who is due after as many starts in a row that were not steady as are repeated at once."""
+    standings = FakeStandings({"cold": 1, "go": 2})
+    fresh = FreshStarts(protocol(), cast(SliceStandings, standings))
+    for number in range(1, UNSTEADY_MAX + 1):
+        running = [instance("cold", 6, number, kind="none"), instance("go", 1, 99)]
+        fresh.note_block(running, loaded_s)
+    return fresh.due(running, ["cold", "go"], 50)
+
+
+def test_a_contender_that_is_never_steady_comes_last_and_within_the_share() -> None:
+    assert unsteady_starts(loaded_s=100) == ["go", "cold"]
+    assert unsteady_starts(loaded_s=6) == ["go"]
 
 
 def test_alike_instances_get_more_slices_instead_of_fresh_starts() -> None:

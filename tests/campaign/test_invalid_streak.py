@@ -1,16 +1,26 @@
 """A race in which nothing is valid ends."""
 
+import json
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deadheat.campaign.invalid_streak import BLOCKS_MIN, TRIALS_MAX, InvalidStreak
+from deadheat.campaign.failures import failure_of
+from deadheat.campaign.invalid_streak import BLOCKS_MIN, TRIALS_MAX, InvalidStreak, Noisy, Out
 from deadheat.errors import Unmeasurable
+from deadheat.events import Event
+from deadheat.host import Sample
 from deadheat.store import Gate, TrialRecord
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import sliced
+
+
+def events_of(fake: FakeWorld) -> list[Event]:
+    return [event for event in fake.events if isinstance(event, Event)]
 
 
 def record(block: int, **values: Any) -> TrialRecord:
@@ -70,7 +80,7 @@ def test_a_contender_that_alone_is_invalid_is_out() -> None:
         for block in range(1, TRIALS_MAX + 2)
     ]
     assert [place for place, reason in enumerate(reasons, 1) if reason] == [TRIALS_MAX]
-    assert reasons[TRIALS_MAX - 1] == "its last 10 trials were invalid, 10 by the check errors"
+    assert reasons[TRIALS_MAX - 1] == Out("its last 10 trials were invalid, 10 by the check errors")
 
 
 def test_without_another_valid_contender_the_race_ends() -> None:
@@ -81,12 +91,69 @@ def test_without_another_valid_contender_the_race_ends() -> None:
         streak.note("a", invalid(TRIALS_MAX, "errors"), others_valid=False)
 
 
-def test_a_race_on_a_busy_machine_ends_and_keeps_its_trials(tmp_path: Path) -> None:
+def test_a_noisy_machine_is_waited_for_within_a_budget() -> None:
+    streak = InvalidStreak(has_budget=True)
+    outcomes = [streak.note("a", invalid(block), True) for block in range(1, TRIALS_MAX + 1)]
+    assert outcomes == [None] * (TRIALS_MAX - 1) + [
+        Noisy("the last 10 trials were invalid, 10 by the check neighbor")
+    ]
+    assert streak.note("a", invalid(TRIALS_MAX + 1), True) is None
+
+
+def test_a_gate_of_the_machine_is_taken_for_the_cause_of_the_others() -> None:
+    trial = invalid(1)
+    gates = (replace(trial.gates[0], code="served"), *trial.gates)
+    failure = failure_of(replace(trial, gates=gates))
+    assert failure is not None
+    assert failure.of_the_machine
+
+
+def test_servers_that_fail_by_themselves_end_a_race_within_its_budget(tmp_path: Path) -> None:
     fake = FakeWorld(tmp_path, fast=3000, slow=1000)
-    for name in ("fast", "slow"):
-        fake.retransmits[name] = 1000
-    with pytest.raises(Unmeasurable, match="failed by the check retransmits"):
+    fake.served = lambda *_: 1
+    with pytest.raises(Unmeasurable, match="failed by the check served"):
         fake.conduct(sliced(controls=False))
     assert len(fake.trials()) == TRIALS_MAX
     assert fake.rows("SELECT state FROM run") == [{"state": "failed"}]
+    assert fake.left_running() == []
+
+
+def noisy_until(fake: FakeWorld, quiet_at_s: float) -> None:
+    """Other processes use half of the CPUs until then."""
+    idle = fake.host.sample
+
+    def sample(at_s: float, processes: Sequence[str]) -> Sample:
+        busy = int(min(at_s, quiet_at_s) * 50)
+        ticks = (busy, 0, 0, int(at_s * 100) - busy, 0, 0, 0, 0)
+        return replace(idle(at_s, processes), cpu_ticks={0: ticks, 1: ticks})
+
+    fake.host.sample = sample  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("values", [{}, {"slices": None, "duration_s": 0.4}])
+def test_bug_a_race_at_a_noisy_time_ended_with_nothing(
+    tmp_path: Path, values: dict[str, Any]
+) -> None:
+    """It waits until the machine is quiet, says so, and settles within its budget."""
+    fake = FakeWorld(tmp_path, fast=3000, slow=1000)
+    noisy_until(fake, 9.5)
+    fake.conduct(sliced(controls=False, **values))
+    (waits,) = [trouble for trouble in fake.troubles() if "the race waits" in trouble]
+    assert "the last 10 trials were invalid, " in waits
+    assert "the machine is busy: other processes use 50 % of these CPUs" in waits
+    assert any(e.what.startswith("the machine is quiet after ") for e in events_of(fake))
+    assert any(trial["at_s"] > 9 for trial in fake.trials())
+    (run,) = fake.rows("SELECT state, conclusion FROM run")
+    assert (run["state"], json.loads(run["conclusion"])["why"]) == ("complete", "settled")
+
+
+def test_a_machine_that_stays_noisy_is_measured_until_the_budget_is_spent(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, fast=3000, slow=1000)
+    noisy_until(fake, math.inf)
+    fake.conduct(sliced(controls=False))
+    assert len([t for t in fake.troubles() if "waits up to 6 s" in t]) > 1
+    assert any(e.what.startswith("the machine is still busy after ") for e in events_of(fake))
+    (run,) = fake.rows("SELECT state, conclusion FROM run")
+    assert (run["state"], json.loads(run["conclusion"])["why"]) == ("complete", "budget spent")
+    assert fake.trials()[-1]["at_s"] > 40
     assert fake.left_running() == []

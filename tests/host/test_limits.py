@@ -176,7 +176,9 @@ def test_the_largest_tree_ends_before_the_machine_is_out_of_memory(
     limiter.check_machine([small, large])  # type: ignore[list-item]
     ((tree, limit),) = ended
     assert tree is large
-    assert limit.startswith("memory_limit: 0.59 GiB, the largest tree when the machine had 0.01")
+    assert limit.startswith(
+        "memory_limit: 0.59 GiB, the largest tree when the machine had 9.77 MiB"
+    )
 
 
 def test_bug_checking_hundreds_of_idle_load_processes_disturbed_each_slice() -> None:

@@ -28,7 +28,7 @@ def test_a_lone_survivor_has_no_rank(tmp_path: Path) -> None:
         "alive": "no other contender has a rate to compare with",
         "dead": "none of its 24 trials is valid",
     }
-    assert answer(view, level) == "No ranks: only alive has a rate that counts"
+    assert answer(view, level) == "No ranking: only alive has a rate that counts"
 
 
 def test_no_format_shows_a_rank_of_a_lone_survivor(tmp_path: Path) -> None:

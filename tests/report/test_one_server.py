@@ -74,7 +74,7 @@ def test_without_a_valid_trial_it_speaks_of_the_rate_and_of_no_rank(tmp_path: Pa
     run.trial("mine", 1000.0, gates=failed())
     view = load_view(run.store, run.end(why="budget spent"), whole=True)
     text = report.write(view, "terminal", verbose=True)
-    assert text.startswith("No rate: no trial is valid.")
+    assert text.startswith("No rate: the only trial failed the check ")
     assert "rank" not in text
 
 
@@ -82,7 +82,7 @@ def test_without_a_valid_trial_it_speaks_of_the_rate_and_of_no_rank(tmp_path: Pa
 def test_no_format_shows_a_rank_or_a_share(tmp_path: Path, verbose: bool) -> None:
     view = one_server(tmp_path)
     for text in (report.write(view, "terminal", verbose=verbose), report.write(view, "md")):
-        for word in ("rank ", "rank\n", "% of fastest", "% of leader", "No ranks", "dead heat"):
+        for word in ("rank ", "rank\n", "% of fastest", "% of leader", "No ranking", "dead heat"):
             assert word not in text, word
         assert "mine answers" in text
     level = json.loads(report.write(view, "json"))["levels"][0]
@@ -99,4 +99,4 @@ def test_without_a_valid_trial_there_is_no_rate(tmp_path: Path) -> None:
     view = load_view(run.store, run.end())
     level = analyze(view).main
     assert lone_rate(view, level) is None
-    assert answer(view, level) == "No rate: no trial is valid"
+    assert answer(view, level) == "No rate: none of 24 trials is valid, 24 failed the check steal"

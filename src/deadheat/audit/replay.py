@@ -1,7 +1,8 @@
 """`Replay`: a stored replay as an audit reads it, with every trial, valid or not.
 
-A trial with a failed gate counts too, because the published comparison had no gates. A rate
-includes failed requests, as the rates of wrk and ab do, because those were published.
+A trial with a failed gate counts too, because the published comparison had no gates. A rate is the
+one that the generator printed, as on the published pages. It includes failed requests, which a
+report leaves out; without any, an audit and a report of a run agree.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from deadheat.store.rows import StoredTrial
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One repetition. `rate_per_s` is as the generator printed it; None if it failed."""
+    """One repetition. `rate_per_s` is what the generator printed; None if it failed."""
 
     id: int
     connections: int
@@ -144,12 +145,22 @@ def _contenders(run: StoredRun, protocol: Protocol) -> list[Contender]:
     ]
 
 
+def _printed_per_s(stored: StoredTrial, requests: int) -> float | None:
+    """What the generator printed: the stored rate is of the right answers alone.
+
+    `requests` over the seconds would differ: wrk rounds these.
+    """
+    if stored.rate_per_s and stored.requests_ok:
+        return stored.rate_per_s * requests / stored.requests_ok
+    return requests / stored.elapsed_s if stored.elapsed_s else None
+
+
 def _trial(run: StoredRun, stored: StoredTrial, protocol: Protocol) -> Trial:
     result = stored.result
     requests = result.get("requests_sent_in_all") or stored.requests_ok or 0
     rate_per_s = stored.rate_per_s
-    if protocol.generator != "engine" and stored.elapsed_s:
-        rate_per_s = requests / stored.elapsed_s
+    if protocol.generator != "engine":
+        rate_per_s = _printed_per_s(stored, requests)
     cpu_us = stored.server_cpu_us_per_request
     return Trial(
         id=stored.id,

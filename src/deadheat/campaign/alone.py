@@ -70,8 +70,8 @@ class Alone:
                 rates_per_s.append(record.rate_per_s or 0.0)
                 if self._protocol.recovery and not self._recovers(warm, step, rates_per_s[0]):
                     return
-        except Unfit:
-            self._standings.drop(entered.contender.name)
+        except Unfit as error:
+            self._standings.drop(entered.contender.name, str(error))
         finally:
             if warm is not None:
                 self._starter.stop(warm)

@@ -7,6 +7,7 @@ from deadheat.events import Board, BoardRow
 from deadheat.measure.gates.judge import BLOCK_GATES
 from deadheat.protocol import Protocol
 from deadheat.stats.decision import Verdict
+from deadheat.stats.known_interval import without_interval
 from deadheat.store import TrialRecord
 
 OF_THE_MACHINE = frozenset(gate.__name__ for gate in BLOCK_GATES)
@@ -22,7 +23,9 @@ def board(
     """The standings after a block with these trials."""
     level = protocol.main_level
     ranking = standings.last_ranking
-    ranks = {row.name: row.rank for row in ranking.rows} if ranking else {}
+    unknown = without_interval(ranking) if ranking else ()
+    rows_of_look = ranking.rows if ranking else ()
+    ranks = {row.name: row.rank for row in rows_of_look if row.name not in unknown}
     undecided = set(standings.undecided_names)
     rows = [
         BoardRow(

@@ -12,14 +12,17 @@ import numpy as np
 
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_made
+from deadheat.campaign.failures import none_left, require_valid
 from deadheat.campaign.race import Race
 from deadheat.campaign.run import open_run
 from deadheat.campaign.slice_race import SliceRace
 from deadheat.errors import DeadheatError
 from deadheat.events import Listener, Progress
 from deadheat.host import ProcessSpec
+from deadheat.load import LoadResult
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, controls
+from deadheat.measure.lifecycle import Instance
 from deadheat.measure.trial import load_spec
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
@@ -162,17 +165,45 @@ def _cpu_us_per_request(world: World, protocol: Protocol, units: int) -> float:
         spec = replace(spec, duration_s=max(spec.duration_s, PROBE_S))
         before_s = world.server_host.usage(instance.process).cpu_s
         command = world.engine.command(spec)
-        completed = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
-        result = world.engine.parse(spec, completed, world.engine_version)
-        used_s = world.server_host.usage(instance.process).cpu_s - before_s
-    except DeadheatError as error:
-        ended = lifecycle.ended(world, instance)
-        if ended is None or ended.limit is None:
+        try:
+            completed = world.load_host.run(
+                ProcessSpec(command, cpus=world.load_cpus), spec.limit_s
+            )
+            result = world.engine.parse(spec, completed, world.engine_version)
+        except DeadheatError:
+            _require_alive(world, instance)
             raise
-        raise DeadheatError(f"the null server was ended: {ended.limit}", "raise it") from error
+        _require_alive(world, instance)
+        _require_answers(result)
+        used_s = world.server_host.usage(instance.process).cpu_s - before_s
     finally:
         lifecycle.stop(world, instance)
     return used_s * 1e6 / max(result.requests_sent_in_all or 0, 1)
+
+
+def _require_alive(world: World, instance: Instance) -> None:
+    """Raises `DeadheatError` with how the null server ended, if it did."""
+    ended = lifecycle.ended(world, instance)
+    if ended is None:
+        return
+    if ended.limit is not None:
+        option = ended.limit.partition(":")[0].replace("_", "-")
+        raise DeadheatError(f"the null server was ended: {ended.limit}", f"raise --{option}")
+    raise DeadheatError(
+        f"the null server died while it was loaded ({ended.how})",
+        "run the command again; `deadheat doctor` checks this machine",
+    )
+
+
+def _require_answers(result: LoadResult) -> None:
+    """Raises `DeadheatError` if a request failed: the CPU time of others would be unknown."""
+    if result.requests_ok and not result.errors_total:
+        return
+    failed = result.errors_text or "no request was answered"
+    raise DeadheatError(
+        f"the null server did not answer every request of the probe: {failed}",
+        "run the command again; `deadheat doctor` checks this machine",
+    )
 
 
 def _contenders(world: World, work: Work, copies: int) -> list[Contender]:
@@ -201,7 +232,12 @@ def _race(
         )
         context = RunContext(world, protocol, store, run.id, entered_contenders, seed, listen)
         race = Race(context) if protocol.slices is None else SliceRace(context)
-        run.conclusion |= {"why": "all repetitions done", "share": race.run().share}
+        look = race.run()
+        tally = race.standings.tally
+        if tally.out:  # pairs are of fixed contenders, so each has to take part
+            raise none_left(tally.out, "`deadheat doctor` checks this machine")
+        require_valid(tally)
+        run.conclusion |= {"why": "all repetitions done", "share": look.share}
     return {run.id: race.standings.fits(protocol.main_level)}
 
 

@@ -8,6 +8,7 @@ from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
+from deadheat.campaign.failures import none_left
 from deadheat.campaign.latency import measure_latency
 from deadheat.campaign.limits import fit_to, too_few
 from deadheat.campaign.past import Past
@@ -134,9 +135,7 @@ def _race(
     run.conclusion["race_s"] = world.server_host.now_s() - begun_s
     if not race.standings.contenders_left:
         more = "; `deadheat verify` says more" if plan.selections else ""
-        raise DeadheatError(
-            "no contender is left to measure", f"the reasons are printed above{more}"
-        )
+        raise none_left(race.standings.tally.out, f"the reasons are printed above{more}")
     why = "all repetitions done"
     if protocol.stopping.kind == "settle":
         answered = "settled" if protocol.stopping.question == "order" else "verdict reached"

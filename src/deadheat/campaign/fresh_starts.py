@@ -16,6 +16,7 @@ from deadheat.stats.measurement_value import Action, Contribution, Cost, contrib
 
 ESTIMATE_BLOCKS = 2  # between two estimates of what a fresh start is worth
 LATER_SHARE = 0.6  # of the first start's time, that a later one takes
+UNSTEADY_MAX = 3  # starts in a row: after so many, it is the server, not a noisy moment
 
 
 class FreshStarts:
@@ -30,6 +31,7 @@ class FreshStarts:
         self._level = protocol.main_level
         self._standings = standings
         self._seen: set[int] = set()  # the ids of the instances that have run a block
+        self._unsteady: dict[str, int] = {}  # a contender's latest starts that were not steady
         self._since_start_s: dict[str, float] = {}  # a contender's time in blocks since then
         self._costs_s: dict[str, float] = {}  # what a start takes, of contenders that became steady
         self._blocks = 0
@@ -44,6 +46,9 @@ class FreshStarts:
             before_s = 0.0 if is_new else self._since_start_s.get(name, 0.0)
             self._since_start_s[name] = before_s + each_s
             self._seen.add(instance.instance_id)
+            if is_new:
+                in_a_row = 0 if became_steady(instance) else self._unsteady.get(name, 0) + 1
+                self._unsteady[name] = in_a_row
             if became_steady(instance) and instance.entered.contender.role == "contender":
                 self._costs_s[instance.name] = _cost_s(instance)
 
@@ -79,8 +84,9 @@ class FreshStarts:
         block, even if its start is slow, until it has as many as the budget allows for all. Then,
         a fresh one starts where it narrows intervals most per second. Such starts take at most
         a share of a contender's time, so one with cheap starts has many instances. A contender
-        whose instance never became steady has trials that do not rank, and another start would be
-        no better: it comes last.
+        whose instance did not become steady has trials that do not rank. A noisy moment may have
+        been the cause, so it starts again at once. After `UNSTEADY_MAX` such starts in a row,
+        another one would be no better: it comes last.
         """
         if self._stopping.kind == "settle":
             self._estimate(instances)
@@ -102,9 +108,14 @@ class FreshStarts:
 
     def _least_s(self, instance: WarmInstance) -> float:
         """A contender's time in blocks after which it may start another, for what a start takes."""
-        if self._has_few(instance) and became_steady(instance):
+        if self._starts_again(instance) or (self._has_few(instance) and became_steady(instance)):
             return 0.0
         return _cost_s(instance) * (1 / self._rule.starts_share - 1)
+
+    def _starts_again(self, instance: WarmInstance) -> bool:
+        """Whether its newest start was not steady, and the next one may be."""
+        unsteady = self._unsteady.get(instance.name, 0)
+        return not became_steady(instance) and unsteady < UNSTEADY_MAX
 
     def _has_few(self, instance: WarmInstance) -> bool:
         name = instance.name
@@ -112,6 +123,8 @@ class FreshStarts:
 
     def _urgency(self, instance: WarmInstance) -> tuple[int, int, float]:
         """Those with few instances first, the cheapest before the others; then what starts gain."""
+        if self._starts_again(instance):
+            return (0, 0, _cost_s(instance))
         if not became_steady(instance):
             return (2, 0, _cost_s(instance))
         if self._has_few(instance):
@@ -121,7 +134,9 @@ class FreshStarts:
 
     def _worth(self, instance: WarmInstance) -> bool:
         value = self._values.get(instance.name)
-        return self._has_few(instance) or (value is not None and value.action is Action.INSTANCE)
+        if self._starts_again(instance) or self._has_few(instance):
+            return True
+        return value is not None and value.action is Action.INSTANCE
 
     def _estimate(self, instances: Sequence[WarmInstance]) -> None:
         """What a second is worth to each contender, and how to spend it."""

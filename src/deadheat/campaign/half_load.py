@@ -52,4 +52,6 @@ class HalfLoads:
         half = self._trials.run(
             heat, instance, spec, workload, block=1, heat_number=1, kind=HALF_LOAD
         )
+        if half.state != "ok" or half.errors:  # failed requests cost another CPU time
+            return False
         return spins(record.server_cpu_us_per_request, half.server_cpu_us_per_request)

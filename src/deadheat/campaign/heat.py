@@ -14,14 +14,14 @@ MEMORY_FREE_BYTES_MIN = 1 << 30  # left for the machine while all instances of a
 class Heat:
     """Owns its instances: each is stopped when it leaves, and all of them when the heat ends.
 
-    `unfit` hears of a contender that could not start.
+    `unfit` hears of a contender that could not start, and why.
     """
 
     def __init__(
         self,
         world: World,
         starter: Starter,
-        unfit: Callable[[EnteredContender], None],
+        unfit: Callable[[EnteredContender, str], None],
         at_once: int | None = None,
     ) -> None:
         self._world = world
@@ -58,8 +58,8 @@ class Heat:
         """Start an instance; None where the contender turned out unfit, or no time is left."""
         try:
             instance = self._starter.start(entered, invocation, at_s)
-        except Unfit:
-            self._unfit(entered)
+        except Unfit as error:
+            self._unfit(entered, str(error))
             return None
         except OutOfTime:
             return None

@@ -17,7 +17,7 @@ from deadheat.events import Event, Progress
 from deadheat.measure.gates.pooled import is_valid
 from deadheat.measure.starter import Starter
 from deadheat.measure.trial import load_spec
-from deadheat.measure.warm_instance import EnteredContender, WarmInstance
+from deadheat.measure.warm_instance import WarmInstance
 from deadheat.workload import Level
 
 LATENCY_SHARES = (0.5, 0.7, 0.9)
@@ -37,7 +37,6 @@ def measure_latency(
     begun_s = run.world.server_host.now_s() - run.past.elapsed_s
     trials = TrialRunner(run, standings, begun_s)
     starter = Starter(run.world, protocol, run.store, run.listen)
-    dropped: list[EnteredContender] = []
     waiting = [e for e in run.entered_contenders if standings.races(e.contender.name)]
     order.shuffle(waiting)
     connections = max(protocol.connections)
@@ -48,7 +47,7 @@ def measure_latency(
     )
     run.listen(Event(text))
     for number in itertools.count(1):
-        with Heat(run.world, starter, dropped.append, protocol.at_once) as heat:
+        with Heat(run.world, starter, lambda *_: None, protocol.at_once) as heat:
             heat.start_as_many_as_fit(waiting, lambda entered: heat.start(entered, invocation, 0.0))
             pairs = [
                 (instance, workload)

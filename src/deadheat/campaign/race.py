@@ -10,7 +10,8 @@ from typing import TypeVar
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.half_load import HalfLoads
 from deadheat.campaign.heat import Heat
-from deadheat.campaign.invalid_streak import InvalidStreak
+from deadheat.campaign.invalid_streak import InvalidStreak, Noisy
+from deadheat.campaign.noise import wait_until_quiet
 from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.pace import Moment, pace_of
 from deadheat.campaign.standings import Look, Standings
@@ -51,7 +52,8 @@ class Race:
         self.standings.recall(past)
         self._trials = TrialRunner(run, self.standings, self._begun_s, len(past.measured))
         self._half_loads = HalfLoads(run, self._trials)
-        self._invalid = InvalidStreak()
+        self._invalid = InvalidStreak(has_budget=run.protocol.stopping.kind == "settle")
+        self._noisy: str | None = None  # the machine is, and how that showed
         self._unmeasured = run.unmeasured()
 
     @property
@@ -132,9 +134,9 @@ class Race:
                 level = Level(workload, max(self._protocol.connections))
                 self.standings.set_ceiling(level, instance.warmed.rate_per_s)
 
-    def _drop(self, entered: EnteredContender) -> None:
+    def _drop(self, entered: EnteredContender, why: str) -> None:
         self._entered.remove(entered)
-        self.standings.drop(entered.contender.name)
+        self.standings.drop(entered.contender.name, why)
 
     def _block(self, number: int, heat: Heat, before: Moment, last_heat: Moment) -> Moment:
         """One pass over every instance at every level, in random order."""
@@ -147,6 +149,9 @@ class Race:
         ):
             if instance in heat:
                 self._measure(heat, instance, level, block, number)
+        if self._noisy is not None and self._left_s() > 0:
+            wait_until_quiet(self._run, self._noisy, self._left_s())
+        self._noisy = None
         if not before.more_heats:
             self.standings.look(self._now_s() / self._protocol.stopping.budget_s)
         return replace(
@@ -175,15 +180,17 @@ class Race:
         self._planned_done[instance.name] += 1
 
     def _note_invalid(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
-        """After too many invalid trials in a row, a contender is out, or the race ends."""
+        """After too many invalid trials in a row, a contender is out, or the race waits or ends."""
         if instance.entered.contender.role == "control" or self._protocol.origin is not None:
             return
-        reason = self._invalid.note(
+        outcome = self._invalid.note(
             instance.name, record, self.standings.others_valid(instance.name)
         )
-        if reason is not None:
-            self._run.listen(Event(f"{instance.name} is out: {reason}", trouble=True))
-            self._drop(instance.entered)
+        if isinstance(outcome, Noisy):
+            self._noisy = outcome.text
+        elif outcome is not None:
+            self._run.listen(Event(f"{instance.name} is out: {outcome.reason}", trouble=True))
+            self._drop(instance.entered, f"{instance.name} is out: {outcome.reason}")
             if instance in heat:
                 heat.stop(instance)
 

@@ -10,7 +10,8 @@ from deadheat.campaign.context import RunContext
 from deadheat.campaign.fresh_starts import FreshStarts
 from deadheat.campaign.half_load import HalfLoads
 from deadheat.campaign.heat import Heat
-from deadheat.campaign.invalid_streak import InvalidStreak
+from deadheat.campaign.invalid_streak import InvalidStreak, Noisy
+from deadheat.campaign.noise import wait_until_quiet
 from deadheat.campaign.one_trial import TrialRunner
 from deadheat.campaign.rotation import Rotation
 from deadheat.campaign.slice_block import SliceBlock
@@ -63,7 +64,10 @@ class SliceRace:
         self._rotation = Rotation(self._random)
         self._lengths = SliceLengths(run.protocol)
         self._half_loads = HalfLoads(run, TrialRunner(run, self.standings, self._begun_s))
-        self._invalid = InvalidStreak(sliced=True)
+        self._invalid = InvalidStreak(
+            sliced=True, has_budget=run.protocol.stopping.kind == "settle"
+        )
+        self._noisy: str | None = None  # the machine is, and how that showed
         self._unmeasured = run.unmeasured()
         self._reader = LatencyReader.within(run.world, run.listen)
         self._is_first_block = True
@@ -206,9 +210,9 @@ class SliceRace:
                 level = Level(workload, max(self._protocol.connections))
                 self.standings.set_ceiling(level, instance.warmed.rate_per_s)
 
-    def _drop(self, entered: EnteredContender) -> None:
+    def _drop(self, entered: EnteredContender, why: str) -> None:
         self._entered = [e for e in self._entered if e.contender_id != entered.contender_id]
-        self.standings.drop(entered.contender.name)
+        self.standings.drop(entered.contender.name, why)
 
     def _block(self, heat: Heat, group: Sequence[str]) -> None:
         begun_s = self._now_s()
@@ -233,7 +237,7 @@ class SliceRace:
             self.standings.add(instance.name, record)
             self._lengths.note(instance.name, record)
             self._note_invalid(heat, instance, record)
-            self._note_fault(heat, instance, failed=record.state != "ok")
+            self._note_fault(heat, instance, record)
             self._half_loads.check(heat, instance, record)
         self._block_s_each = (self._now_s() - begun_s) / len(group)
         self._fresh.note_block(present, self._block_s_each)
@@ -242,31 +246,38 @@ class SliceRace:
         self._report_order()
         trials = [record for _, record in records]
         self._run.listen(board(self._protocol, self.standings, self._blocks, self._now_s(), trials))
+        self._wait_if_noisy()
+
+    def _wait_if_noisy(self) -> None:
+        if self._noisy is not None and self._left_s() > 0:
+            wait_until_quiet(self._run, self._noisy, self._left_s())
+        self._noisy = None
 
     def _note_invalid(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
-        """After too many invalid trials in a row, a contender is out, or the race ends."""
+        """After too many invalid trials in a row, a contender is out, or the race waits or ends."""
         if instance.entered.contender.role == "control":
             return
-        reason = self._invalid.note(
+        outcome = self._invalid.note(
             instance.name, record, self.standings.others_valid(instance.name)
         )
-        if reason is not None:
-            self._run.listen(Event(f"{instance.name} is out: {reason}", trouble=True))
-            self._drop(instance.entered)
+        if isinstance(outcome, Noisy):
+            self._noisy = outcome.text
+        elif outcome is not None:
+            self._run.listen(Event(f"{instance.name} is out: {outcome.reason}", trouble=True))
+            self._drop(instance.entered, f"{instance.name} is out: {outcome.reason}")
             self._stop_all(heat, instance.name)
 
-    def _note_fault(self, heat: Heat, instance: WarmInstance, failed: bool) -> None:
+    def _note_fault(self, heat: Heat, instance: WarmInstance, record: TrialRecord) -> None:
         """A failed trial costs its instance; a contender that keeps failing is out."""
-        name = instance.name
+        name, failed, reason = instance.name, record.state != "ok", record.reason
         self._faults[name] = self._faults.get(name, 0) + 1 if failed else 0
         if not failed or instance not in heat:
             return  # it may be out already
         heat.stop(instance)
         if self._faults[name] >= FAULTS_MAX:
-            self._run.listen(
-                Event(f"{name} is out: {FAULTS_MAX} trials in a row failed", trouble=True)
-            )
-            self._drop(instance.entered)
+            why = f"{name} is out: {FAULTS_MAX} trials in a row failed"
+            self._run.listen(Event(why, trouble=True))
+            self._drop(instance.entered, f"{why}: {reason}" if reason else why)
             self._stop_all(heat, name)
 
     def _stop_all(self, heat: Heat, name: str) -> None:

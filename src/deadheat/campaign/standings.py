@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from deadheat.campaign.failures import Tally
 from deadheat.campaign.past import Past, level_of
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.gates.pooled import is_valid
@@ -69,6 +70,7 @@ class Standings:
         self._all_seen = True  # no trial was added since the last look
         self._extension = 0
         self._decided: Mapping[Level, Decided] = {}
+        self.tally = Tally()
 
     @property
     def contenders_left(self) -> bool:
@@ -97,10 +99,11 @@ class Standings:
         """Whether a contender is still in."""
         return name in self._contenders
 
-    def drop(self, name: str) -> None:
-        """Take a contender out: it could not start."""
+    def drop(self, name: str, why: str) -> None:
+        """Take a contender out: it could not start, or its trials do not count."""
         if name in self._contenders:
             self._contenders.remove(name)
+            self.tally.out[name] = why
 
     def leave_out(self, name: str, workloads: frozenset[str]) -> None:
         """Take a contender out of these workloads: it answers them wrong."""
@@ -109,6 +112,8 @@ class Standings:
     def add(self, name: str, record: TrialRecord) -> None:
         """Take in a trial; one that failed a gate leaves its place empty."""
         self._all_seen = False
+        if name not in self._controls:
+            self.tally.add(record)
         self._invocation = record.invocation
         level = self._levels[level_of(record)]
         place = (record.invocation, record.heat, record.block)

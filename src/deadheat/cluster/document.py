@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from deadheat.cluster.combine import Combined, CombinedLevel
+from deadheat.stats.known_interval import without_interval
 from deadheat.stats.ratio import RatioInterval
 
 
@@ -18,6 +19,7 @@ def build(combined: Combined) -> dict[str, Any]:
 
 def _level(combined: Combined, level: CombinedLevel) -> dict[str, Any]:
     ranking, fit = level.ranking, level.fit
+    unknown = without_interval(ranking)
     return {
         "workload": level.workload,
         "connections": level.connections,
@@ -29,7 +31,7 @@ def _level(combined: Combined, level: CombinedLevel) -> dict[str, Any]:
                 "name": row.name,
                 "rank_low": row.rank_low,
                 "rank_high": row.rank_high,
-                "group": row.group,
+                "group": None if row.name in unknown else row.group,
                 "rate_per_s": row.rate_median,
                 "ratio_to_leader": _ratio(row.ratio_to_leader),
                 "pairs": list(level.pairs_of[row.name]),

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from deadheat.cluster.combine import Combined, CombinedLevel, PairSpeed
 from deadheat.cluster.record import ClusterRecord, PairRecord
 from deadheat.report import format
+from deadheat.stats.known_interval import dead_heats
 from deadheat.stats.ratio import RatioInterval
 
 Table = Sequence[Sequence[str]]
@@ -45,7 +46,7 @@ def _level(combined: Combined, level: CombinedLevel) -> Iterator[str]:
     ]
     head = ("rank", "server", "req/s", "% of fastest", "interval", "pairs")
     yield from _lines([head, *rows], right=(2, 3))
-    for group in ranking.dead_heats:
+    for group in dead_heats(ranking):
         yield f"dead heat: {format.listing([format.plain(name) for name in group])}"
     if level.limited:
         yield f"left out, they outran the client: {', '.join(map(format.plain, level.limited))}"

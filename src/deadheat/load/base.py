@@ -116,6 +116,12 @@ class LoadResult:
     def errors_total(self) -> int:
         return sum(self.errors.values())
 
+    @property
+    def errors_text(self) -> str:
+        """`1,200 connect_refused, 3 status`: failed requests by class, the most first."""
+        by_count = sorted(self.errors.items(), key=lambda item: -item[1])
+        return ", ".join(f"{count:,} {name}" for name, count in by_count if count)
+
 
 class Generator(Protocol):
     """One load generator, in its own file."""

@@ -80,10 +80,13 @@ def _answer_fault(world: World, frozen: _Frozen | str) -> str | None:
         return frozen
     instance = frozen.instance
     lifecycle.thaw(world, instance)
+    failed = ""
     with suppress(DeadheatError):  # that a dead server cannot be loaded shows in its answer
-        load_server(world, instance, CONNECTIONS, LOAD_S)
+        failed = load_server(world, instance, CONNECTIONS, LOAD_S).errors_text
     answer = first_answer(world.server_host, instance.address, instance.path)
     fault = fault_of(answer, instance.contender.media_type, BODY)
+    if fault is None and failed:
+        fault = f"requests failed under load: {failed}"
     return None if fault is None else f"after {FREEZE_S:g} s frozen: {fault}"
 
 

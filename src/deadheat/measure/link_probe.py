@@ -30,9 +30,12 @@ def measure_link(world: World) -> Link:
     small = load_null_server(world, "", spec)
     body, connections = "x" * BODY_BYTES, BANDWIDTH_CONNECTIONS * len(sides)
     large = load_null_server(world, body, LoadSpec("", connections, BANDWIDTH_S, timeout_s=2.0))
-    if not small.requests_ok or not large.bytes_in:
+    late = {name for name in large.errors if name.startswith("timeout")}  # its bytes count
+    if small.errors_total or not small.requests_ok or not large.bytes_in or {*large.errors} - late:
+        failed = ", ".join(filter(None, (small.errors_text, large.errors_text)))
         raise DeadheatError(
-            f"the link to {world.server_address} is too slow or lossy to be measured",
+            f"the link to {world.server_address} is too slow or lossy to be measured: "
+            f"{failed or 'no answer'}",
             f"try: ping {world.server_address} on the load host",
         )
     return Link(

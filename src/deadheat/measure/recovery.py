@@ -50,9 +50,11 @@ def recover(
     target_per_s = rule.rate_share * first_rate_per_s
     rates_per_s: list[float] = []
     recovered_after_s: float | None = None
+    failed = ""  # in the last probe
     while _is_running(world, instance):
         begun_s = host.now_s()
-        rates_per_s.append(_probe(world, spec))
+        rate_per_s, failed = _probe(world, spec)
+        rates_per_s.append(rate_per_s)
         if target_per_s > 0 and rates_per_s[-1] >= target_per_s:
             recovered_after_s = begun_s - ended_s
             break
@@ -64,7 +66,7 @@ def recover(
         connections=spec.connections,
         command=world.generator.command(spec),
         state="failed" if recovered_after_s is None else "ok",
-        reason=None if recovered_after_s is not None else _failure(world, instance, rule),
+        reason=None if recovered_after_s is not None else _failure(world, instance, rule, failed),
         rate_per_s=rates_per_s[-1] if rates_per_s else None,
         elapsed_s=host.now_s() - ended_s,
         result=_result(burn, recovered_after_s, rates_per_s),
@@ -91,26 +93,28 @@ def watch_burn(world: World, instance: Instance, rule: Recovery) -> Burn:
     return Burn(used_s - first_s, burnt_for_s, idle, tuple(host.unwatch(watch)))
 
 
-def _probe(world: World, spec: LoadSpec) -> float:
-    """Requests/s of one short load; 0 if it gave no result."""
+def _probe(world: World, spec: LoadSpec) -> tuple[float, str]:
+    """Requests/s of one short load, and what failed in it; 0 if it gave no result."""
     command = world.generator.command(spec)
     try:
         completed = world.load_host.run(ProcessSpec(command, cpus=world.load_cpus), spec.limit_s)
-        return world.generator.parse(spec, completed, world.generator_version).rate_per_s
-    except DeadheatError:
-        return 0.0
+        result = world.generator.parse(spec, completed, world.generator_version)
+    except DeadheatError as error:
+        return 0.0, str(error)
+    return result.rate_per_s, result.errors_text
 
 
 def _is_running(world: World, instance: Instance) -> bool:
     return lifecycle.ended(world, instance) is None
 
 
-def _failure(world: World, instance: Instance, rule: Recovery) -> str:
+def _failure(world: World, instance: Instance, rule: Recovery, failed: str) -> str:
     if (ended := lifecycle.ended(world, instance)) is not None:
         return f"it died ({ended.how})"
+    in_probe = f"; in the last probe: {failed}" if failed else ""
     return (
         f"it did not reach {100 * rule.rate_share:.0f} % of its first trial's rate again "
-        f"within {rule.limit_s:g} s"
+        f"within {rule.limit_s:g} s{in_probe}"
     )
 
 

@@ -1,6 +1,7 @@
 """Warm-up: load a fresh instance until it is steady, or say that it never was."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -80,11 +81,12 @@ def warm(
     load = load or (lambda for_s: _engine_load(world, instance, protocol, for_s, workload))
     if rule.kind == "fixed":
         try:
-            counts, seconds = windows_of(load(rule.duration_s), rule.window_s)
+            result = load(rule.duration_s)
         except DeadheatError as error:
             return Warmed("none", (), rule.window_s, None, 0.0, str(error), load_failed=True)
-        rates = _rates(counts, seconds)
-        return Warmed("unsought", rates, rule.window_s, None, _last(rates), None, sum(counts))
+        counts, seconds = windows_of(result, rule.window_s)
+        rates, trouble = _rates(counts, seconds), _failed_text(Counter(result.errors))
+        return Warmed("unsought", rates, rule.window_s, None, _last(rates), trouble, sum(counts))
     return _until_steady(world, instance, rule, earlier, load, left_s)
 
 
@@ -99,6 +101,7 @@ def _until_steady(
     counts: list[float] = []
     seconds: list[float] = []
     compiler_s: list[float] = []
+    errors = Counter[str]()
     compiler = InstanceCompiler(world, instance)
     compiled = compiler.busy_s()
     kind = instance.contender.compiler if compiled is None else Compiler.TIERED
@@ -119,7 +122,9 @@ def _until_steady(
                 chunk_s = _chunk_s(rule.floors(earlier)[0] - sum(counts), counts, seconds)
             if compiled is not None:  # before each chunk: a JVM starts more threads meanwhile
                 compiler.spread()
-            new_counts, new_seconds = windows_of(load(chunk_s), warmup.window_s)
+            result = load(chunk_s)
+            errors.update(result.errors)
+            new_counts, new_seconds = windows_of(result, warmup.window_s)
             counts += new_counts
             seconds += new_seconds
             before, compiled = compiled, compiler.busy_s()
@@ -133,6 +138,9 @@ def _until_steady(
         if compiled is not None:
             compiler.confine()
     rates = _rates(counts, seconds)
+    failed = _failed_text(errors)
+    if errors and not sum(counts):  # errors at an even rate are no steady state
+        trouble = trouble or f"no right answer: {failed}"
     if load_fault or trouble or reading is None or not reading.steady:
         return Warmed(
             kind="none",
@@ -150,10 +158,19 @@ def _until_steady(
         window_s=warmup.window_s,
         start=reading.start,
         rate_per_s=reading.rate_per_s,
-        trouble=reading.caution,
+        trouble=reading.caution or failed,
         requests=sum(counts),
         reading=reading,
     )
+
+
+def _failed_text(errors: Counter[str]) -> str | None:
+    """What failed in a warm-up: 12 requests failed during it (12 status); None without."""
+    if not errors.total():
+        return None
+    classes = ", ".join(f"{count:,} {name}" for name, count in errors.most_common())
+    requests = f"{errors.total():,} request{'' if errors.total() == 1 else 's'}"
+    return f"{requests} failed during its warm-up ({classes})"
 
 
 def _chunk_s(missing: float, counts: Sequence[float], seconds: Sequence[float]) -> float:

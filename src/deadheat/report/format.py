@@ -1,19 +1,18 @@
 """Numbers, durations and foreign text as short texts, the same in every format."""
 
 import datetime
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deadheat.duration import spell_duration
 from deadheat.foreign_text import escaped
+from deadheat.stats.known_interval import is_known as is_known
 from deadheat.store import Unit
 from deadheat.workload import HELLO
 
 NONE = "–"
 MIB = 1024 * 1024
 TEXT_MAX = 300
-UNKNOWN_FACTOR = 30.0  # high / low of an interval above which it counts as unknown
 UNKNOWN = "[unknown]"
 
 
@@ -63,11 +62,6 @@ def signless(value: float, digits: int = 1) -> str:
     """A number without a minus in front of zero."""
     text = f"{value:,.{digits}f}"
     return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
-
-
-def is_known(low: float, high: float) -> bool:
-    """Whether the interval of a ratio is narrow enough to say something."""
-    return math.isfinite(high) and high <= UNKNOWN_FACTOR * low
 
 
 def excess(ratio: float, low: float, high: float) -> tuple[str, tuple[str, str] | None]:

@@ -20,6 +20,8 @@ LIMITS_INTERVAL_OF_INITS_S = 1.0  # without a cgroup it has to read all of /proc
 
 
 def gib(size_bytes: float) -> str:
+    if size_bytes < 0.01 * 2**30:
+        return f"{size_bytes / 2**20:.2f} MiB"
     return f"{size_bytes / 2**30:.2f} GiB"
 
 

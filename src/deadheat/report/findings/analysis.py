@@ -12,6 +12,7 @@ from deadheat.report.format import count
 from deadheat.report.model.slice_fit import ended_at_s
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.distributions import Floats
+from deadheat.stats.known_interval import without_interval
 from deadheat.stats.model_ranking import pair_fits, rank_from_model
 from deadheat.stats.pairs import PairFits, fit_pairs
 from deadheat.stats.ranking import Ranking, Row, rank
@@ -132,10 +133,15 @@ def _ends_s(view: RunView) -> Iterator[float]:
 
 
 def _level(view: RunView, connections: int) -> Level:
-    """One level. A contender that outran the client has no rank."""
+    """One level. A contender that outran the client, or has no interval, has no rank."""
     ranking = ranking_at(view, connections)
     rows = {row.name: row for row in ranking.rows} if ranking else {}
-    comparable = _has_intervals(ranking)
+    apart = without_interval(ranking) if ranking else frozenset()
+    comparable = ranking is not None and len(rows) > 1 and len(apart) < len(rows)
+    if comparable and apart:
+        pairs = math.comb(len(rows) - len(apart), 2) / math.comb(len(rows), 2)
+        ranking = ranking_at(view, connections, apart=apart, pairs_share=max(pairs, 1e-9))
+        rows = {row.name: row for row in ranking.rows} if ranking else {}
     standings = []
     for contender in view.contenders:
         cell = contender.cells.get(connections, Cell(connections))
@@ -157,18 +163,28 @@ def _level(view: RunView, connections: int) -> Level:
     return Level(connections, tuple(standings), ranking if comparable else None)
 
 
-def ranking_at(view: RunView, connections: int, with_limited: bool = False) -> Ranking | None:
-    """The ranking at one level; contenders that outran the client only on request.
+def ranking_at(
+    view: RunView,
+    connections: int,
+    with_limited: bool = False,
+    apart: Set[str] = frozenset(),
+    pairs_share: float = 1.0,
+) -> Ranking | None:
+    """The ranking at one level, without those `apart`.
 
-    None where no contender has enough valid trials.
+    `pairs_share` is the share of all pairs that is left: the others' intervals become no narrower,
+    because they hold jointly with those of the pairs that are not shown. Contenders that outran the client take part only on request. None where no contender has enough
+    valid trials.
     """
-    aside = set() if with_limited else {*view.client_gates.get(connections, {})}
+    aside = apart if with_limited else {*view.client_gates.get(connections, {}), *apart}
     if connections in view.sliced:
-        return _sliced_ranking(view, connections, aside)
-    return _trial_ranking(view, connections, aside)
+        return _sliced_ranking(view, connections, aside, pairs_share)
+    return _trial_ranking(view, connections, aside, pairs_share)
 
 
-def _sliced_ranking(view: RunView, connections: int, aside: Set[str]) -> Ranking:
+def _sliced_ranking(
+    view: RunView, connections: int, aside: Set[str], pairs_share: float
+) -> Ranking:
     """The ranking of the model, in which all take part."""
     sliced = view.sliced[connections]
     controls = {control.name for control in view.controls} | aside
@@ -177,13 +193,15 @@ def _sliced_ranking(view: RunView, connections: int, aside: Set[str]) -> Ranking
         sliced.names,
         margin=view.stopping.get("margin", MARGIN),
         confidence=view.stopping.get("confidence", CONFIDENCE),
-        share=view.conclusion.get("share", 1.0),
+        share=view.conclusion.get("share", 1.0) * pairs_share,
         controls=[name for name in sliced.names if name in controls],
         decided=decided_on(view.conclusion, view.workload).get(connections),
     )
 
 
-def _trial_ranking(view: RunView, connections: int, aside: Set[str]) -> Ranking | None:
+def _trial_ranking(
+    view: RunView, connections: int, aside: Set[str], pairs_share: float
+) -> Ranking | None:
     """The ranking of paired trials, with the controls measured in the same blocks."""
     cells = _cells(view, connections)
     places = _places(view, connections)
@@ -201,7 +219,7 @@ def _trial_ranking(view: RunView, connections: int, aside: Set[str]) -> Ranking 
         list(columns),
         margin=stopping.get("margin", MARGIN),
         confidence=stopping.get("confidence", CONFIDENCE),
-        share=view.conclusion.get("share", 1.0),
+        share=view.conclusion.get("share", 1.0) * pairs_share,
         controls=controls,
         decided=decided_on(view.conclusion, view.workload).get(connections),
     )
@@ -227,11 +245,6 @@ def fits_of(view: RunView, names: Sequence[str], connections: int) -> PairFits:
     sliced = view.sliced[connections]
     places = np.array([sliced.names.index(name) for name in names])
     return pair_fits(sliced.fit, sliced.fit.robust).of(places)
-
-
-def _has_intervals(ranking: Ranking | None) -> bool:
-    """Whether any two contenders can be compared. A rank needs another contender."""
-    return ranking is not None and any(math.isfinite(pair.ratio.high) for pair in ranking.pairs)
 
 
 def rates_of(view: RunView, names: Sequence[str], connections: int) -> Floats:
@@ -267,4 +280,9 @@ def _why_unranked(view: RunView, cell: Cell) -> str:
             own_heats = {trial.heat for trial in cell.trials}
             blocks = sum(heat in own_heats for _, heat, _ in places)
             return f"only {len(cell.valid)} of {count(blocks, 'block')} have a valid trial of it"
-    return "shares too few blocks or invocations with the others for an interval"
+    valid, trials = len(cell.valid), len(cell.trials)
+    return (
+        f"its interval is unknown: {valid:,} of {count(trials, 'trial')} are valid"
+        if (valid < trials)
+        else "shares too few blocks or invocations with the others for an interval"
+    )

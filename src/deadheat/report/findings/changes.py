@@ -71,9 +71,12 @@ def table(
     width = max([MIN_NAME_WIDTH, *map(len, all_changes)])
     last = "beside the others [95 %]" if beside else "second / first [95 %]"
     ratio_head = f"{'ratio':>7}  " if beside else ""
-    lines = [f"{'requests/s':{width}} {'first':>10} {'second':>10}  {ratio_head}{last}"]
+    rates = "requests/s" if beside else "mean requests/s"
+    lines = [f"{rates:{width}} {'first':>10} {'second':>10}  {ratio_head}{last}"]
     for name, ratio in all_changes.items():
-        before, after = (_rate(by_name[name]) for by_name in cells)
+        before, after = (
+            _rate(view, by_name[name]) for view, by_name in zip((first, second), cells, strict=True)
+        )
         line = f"{name:{width}} {format.rate(before):>10} {format.rate(after):>10}"
         if not beside:
             lines.append(f"{line}  {ratio_text(ratio)}")
@@ -93,9 +96,10 @@ def ratio_text(ratio: Change) -> str:
     return f"{ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
 
 
-def _rate(cell: Cell) -> float | None:
-    """The model's, if the cell has one."""
-    return cell.model_rate_per_s or mean_rate(cell)
+def _rate(view: RunView, cell: Cell) -> float | None:
+    """As in the report of the run; for a race of trials the mean, as its ratio is one of means."""
+    is_sliced = cell.connections in view.sliced
+    return cell.rate_per_s(view.aggregate) if is_sliced else mean_rate(cell)
 
 
 def _machine(of_reference: Change) -> str:

@@ -36,7 +36,7 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]
             f"run {second.run_id} {', '.join(sides[1])}: their rates are not of the same requests",
             "compare two runs of one workload",
         )
-    lines = [f"{first.run_id} and {second.run_id}"]
+    lines = [f"{first.run_id} and {second.run_id}", _apart(first, second)]
     lines += [
         f"not compared, because one run alone measured it: the workload {name}"
         for name in dict.fromkeys([*sides[0], *sides[1]])
@@ -64,6 +64,15 @@ def two_runs(first: RunView, second: RunView) -> tuple[list[str], dict[str, Any]
     lines.append("differences in setup" if setup else "no difference in the stored setup")
     lines += [f"{INDENT}{item.what}: {item.first} → {item.second}" for item in setup]
     return lines, finite({"levels": levels, "differences": [asdict(item) for item in setup]})
+
+
+def _apart(first: RunView, second: RunView) -> str:
+    """How far apart in time, and what that adds to a difference."""
+    apart_s = abs((second.started_at - first.started_at).total_seconds())
+    return (
+        f"begun {format.duration(apart_s)} apart: a change includes what the machine did meanwhile, "
+        "which the intervals of one run do not"
+    )
 
 
 def _by_name(changes: Mapping[str, Change]) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """The conclusions of a run, in sentences that all formats share."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from deadheat.campaign.failures import OF_THE_MACHINE
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.bounds import AtLeast, at_least
@@ -10,7 +12,7 @@ from deadheat.report.findings.lone import lone_rate, lone_statements, runs_alone
 from deadheat.report.findings.precision import precision
 from deadheat.report.findings.remaining import reasonable_s, remaining, time_text, too_close
 from deadheat.report.model.statement import Statement
-from deadheat.report.model.view import RunView
+from deadheat.report.model.view import RunView, TrialView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Pair, Ranking
 from deadheat.stats.ratio import RatioInterval
@@ -112,13 +114,41 @@ def why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
     reason = (
         "one start of each server cannot show how much starts differ"
         if analysis.invocations == 1
-        else "the contenders share too few valid blocks"
+        else trials_text(level) or "the contenders share too few valid blocks"
     )
     remedy = "A longer --budget" if view.settles else "The protocol settle"
     return (
         f"{reason}, so there are no intervals and no ranks; rows are in the order of their rates, "
         f"which may be chance. {remedy} gives intervals"
     )
+
+
+def trials_text(level: Level) -> str:
+    """`19 of 55 trials are valid, 30 failed the check steal`; empty if all are valid."""
+    trials = [trial for standing in level.standings for trial in standing.cell.trials]
+    valid = sum(trial.valid for trial in trials)
+    if valid == len(trials):
+        return ""
+    code, failed = most_failed(trials)
+    how = f"failed the check {code}" if code else "ended with a fault"
+    if len(trials) == 1:
+        return f"the only trial {how}"
+    number = f"{valid:,}" if valid else "none"
+    text = f"{number} of {format.count(len(trials), 'trial')} {'is' if valid < 2 else 'are'} valid"
+    return f"{text}, {failed:,} {how}"
+
+
+def most_failed(trials: Sequence[TrialView]) -> tuple[str, int]:
+    """The gate that most of the trials that are not valid failed, and how many did.
+
+    It is empty for trials that ended with a fault, before any gate was read. A gate of the machine comes first of those that as many failed: it may be their cause.
+    """
+    counts: Counter[str] = Counter()
+    for trial in trials:
+        codes = {gate.code for gate in trial.gates_failed}
+        counts.update(codes if trial.measured else {""})
+    cause = max(counts, key=lambda code: (counts[code], code in OF_THE_MACHINE, code))
+    return cause, counts[cause]
 
 
 def _faster_text(view: RunView, pair: Pair) -> str:

@@ -5,6 +5,7 @@ from collections import Counter
 
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.conclusion import trials_text
 from deadheat.report.findings.lone import lone_answer, lone_rate, runs_alone
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
@@ -21,15 +22,12 @@ def answer(view: RunView, level: Level) -> str:
         return lone_answer(lone)
     ranking, ranked = level.ranking, level.ranked
     if level.lone is not None:
-        return f"No ranks{_here(view)}: only {level.lone.name} has a rate that counts"
+        return f"No ranking{_here(view)}: only {level.lone.name} has a rate that counts"
     if ranking is None or not ranked:
-        cells = [standing.cell for standing in level.standings]
         why = "nothing was measured"
-        if any(cell.valid for cell in cells):
-            why = "no comparison has an interval"
-        elif any(cell.trials for cell in cells):
-            why = "no trial is valid"
-        what = "rate" if runs_alone(view) else "ranks"
+        if any(standing.cell.trials for standing in level.standings):
+            why = trials_text(level) or "no comparison has an interval"
+        what = "rate" if runs_alone(view) else "ranking"
         return f"No {what}{_here(view)}: {why}"
     leaders = [standing for standing in ranked if standing.row and standing.row.rank_low == 1]
     if len(leaders) == 1:

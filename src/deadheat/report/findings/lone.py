@@ -1,7 +1,6 @@
 """A run of one contender: its rate with an interval, its limit, and the null server beside it."""
 
 import math
-import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -95,5 +94,4 @@ def lone_statements(view: RunView, level: Level) -> Iterator[Statement]:
 
 def _null_rate_per_s(view: RunView, level: Level) -> float | None:
     cells = [c.cells.get(level.connections) for c in view.controls if c.name == NULL_SERVER]
-    rates = [rate for cell in cells if cell for rate in cell.rates_per_s]
-    return statistics.median(rates) if rates else None
+    return next((cell.rate_per_s(view.aggregate) for cell in cells if cell), None)

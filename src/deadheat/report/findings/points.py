@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from deadheat.campaign.failures import OF_THE_MACHINE
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.bounds import at_least
 from deadheat.report.findings.capacity import capacity_statements
 from deadheat.report.findings.cautions import cautions, none_found
-from deadheat.report.findings.conclusion import conclusions, why_no_order
+from deadheat.report.findings.conclusion import conclusions, most_failed, why_no_order
 from deadheat.report.findings.lone import LoneRate, lone_rate, lone_statements
 from deadheat.report.findings.next_step import (
     NextStep,
@@ -18,7 +19,7 @@ from deadheat.report.findings.next_step import (
     run_anew,
     settled_anew,
 )
-from deadheat.report.findings.precision import noise_range
+from deadheat.report.findings.precision import noise_means, noise_range
 from deadheat.report.findings.remaining import reasonable_s, remaining, time_text, too_close
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
@@ -153,9 +154,17 @@ def _command_for_order(view: RunView, level: Level) -> str:
         return settled_anew(view, valid if len(valid) > 1 else everyone)
     measured = any(standing.cell.trials for standing in level.standings)
     options = ["--budget", "10m"] if view.settles and (valid or not measured) else []
-    if not valid and view.command[1:2] == ("run",):
+    if view.command[1:2] == ("run",) and _is_noisy(level):
         options.append("--wait-quiet")
     return run_anew(view, valid if len(valid) > 1 else everyone, options)
+
+
+def _is_noisy(level: Level) -> bool:
+    """Whether trials are not valid, and most of these by a gate of the machine."""
+    trials = [trial for standing in level.standings for trial in standing.cell.trials]
+    if all(trial.valid for trial in trials):
+        return False
+    return most_failed(trials)[0] in OF_THE_MACHINE or not any(trial.valid for trial in trials)
 
 
 def _unranked(level: Level) -> Iterator[Point]:
@@ -191,7 +200,8 @@ def _noise(view: RunView, analysis: Analysis) -> Iterator[Point]:
     if moved is not None:
         low, high = (f"{round(end):+d}" if round(end) else "0" for end in moved)
         range_ = f"{low} to {high} %" if low != high else "less than 1 %"
-        yield Point("NOISE", f"the control servers, which never change, varied by {range_}")
+        text = f"the control servers, which never change, varied by {range_}"
+        yield Point("NOISE", f"{text}: {noise_means(view, analysis.main)}")
 
 
 def _see(source: Source) -> Iterator[Point]:

@@ -1,7 +1,6 @@
 """The precision of a run: limits, machine noise, detectable differences, and the method."""
 
 import math
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,13 +13,15 @@ from deadheat.report.model.statement import Statement
 from deadheat.report.model.view import ContenderView, RunView
 from deadheat.stats.ranking import Ranking
 
+HOLD_FOR = "all this is for these builds, under this load, on this machine, in these minutes"
+
 
 def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     """What limited the rates, the client's ceiling, machine noise, power, calibration, method."""
     if lone_rate(view, analysis.main) is None:
         yield from limits(view, analysis.main)
         yield from _ceiling(view, analysis.main)
-    yield from _noise(view, analysis.main.connections)
+    yield from _noise(view, analysis.main)
     yield from _resolution(analysis.main.ranking, bool(view.sliced))
     if view.sliced and analysis.measured_share is not None:
         share = format.percent(analysis.measured_share, 0)
@@ -36,10 +37,9 @@ def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
 def _ceiling(view: RunView, level: Level) -> Iterator[Statement]:
     """The client's rate against the null server, and the fastest contender's share of it."""
     for control in view.controls:
-        rates = _rates_per_s(control, level.connections)
-        if control.name != NULL_SERVER or not rates:
+        ceiling_per_s = _rate_per_s(view, control, level.connections)
+        if control.name != NULL_SERVER or ceiling_per_s is None:
             continue
-        ceiling_per_s = statistics.median(rates)
         text = (
             f"the client reached {format.rate(ceiling_per_s)} requests/s against the null server, "
             "which does as little as possible"
@@ -52,31 +52,46 @@ def _ceiling(view: RunView, level: Level) -> Iterator[Statement]:
         yield Statement("ceiling", text)
 
 
-def _noise(view: RunView, connections: int) -> Iterator[Statement]:
-    """How much the rates of the controls varied, over all their trials, valid or not."""
+def _noise(view: RunView, level: Level) -> Iterator[Statement]:
+    """How much the rates of the controls varied, over all their trials, and what that touches."""
     ranges = []
     for control in view.controls:
-        rates = _rates_per_s(control, connections)
-        if len(rates) > 1:
-            middle = statistics.median(rates)
+        rates = _rates_per_s(control, level.connections)
+        middle = _rate_per_s(view, control, level.connections)
+        if len(rates) > 1 and middle is not None:
             least, most = (100 * (rate / middle - 1) for rate in (min(rates), max(rates)))
             ranges.append(
                 f"{control.name} by {least:+.1f} to {most:+.1f} % around {format.rate(middle)}"
             )
     if ranges:
         text = f"our control servers varied: {format.listing(ranges)} requests/s"
-        yield Statement("noise", text)
+        yield Statement("noise", f"{text}; {noise_means(view, level)}")
+
+
+def noise_means(view: RunView, level: Level) -> str:
+    """What the noise of the machine means for the answer."""
+    if view.protocol.get("residency") == "alone":
+        return "rates and ratios may be off by as much, since each contender ran at another time"
+    if level.ranking is None or len(level.ranking.rows) < 2:
+        return "rates may be off by as much"
+    return "the intervals of ratios include it, requests/s and p99 do not"
 
 
 def noise_range(view: RunView, connections: int) -> tuple[float, float] | None:
-    """How far the rates of the controls went below and above their medians, in percent."""
+    """How far the rates of the controls' trials went below and above their rates, in percent."""
     moves = []
     for control in view.controls:
         rates = _rates_per_s(control, connections)
-        if len(rates) > 1:
-            middle = statistics.median(rates)
+        middle = _rate_per_s(view, control, connections)
+        if len(rates) > 1 and middle is not None:
             moves += [100 * (rate / middle - 1) for rate in rates]
     return (min(moves), max(moves)) if moves else None
+
+
+def _rate_per_s(view: RunView, contender: ContenderView, connections: int) -> float | None:
+    """The contender's rate, as every table has it."""
+    cell = contender.cells.get(connections)
+    return cell.rate_per_s(view.aggregate) if cell else None
 
 
 def _rates_per_s(contender: ContenderView, connections: int) -> Sequence[float]:
@@ -125,6 +140,11 @@ def _slowdown_text(slowdowns: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _method(view: RunView, analysis: Analysis) -> Iterator[Statement]:
+    for text in _method_texts(view, analysis):
+        yield Statement("method", f"{text}; {HOLD_FOR}")
+
+
+def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
     ranking = analysis.main.ranking
     if ranking is None or len(ranking.rows) < 2:
         return
@@ -136,14 +156,13 @@ def _method(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     )
     hold += f" at {format.percent(ranking.level.confidence, 0)}{_looks(view)}"
     if view.sliced:
-        yield Statement("method", f"{hold}; {_sliced_method(analysis)}")
+        yield f"{hold}; {_sliced_method(analysis)}"
         return
     if view.protocol.get("residency") == "alone":
         repetitions = format.count(analysis.blocks, "repetition")
-        yield Statement(
-            "method",
+        yield (
             f"{hold}; ratios of geometric means over {repetitions}; the contenders ran one after "
-            "the other, so a change of the machine is not canceled",
+            "the other, so a change of the machine is not canceled"
         )
         return
     starts = format.count(analysis.invocations, "fresh start")
@@ -158,7 +177,7 @@ def _method(view: RunView, analysis: Analysis) -> Iterator[Statement]:
             f"; {analysis.heats} heats, because not all contenders fit into memory together: "
             "contenders of different heats are compared through the controls, which ran in each"
         )
-    yield Statement("method", text)
+    yield text
 
 
 def _sliced_method(analysis: Analysis) -> str:

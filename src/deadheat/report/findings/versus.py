@@ -24,7 +24,10 @@ class Versus:
 
     @property
     def dead_heat(self) -> bool:
-        return self.pair is not None and self.pair.verdict is not Verdict.SEPARATED
+        """Not separated, and the interval says something."""
+        if self.pair is None or self.pair.verdict is Verdict.SEPARATED:
+            return False
+        return format.is_known(self.pair.ratio.low, self.pair.ratio.high)
 
     @property
     def headline(self) -> str:

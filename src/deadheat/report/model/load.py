@@ -256,7 +256,7 @@ def _offered(trials: Sequence[StoredTrial], facts: Facts) -> tuple[OfferedCell, 
 
 def _half_load_cpu_us(trials: Sequence[StoredTrial]) -> float | None:
     """CPU time per request at half the contender's rate: the least of its trials; None without."""
-    half = [t.server_cpu_us_per_request for t in trials if t.kind == HALF_LOAD]
+    half = [t.server_cpu_us_per_request for t in trials if t.kind == HALF_LOAD and t.state == "ok"]
     return min((us for us in half if us is not None), default=None)
 
 
