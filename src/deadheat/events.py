@@ -24,7 +24,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """A contender in the order so far. `rank` is that of the last look; None without an interval."""
+    """A contender in the order so far.
+
+    `rank` is that of the last look; None before the first, and without an interval.
+    """
 
     name: str
     rate_per_s: float | None  # the median of its valid trials

@@ -6,7 +6,10 @@ from pathlib import Path
 from tests.golden.command_line import CommandLine, Output
 from tests.golden.stored import DECAY, REPLAY
 
-KINDS = ("settle", "levels", "invalid", "interrupted", "empty", "capacity", "workloads", "close")
+KINDS = (
+    *("settle", "levels", "invalid", "interrupted", "empty", "capacity", "workloads", "close"),
+    *("noisy", "pauses"),
+)
 
 
 def _report(kind: str, columns: int, line: CommandLine) -> str:
@@ -40,6 +43,7 @@ def _reports() -> dict[str, Output]:
         outputs[f"report/{kind}.json"] = partial(_format, kind, "json")
     for picture in ("bars", "languages", "latency"):
         outputs[f"report/levels-{picture}.svg"] = partial(_picture, "levels", picture)
+    outputs["report/pauses.json"] = partial(_format, "pauses", "json")
     outputs["report/workloads.csv"] = partial(_format, "workloads", "csv")
     outputs["report/workloads-profile.svg"] = partial(_picture, "workloads", "profile")
     outputs["report/decay.svg"] = _decay_picture

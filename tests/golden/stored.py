@@ -9,6 +9,7 @@ from typing import Any
 from deadheat.store import Gate
 from tests.report import made
 from tests.report.made import MadeRun, failed, histogram, made_run
+from tests.report.sliced import SLICED, sliced_race
 
 SETTLE = {**made.SETTLE, "warmup": {"kind": "none"}}
 QUICK = {**made.QUICK, "warmup": {"kind": "none"}}
@@ -39,6 +40,8 @@ def make_runs(path: Path) -> dict[str, str]:
     runs["capacity"] = _capacity(MadeRun(first.store, cpus=2))
     runs["workloads"] = _workloads(MadeRun(first.store, protocol=WORKLOADS))
     runs["close"] = _close(MadeRun(first.store, protocol=SETTLE))
+    runs["noisy"] = _noisy(MadeRun(first.store, protocol=SLICED))
+    runs["pauses"] = _pauses(MadeRun(first.store, protocol=SLICED))
     first.store.close()
     return dict(zip(runs, _dated(path, list(runs.values())), strict=True))
 
@@ -50,6 +53,22 @@ def copies_run(path: Path) -> str:
     run = made_run(path, protocol=SETTLE)
     run.race({**dict.fromkeys(names, 9000.0), **slower}, noise=0.005)
     return run.end()
+
+
+def _noisy(run: MadeRun) -> str:
+    """A race in slices of which too few trials are valid for any interval."""
+    rates = {"alpha": 118_466.0, "beta": 117_000.0, "gamma": 5302.0}
+    return sliced_race(run, rates, apart=0.15, valid_blocks={"alpha": 2, "beta": 1, "gamma": 1})
+
+
+def _pauses(run: MadeRun) -> str:
+    """A race in slices with a server that pauses."""
+    calm, pausing = (
+        {"paused_s": paused_s, "longest_pause_us": longest_us}
+        for paused_s, longest_us in ((0.0002, 5000.0), (0.02, 213_000.0))
+    )
+    paused = {"alpha": calm, "beta": calm, "gamma": pausing}
+    return sliced_race(run, {"alpha": 9000.0, "beta": 7000.0, "gamma": 3000.0}, paused=paused)
 
 
 def _close(run: MadeRun) -> str:

@@ -110,10 +110,11 @@ function order() {
 }
 
 /** @param {Row} row */
-function server({ contender, name, panel }) {
+function server({ contender, name, panel, standing }) {
   const details = [contender.language, contender.version].filter(Boolean).join(" · ");
   return [
     h("a", { class: "clamp", href: `#${panel}`, dir: "auto" }, name),
+    standing.pauses ? h("abbr", { title: standing.pauses.text }, " ‖") : null,
     details ? h("span", { class: "details", dir: "auto", title: details }, details) : null,
   ];
 }

@@ -112,8 +112,13 @@ export function ranking(first, chosen, onLevel, onRows, onChoice) {
     const shown = entries.filter(({ row }) => passes(row, chosen));
     chart.replaceChildren(board(shown, { colors, work, band }));
   };
+  const pausing = h("ul", { class: "pauses" });
   const redraw = () => {
     const passing = kept();
+    const paused = passing.filter(({ standing }) => standing.pauses);
+    const sentences = paused.map(({ name, standing }) => `‖ ${name} ${standing.pauses?.text}.`);
+    pausing.replaceChildren(...sentences.map((text) => h("li", { dir: "auto" }, text)));
+    pausing.hidden = !sentences.length;
     holder.replaceChildren(rankingTable(rows, passing, chosen, draw));
     drawChart();
     status.textContent =
@@ -151,6 +156,7 @@ export function ranking(first, chosen, onLevel, onRows, onChoice) {
       actions(table, () => ({ chart, title: levelNow() ? `${levelNow()?.answer}.` : "" })),
     ),
     holder,
+    pausing,
     status,
   );
   const update = (/** @type {Report} */ next) => {

@@ -173,8 +173,8 @@ def ranking_at(
     """The ranking at one level, without those `apart`.
 
     `pairs_share` is the share of all pairs that is left: the others' intervals become no narrower,
-    because they hold jointly with those of the pairs that are not shown. Contenders that outran the client take part only on request. None where no contender has enough
-    valid trials.
+    because they hold jointly with those of the pairs that are not shown. Contenders that outran the
+    client take part only on request. None where no contender has enough valid trials.
     """
     aside = apart if with_limited else {*view.client_gates.get(connections, {}), *apart}
     if connections in view.sliced:

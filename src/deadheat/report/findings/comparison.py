@@ -70,8 +70,8 @@ def _apart(first: RunView, second: RunView) -> str:
     """How far apart in time, and what that adds to a difference."""
     apart_s = abs((second.started_at - first.started_at).total_seconds())
     return (
-        f"begun {format.duration(apart_s)} apart: a change includes what the machine did meanwhile, "
-        "which the intervals of one run do not"
+        f"begun {format.duration(apart_s)} apart: a change includes what the machine did "
+        "meanwhile, which the intervals of one run do not"
     )
 
 

@@ -141,7 +141,8 @@ def trials_text(level: Level) -> str:
 def most_failed(trials: Sequence[TrialView]) -> tuple[str, int]:
     """The gate that most of the trials that are not valid failed, and how many did.
 
-    It is empty for trials that ended with a fault, before any gate was read. A gate of the machine comes first of those that as many failed: it may be their cause.
+    It is empty for trials that ended with a fault, before any gate was read. A gate of the machine
+    comes first of those that as many failed: it may be their cause.
     """
     counts: Counter[str] = Counter()
     for trial in trials:

@@ -19,6 +19,7 @@ from deadheat.report.findings.next_step import (
     run_anew,
     settled_anew,
 )
+from deadheat.report.findings.pauses import pauses_at
 from deadheat.report.findings.precision import noise_means, noise_range
 from deadheat.report.findings.remaining import reasonable_s, remaining, time_text, too_close
 from deadheat.report.model.view import RunView
@@ -54,6 +55,7 @@ def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Poi
     level = analysis.main
     if (lone := lone_rate(view, level)) is not None:
         yield from _lone(view, level, lone, source)
+        yield from _pauses(view, level)
         return
     if level.ranking is not None:
         yield from _known(view, level.ranking)
@@ -65,6 +67,7 @@ def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Poi
     yield from open_points(view, analysis, level, source)
     if level.ranking is not None:
         yield from _unranked(level)
+    yield from _pauses(view, level)
     for statement in conclusions(view, analysis):
         if statement.topic.startswith("at "):
             yield Point(statement.topic.upper(), statement.text)
@@ -175,6 +178,13 @@ def _unranked(level: Level) -> Iterator[Point]:
             names_by_reason.setdefault(standing.reason, []).append(standing.name)
     for reason, names in names_by_reason.items():
         yield Point("UNRANKED", f"{_some(names)}: {reason}")
+
+
+def _pauses(view: RunView, level: Level) -> Iterator[Point]:
+    """The servers that pause, those that pause most first."""
+    by_share = sorted(pauses_at(view, level).items(), key=lambda item: -item[1].share)
+    for name, pauses in by_share:
+        yield Point("PAUSES", f"{_shown(view, name)} {pauses.text}")
 
 
 def _cautions(view: RunView) -> Iterator[Point]:

@@ -176,6 +176,15 @@ class Ratio(Part):
     high: Finite | None
 
 
+class Pauses(Part):
+    """What a server pauses without a request that explains it, and beyond what others have."""
+
+    longest_us: Finite
+    share: Finite
+    """Of the time in which it was measured; 0.2 is 20 %."""
+    text: str
+
+
 class Standing(Part):
     """A contender's rank, or the reason why it has none."""
 
@@ -187,6 +196,8 @@ class Standing(Part):
     """Contenders of one group are a dead heat; contenders of different groups are separated."""
     ratio_to_leader: Ratio | None
     reason: str | None
+    pauses: Pauses | None
+    """Null if it does not pause, or if the run did not store it."""
 
 
 class Pair(Part):

@@ -20,6 +20,7 @@ from deadheat.report.findings.limits import limit_of
 from deadheat.report.findings.measured import measured
 from deadheat.report.findings.method import method
 from deadheat.report.findings.next_step import Source
+from deadheat.report.findings.pauses import pauses_at
 from deadheat.report.findings.points import open_points
 from deadheat.report.findings.remaining import Remaining, reasonable_s, remaining
 from deadheat.report.findings.scaling import curves
@@ -259,7 +260,7 @@ def _level(view: RunView, analysis: Analysis, level: Level, source: Source) -> t
         margin=ranking.margin if ranking else None,
         minimum_detectable_effect=_finite(ranking.minimum_detectable_effect) if ranking else None,
         method=ranking.pairs[0].ratio.method if ranking and ranking.pairs else None,
-        standings=tuple(_standing(standing) for standing in level.standings),
+        standings=tuple(_standing(view, level, standing) for standing in level.standings),
         pairs=_pairs(view, analysis, ranking) if ranking else (),
         open=tuple(
             Open(text=point.text, figures=point.figures, command=point.command)
@@ -283,8 +284,9 @@ def _placements(slices: AllSlices | None) -> tuple[Placement, ...]:
     )
 
 
-def _standing(standing: Standing) -> to.Standing:
+def _standing(view: RunView, level: Level, standing: Standing) -> to.Standing:
     row = standing.row
+    pauses = pauses_at(view, level).get(standing.contender.name)
     return to.Standing(
         name=standing.contender.name,
         rank_low=row.rank_low if row and standing.ranked else None,
@@ -292,6 +294,9 @@ def _standing(standing: Standing) -> to.Standing:
         group=row.group if row and standing.ranked else None,
         ratio_to_leader=_ratio(standing.ratio_to_leader) if standing.ratio_to_leader else None,
         reason=standing.reason,
+        pauses=to.Pauses(longest_us=pauses.longest_us, share=pauses.share, text=pauses.text)
+        if pauses
+        else None,
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.lone import runs_alone
-from deadheat.report.formats.tables import rank, rate
+from deadheat.report.findings.pauses import MEANING, pauses_at
+from deadheat.report.formats.tables import rank, rate, server
 from deadheat.report.formats.text_bar import TOP_MAX, axis, bar, plain_bar
-from deadheat.report.model.column import NAME_MAX, Column
+from deadheat.report.model.column import Column
 from deadheat.report.model.view import RunView
 
 BAR_MIN, BAR_MAX = 10, 30
@@ -25,7 +26,7 @@ def short_columns(view: RunView, analysis: Analysis) -> list[Column]:
 
     columns = [
         column("rank", rank, right=False),
-        column("server", lambda s: format.plain(s.name, NAME_MAX), right=False),
+        column("server", lambda s: server(view, level, s), right=False),
         column(f"{best}req/s", lambda s: rate(view, s, level.connections)),
         column("% of\nfastest", share),
         column("p99\nms", lambda s: format.milliseconds(s.cell.service["p99"])),
@@ -75,6 +76,8 @@ def remarks(view: RunView, analysis: Analysis) -> list[str]:
         texts.append("a rate in brackets comes from invalid trials only")
     if any(share(standing).endswith("?") for standing in analysis.main.standings):
         texts.append("?: the interval is unknown")
+    if pauses_at(view, analysis.main):
+        texts.append(MEANING)
     return texts
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.lone import runs_alone
+from deadheat.report.findings.pauses import SIGN, pauses_at
 from deadheat.report.model.column import NAME_MAX, Column
 from deadheat.report.model.view import OfferedCell, RunView
 
@@ -30,7 +31,7 @@ def ranking_columns(
     ratio = [] if runs_alone(view) else [column(_ratio_header(level), of_leader, right=False)]
     return [
         *order,
-        column("server", lambda s: format.plain(s.name, NAME_MAX), right=False),
+        column("server", lambda s: server(view, level, s), right=False),
         *(_rates(view, analysis, level, connections) for connections in rates_at),
         *ratio,
         column("spread\n%", spread, "spread"),
@@ -74,6 +75,12 @@ def offered_columns(view: RunView) -> list[Column]:
         column("p99.9\nms", lambda row: format.milliseconds(row.response["p99_9"])),
         column("trials\nvalid", lambda row: f"{row.trials_valid}/{len(row.trials)}"),
     ]
+
+
+def server(view: RunView, level: Level, standing: Standing) -> str:
+    """Its name, with a sign if it pauses."""
+    name = format.plain(standing.name, NAME_MAX)
+    return f"{name} {SIGN}" if standing.contender.name in pauses_at(view, level) else name
 
 
 def rank(standing: Standing) -> str:

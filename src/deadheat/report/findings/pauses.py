@@ -1,0 +1,112 @@
+"""Servers that pause: what their slices show that no request explains, and the machine does not.
+
+A slice stores the seconds in which no answer came for longer than twice its median service time,
+and at least 4 ms. Pauses of the machine hit all contenders and controls alike, so a server is
+judged by what it has beyond the median of the others.
+"""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deadheat.report import format
+from deadheat.report.findings.analysis import Level
+from deadheat.report.model.view import Cell, RunView
+
+PAUSED, LONGEST = "paused_s", "longest_pause_us"  # keys of a slice
+SHARE_SHOWN = 0.02  # of a server's time
+SLICES_MIN = 2  # with a pause longer than a slice: a single one may be the machine's
+SIGN = "‖"
+MEANING = f"{SIGN}: the server pauses"
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """A server's pauses: the longest, and their share of its time beyond what the others have."""
+
+    longest_us: float
+    share: float
+
+    @property
+    def text(self) -> str:
+        """`paused for up to 213 ms; pauses took 20 % of its time`."""
+        longest = f"paused for up to {format.milliseconds(self.longest_us)} ms"
+        digits = 0 if self.share >= 0.1 else 1
+        return f"{longest}; pauses took {format.percent(self.share, digits)} of its time"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Over the slices of one contender."""
+
+    longest_us: float
+    share: float  # of the time, in pauses
+    long_share: float  # of the slices, with a pause longer than the slice
+    long_slices: int
+
+
+def find_pauses(rows_by_name: Mapping[str, Rows]) -> dict[str, Pauses]:
+    """The servers that pause, of contenders and controls with their rows of slices.
+
+    A server pauses if that takes over `SHARE_SHOWN` of its time, or if it stops for longer than a
+    slice more than once; both beyond the median of the others. Rows without the keys say nothing.
+    """
+    sums = {name: each for name, rows in rows_by_name.items() if (each := _sums(rows)) is not None}
+    findings = {}
+    for name, own in sums.items():
+        others = [each for other, each in sums.items() if other != name]
+        share = own.share - _median([each.share for each in others])
+        often = own.long_share > _median([each.long_share for each in others])
+        if share > SHARE_SHOWN or (often and own.long_slices >= SLICES_MIN):
+            findings[name] = Pauses(own.longest_us, max(share, 0.0))
+    return findings
+
+
+def pauses_at(view: RunView, level: Level) -> Mapping[str, Pauses]:
+    """The contenders that pause at a level; empty for a run that did not store it."""
+    if "pauses" not in level.kept:
+        cells = {
+            each.name: each.cells.get(level.connections, Cell(level.connections))
+            for each in (*view.contenders, *view.controls)
+        }
+        pausing = find_pauses({name: _rows(cell) for name, cell in cells.items()})
+        controls = {control.name for control in view.controls}
+        level.kept["pauses"] = {
+            name: each for name, each in pausing.items() if name not in controls
+        }
+    pauses: Mapping[str, Pauses] = level.kept["pauses"]
+    return pauses
+
+
+def _rows(cell: Cell) -> Rows:
+    """Those of the trials behind the figures; in some the client waited, not the server."""
+    rows = [row for trial in cell.counted for row in trial.slices]
+    return [row for row in rows if not row.get("client_waited")]
+
+
+def _sums(rows: Rows) -> _Sums | None:
+    """None if no row says how long the server paused.
+
+    A pause may last beyond the measured time, so it counts as time, too.
+    """
+    known = [row for row in rows if row.get(PAUSED) is not None and row.get("elapsed_s")]
+    if not known:
+        return None
+    whole_s = sum(max(row["elapsed_s"], row[PAUSED]) for row in known)
+    longest_us = [row.get(LONGEST) or 0.0 for row in known]
+    long_slices = sum(
+        us > 1e6 * row["elapsed_s"] for us, row in zip(longest_us, known, strict=True)
+    )
+    return _Sums(
+        longest_us=max(longest_us),
+        share=sum(row[PAUSED] for row in known) / whole_s,
+        long_share=long_slices / len(known),
+        long_slices=long_slices,
+    )
+
+
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values) if values else 0.0

@@ -1,0 +1,81 @@
+"""Servers that pause: judged beside the others, and shown in every format."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat import report
+from deadheat.report.findings.pauses import SIGN, Pauses, find_pauses
+from deadheat.report.model.load import load_view
+from tests.report.made import made_run
+from tests.report.sliced import SLICED, sliced_race
+
+Rows = list[dict[str, Any]]
+
+
+def slices(paused_s: float, longest_us: float, count: int = 100, often: int = 100) -> Rows:
+    """Slices of 80 ms, of which the first `often` have such a pause."""
+    pause = {"paused_s": paused_s, "longest_pause_us": longest_us}
+    none = {"paused_s": 0.0, "longest_pause_us": 0.0}
+    return [{"elapsed_s": 0.08, **(pause if n < often else none)} for n in range(count)]
+
+
+CALM = slices(0.0, 0.0)
+
+
+def test_a_server_that_pauses_beyond_the_others_is_found() -> None:
+    found = find_pauses({"gc": slices(0.016, 16_000), "a": CALM, "b": CALM, "null-server": CALM})
+    assert found == {"gc": Pauses(16_000, pytest.approx(0.2))}
+    assert found["gc"].text == "paused for up to 16.0 ms; pauses took 20 % of its time"
+
+
+def test_pauses_of_the_machine_are_no_finding() -> None:
+    assert find_pauses({name: slices(0.016, 16_000) for name in "abc"}) == {}
+
+
+def test_the_share_is_what_a_server_has_beyond_the_median_of_the_others() -> None:
+    rows = {name: slices(0.008, 8000) for name in "abc"} | {"gc": slices(0.024, 24_000)}
+    assert find_pauses(rows)["gc"].share == pytest.approx(0.2)
+
+
+def test_rare_pauses_longer_than_a_slice_are_found_and_a_single_one_is_not() -> None:
+    """A pause counts as time, too, so one of 0.2 s in each hundred slices of 80 ms is 2 %."""
+    twice = slices(0.1, 100_000, count=400, often=2)
+    once = slices(0.1, 100_000, count=400, often=1)
+    assert set(find_pauses({"gc": twice, "a": CALM, "b": CALM})) == {"gc"}
+    assert find_pauses({"gc": once, "a": CALM, "b": CALM}) == {}
+
+
+def test_short_pauses_that_take_little_time_are_no_finding() -> None:
+    assert find_pauses({"gc": slices(0.0015, 5000), "a": CALM}) == {}
+
+
+def test_slices_of_older_runs_say_nothing() -> None:
+    assert find_pauses({"old": [{"elapsed_s": 0.08, "rate_per_s": 1.0}], "a": CALM}) == {}
+
+
+@pytest.mark.parametrize("others", [{}, {"null-server": CALM}])
+def test_a_server_alone_is_judged_beside_the_controls(others: dict[str, Rows]) -> None:
+    assert set(find_pauses({"gc": slices(0.016, 16_000), **others})) == {"gc"}
+
+
+def test_every_format_shows_who_pauses(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "runs.sqlite", protocol=SLICED)
+    calm = {"paused_s": 0.0, "longest_pause_us": 0.0}
+    paused = {"alpha": calm, "beta": {"paused_s": 0.02, "longest_pause_us": 213_000.0}}
+    run_id = sliced_race(run, {"alpha": 9000.0, "beta": 3000.0}, paused=paused)
+    view = load_view(run.store, run_id, whole=True)
+    sentence = "paused for up to 213 ms; pauses took 25 % of its time"
+    for format_ in ("terminal", "md"):
+        text = report.write(view, format_)
+        assert f"beta {SIGN}" in text
+        assert f"alpha {SIGN}" not in text
+        assert f"{SIGN}: the server pauses" in text
+        assert f"beta {sentence}" in " ".join(text.split())
+    (level,) = json.loads(report.write(view, "json"))["levels"]
+    pauses = {standing["name"]: standing["pauses"] for standing in level["standings"]}
+    assert pauses["alpha"] is None
+    assert (pauses["beta"]["longest_us"], pauses["beta"]["text"]) == (213_000.0, sentence)
+    assert f"beta {SIGN}" not in report.write(view, "csv")
