@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.copied_field import DEADHEAT, NOTHING_VALID, ROOT, report_of
-from bench.samples import git_version
 
 SOURCE = ROOT / "bench" / "truth_server.c"
 SERVICE_US = 68.0
@@ -165,8 +164,7 @@ def outcomes(
 ) -> Iterator[PairOutcome]:
     """Every pair of servers, also those that the race did not rank."""
     by_pair = {
-        frozenset((pair["faster"], pair["slower"])): pair
-        for pair in document["levels"][0]["pairs"]
+        frozenset((pair["faster"], pair["slower"])): pair for pair in document["levels"][0]["pairs"]
     }
     for a, b in itertools.combinations(rates, 2):
         pair = by_pair.get(frozenset((a, b)))
@@ -215,6 +213,11 @@ def show(document: dict[str, Any]) -> bool:
     return fine
 
 
+def _version() -> str:
+    describe = ["git", "describe", "--always", "--dirty"]
+    return subprocess.check_output(describe, cwd=ROOT, text=True).strip()
+
+
 def _is_near(ratio: float, margin: float = 0.03) -> bool:
     return 1 / (1 + margin) <= ratio <= 1 + margin
 
@@ -245,7 +248,7 @@ def main() -> None:
                     shutil.copy(store, options.keep)
     document = {
         "command": " ".join(["python -m bench.truth", *sys.argv[1:]]),
-        "version": git_version(),
+        "version": _version(),
         "date": time.strftime("%Y-%m-%d"),
         "pairs": [asdict(pair) for pair in pairs],
     }

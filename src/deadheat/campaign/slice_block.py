@@ -203,6 +203,8 @@ class SliceBlock:
         readings: BlockReadings,
         at_s: float,
     ) -> TrialRecord:
+        warmed = instance.warmed_on(level.workload)
+        is_warmed_at = level.connections == max(self._run.protocol.connections)
         context = TrialContext(
             run_id=self._run.run_id,
             contender_id=instance.entered.contender_id,
@@ -212,7 +214,8 @@ class SliceBlock:
             block=self._number,
             heat=1,
             at_s=at_s,
-            steady=instance.warmed_on(level.workload).kind,
+            steady=warmed.kind,
+            witness_per_s=warmed.witness_per_s if is_warmed_at else None,
             workload=level.workload,
         )
         load = instance.loads[level]

@@ -238,6 +238,7 @@ def _slice_row(name: str, instance: int, block: int, row: Mapping[str, Any]) -> 
         at_s=row["at_s"],
         rate_per_s=row["rate_per_s"],
         weight=weight_of(row),
+        witness_per_s=row.get("witness_per_s", math.nan),
         before_ns=before_ns,
         after_ns=after_ns,
         memory_ns=memory_ns,

@@ -154,8 +154,9 @@ def trial_of(
         gates = [*judge_slices(evidence), *block.gates]
         if (steady := steady_gate(context.steady)) is not None:
             gates.append(steady)
+    witness = {} if context.witness_per_s is None else {"witness_per_s": context.witness_per_s}
     series: dict[str, list[Any]] = {
-        SERIES: [part.row() for part in slices],
+        SERIES: [part.row() | witness for part in slices],
         "load": list(result.series) if result else [],
     }
     return TrialRecord.at(

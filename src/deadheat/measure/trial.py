@@ -35,6 +35,7 @@ class TrialContext(TrialPlace):
     """Where in a run a trial stands."""
 
     steady: str  # how the server's steady state was found: `Warmed.kind`
+    witness_per_s: float | None = None  # its rate without slices, at the end of its warm-up
 
 
 def load_spec(

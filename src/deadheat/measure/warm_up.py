@@ -45,6 +45,7 @@ class Warmed:
     rate_per_s: float  # at the end
     trouble: str | None
     requests: float = 0  # in all windows
+    witness_per_s: float | None = None  # over all steady windows: a load without slices
     reading: Reading | None = None  # what a later instance of the contender learns from
     load_failed: bool = False
 
@@ -160,6 +161,7 @@ def _until_steady(
         rate_per_s=reading.rate_per_s,
         trouble=reading.caution or failed,
         requests=sum(counts),
+        witness_per_s=sum(counts[reading.start :]) / sum(seconds[reading.start :]),
         reading=reading,
     )
 

@@ -74,6 +74,7 @@ def slices_of(columns: SliceColumns, names: Sequence[str]) -> Slices:
         round=_numbered(columns.round[used]),
         time_s=columns.at_s[used],
         weight=columns.weight[used],
+        witness=_logarithms(columns.witness_per_s[used]),
         contenders=len(names),
         placement=placements(columns.before_ns[used], columns.after_ns[used]).of_slice,
     )

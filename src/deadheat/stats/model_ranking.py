@@ -119,4 +119,5 @@ def pair_fits(fit: ModelFit, effects: Estimate) -> PairFits:
         blocks=np.minimum(fit.blocks[:, None], fit.blocks),
         invocations=np.minimum(fit.instances[:, None], fit.instances),
         indirect=np.zeros_like(another),
+        disagreement=np.abs(fit.witness_gap[:, None] - fit.witness_gap),
     )

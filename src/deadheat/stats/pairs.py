@@ -27,7 +27,7 @@ do not scatter at all, up to 15 % of its comparisons are falsely separated. More
 reduce this.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,8 @@ class PairFits:
     antisymmetric, the others are symmetric. Values are NaN for two contenders that shared no
     block; the standard error and the degrees of freedom also for those that shared too few
     blocks or invocations for an interval. `indirect` marks pairs compared through a third
-    contender (see `stats.indirect`).
+    contender (see `stats.indirect`). `disagreement` is how far the log-ratio without slices is from
+    `log_ratio`, where the two disagree beyond chance, else 0: intervals contain both.
     """
 
     log_ratio: Floats
@@ -58,6 +59,11 @@ class PairFits:
     blocks: npt.NDArray[np.int64]
     invocations: npt.NDArray[np.int64]
     indirect: npt.NDArray[np.bool_]
+    disagreement: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def __post_init__(self) -> None:
+        if not self.disagreement.size:
+            object.__setattr__(self, "disagreement", np.zeros(self.log_ratio.shape))
 
     @property
     def contenders(self) -> int:
@@ -66,11 +72,12 @@ class PairFits:
     def of(self, chosen: npt.NDArray[np.intp]) -> "PairFits":
         """The pairs among the `chosen` contenders, in that order."""
         square = np.ix_(chosen, chosen)
-        return PairFits(**{field.name: getattr(self, field.name)[square] for field in fields(self)})
+        return PairFits(**{each.name: getattr(self, each.name)[square] for each in fields(self)})
 
     def half_width(self, alpha: float) -> Floats:
         """Half width of the two-sided 1 - alpha intervals of all log-ratios."""
-        return t_critical(alpha / 2, self.degrees_of_freedom) * self.standard_error
+        within = t_critical(alpha / 2, self.degrees_of_freedom) * self.standard_error
+        return np.asarray(within + self.disagreement)
 
     def probability_faster(self) -> Floats:
         """P(a faster than b): the t distribution of the log-ratio, above 0.

@@ -17,7 +17,8 @@ class SliceRow(NamedTuple):
     """One valid slice. `instance`, `block` and `round` are numbers of the whole race.
 
     A round belongs to one block; `at_s` is on one clock. `weight` is the requests that count over
-    the length of their window: by it, mean cycle times of slices are averaged. `before_ns` and
+    the length of their window: by it, mean cycle times of slices are averaged. `witness_per_s` is
+    the rate of its instance without slices (see `witness`); NaN if unknown. `before_ns` and
     `after_ns` are the core-to-core latency, and `memory_ns` is the memory latency, the geometric
     mean of that before and after it; NaN where they were not read.
     """
@@ -29,6 +30,7 @@ class SliceRow(NamedTuple):
     at_s: float
     rate_per_s: float
     weight: float = 1.0
+    witness_per_s: float = math.nan
     before_ns: float = math.nan
     after_ns: float = math.nan
     memory_ns: float = math.nan
@@ -55,6 +57,7 @@ class SliceColumns:
     at_s: Floats
     rate_per_s: Floats
     weight: Floats
+    witness_per_s: Floats
     before_ns: Floats
     after_ns: Floats
     memory_ns: Floats
@@ -80,11 +83,13 @@ class SliceColumns:
 
 
 class SliceTable:
-    """Slices as they come. Each takes 80 bytes, so a race of hours does not fill the memory."""
+    """Slices as they come. Each takes 88 bytes, so a race of hours does not fill the memory."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
-        self._columns: list[array[Any]] = [array(code) for code in "qqqqdddddd"]  # as in `SliceRow`
+        self._columns: list[array[Any]] = [
+            array(code) for code in "qqqqddddddd"
+        ]  # as in `SliceRow`
 
     def add(self, rows: Iterable[SliceRow]) -> None:
         for row in rows:

@@ -25,6 +25,7 @@ from deadheat.stats.robust_gap import robust_gap
 from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slice_weights import first_look, weighted_fit
 from deadheat.stats.slices import Slices
+from deadheat.stats.witness import instance_log_rates, witness_gaps
 
 _UNUSUAL_WEIGHT = 1e-3  # of a slice at another speed of the machine
 
@@ -36,6 +37,8 @@ class ModelFit:
     `robust_gap` is the robust log rate less the plain one, relative to the field's median, and
     `robust_gap_error` its standard error; `estimates_differ` flags gaps beyond chance (5 % over
     all contenders).
+    `witness_gap` is the log of a contender's rate without slices over that in them, where they
+    disagree beyond chance, else 0 (see `witness`).
     `unusual_share` is the share of slices at another speed of the machine.
     """
 
@@ -50,6 +53,7 @@ class ModelFit:
     robust_gap: Floats
     robust_gap_error: Floats
     estimates_differ: npt.NDArray[np.bool_]
+    witness_gap: Floats
 
 
 def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
@@ -87,4 +91,11 @@ def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
         robust_gap=gap,
         robust_gap_error=error,
         estimates_differ=differ,
+        witness_gap=_witness_gap(slices),
     )
+
+
+def _witness_gap(slices: Slices) -> Floats:
+    _, first, instance = np.unique(slices.instance, return_index=True, return_inverse=True)
+    log_rate = instance_log_rates(slices.log_rate, slices.weight, instance, len(first))
+    return witness_gaps(log_rate, slices.witness[first], slices.contender[first], slices.contenders)

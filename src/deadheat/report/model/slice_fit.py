@@ -162,6 +162,7 @@ def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
         at_s=np.array([row["at_s"] for row in used], dtype=float),
         rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
         weight=np.array([weight_of(row) for row in used], dtype=float),
+        witness_per_s=np.array([row.get("witness_per_s", math.nan) for row in used], dtype=float),
         before_ns=before_ns,
         after_ns=after_ns,
         memory_ns=np.sqrt(memory_ns.reshape(-1, 2).prod(axis=1)),
