@@ -59,7 +59,8 @@ def test_a_slowdown_does_not_pass_and_all_outputs_agree(
     ended = deadheat("regress", "--base", "good", "--build", BUILD, *RACE, *files, "--json", *START)
     document = json.loads(ended.out)
     assert document["outcome"] in ("FAIL", "INCONCLUSIVE")
-    assert ended.code == EXIT_CODES[Outcome[document["outcome"]]]
+    of_outcome = EXIT_CODES[Outcome[document["outcome"]]]
+    assert ended.code == (ExitCode.UNMEASURABLE if document["why"] else of_outcome)
     assert comment.read_text().startswith(f"### deadheat: {document['outcome']}\n")
     suite = ElementTree.parse(junit).getroot()
     fails, skips = int(suite.get("failures", "")), int(suite.get("skipped", ""))
@@ -94,6 +95,24 @@ def test_a_race_without_a_valid_trial_still_prints_its_document(
     assert document["fix"] == ended.hint == "close other programs"
     assert "valid" in document["levels"][0]["why"]
     assert ElementTree.parse(junit).getroot().get("skipped") == "1"
+
+
+def test_a_budget_spent_without_a_valid_trial_is_unmeasurable(
+    deadheat: Deadheat, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a noisy time, a race goes on until its budget is spent."""
+
+    def spent(plan: Plan, world: World, store: Store, *_: object) -> str:
+        run = MadeRun(store)
+        names = [contender.name for contender in plan.extra]
+        run.race(dict.fromkeys(names, 1000), blocks=2, gates_of=dict.fromkeys(names, failed()))
+        return run.end(why="budget spent")
+
+    monkeypatch.setattr(regress, "conduct", spent)
+    ended = deadheat("regress", "--base", "good", "--json", *RACE, *START)
+    assert ended.code == ExitCode.UNMEASURABLE
+    why = json.loads(ended.out)["why"]
+    assert why == "No ranking: none of 12 trials is valid, 12 failed the check steal"
 
 
 def test_a_revision_is_built_only_once(deadheat: Deadheat, repository: Path, home: Path) -> None:

@@ -40,6 +40,7 @@ from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol, amend
 from deadheat.report.findings.analysis import analyze
+from deadheat.report.findings.headline import answer
 from deadheat.report.formats.regression import (
     Regression,
     comment,
@@ -48,6 +49,7 @@ from deadheat.report.formats.regression import (
     sentence,
     worst,
 )
+from deadheat.report.model.view import RunView
 from deadheat.stats.change import Outcome
 from deadheat.store import Store
 from deadheat.store.run_argument import run_argument
@@ -161,6 +163,8 @@ def command(
         for each in view.by_workload
         for outcome in regressions(each, analyze(each), *revisions.names)
     ]
+    if stopped is None and view.state == "complete":
+        stopped = _without_valid_trial(view)
     if comment_path:
         comment_path.write_text(comment(view, outcomes), encoding="utf-8")
     if junit_path:
@@ -207,6 +211,17 @@ def _conduct(
         if error.run_id is None:
             raise
         return error.run_id, error
+
+
+def _without_valid_trial(view: RunView) -> Unmeasurable | None:
+    """Why a run that spent its budget has no verdict, if no trial is valid."""
+    trials = [t for each in view.by_workload for c in each.contenders for t in c.trials]
+    if not trials or any(trial.valid for trial in trials):
+        return None
+    main = analyze(view).main
+    return Unmeasurable(
+        answer(view, main), "see `deadheat report -v`; `deadheat doctor` checks this machine"
+    )
 
 
 def _asking_slower(protocol: Protocol) -> Protocol:
