@@ -32,6 +32,7 @@ from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.distributions import t_critical
 from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.modeled import modeled_names
+from deadheat.stats.placement import placements
 from deadheat.stats.settling import Settling
 from deadheat.stats.slice_columns import SliceTable
 from deadheat.stats.slice_model import fit_slices
@@ -44,38 +45,27 @@ SIMULATED = ("mixed 8, bursts", "copies 2, bursts", "mixed 24, bursts", "copies 
              "copies 8, CPUs move", "mixed 8, 8 instances", "mixed 8, quiet")  # fmt: skip
 
 
-def one_speed(log_rate: Any, *_: Any) -> Any:
-    return np.ones(len(log_rate), dtype=bool)
-
-
 def even_weights(layout: Any, _: Any) -> Any:
     return np.ones(len(layout))
 
 
 def one_placement(before_ns: Any, after_ns: Any) -> Any:
     nowhere = np.full(len(before_ns), math.nan)
-    return PLACEMENTS(nowhere, nowhere)
+    return placements(nowhere, nowhere)
 
 
 def settled(rates: Any, *_: Any) -> Settling:
     return Settling(0, True, 0.0, "")
 
 
-PLACEMENTS = counted_slices.placements
 PARTS: Mapping[str, tuple[tuple[Any, str, Callable[..., Any]], ...]] = {
     "nothing": (),
     "placements and responses": ((counted_slices, "placements", one_placement),),
-    "machine speed": (
-        (slice_model, "at_usual_speed", one_speed),
-        (counted_slices, "at_usual_speed", one_speed),
-    ),
     "neighbor weights": ((slice_model, "neighbor_weights", even_weights),),
     "early slices left out": ((counted_slices, "settling", settled),),
 }
 PARTS = {
     **PARTS,
-    "machine speed, neighbor weights": PARTS["machine speed"] + PARTS["neighbor weights"],
-    "placements, machine speed": PARTS["placements and responses"] + PARTS["machine speed"],
     "all of these": tuple(each for part in PARTS.values() for each in part),
 }
 WAITED = "slices of a waiting client left out"
@@ -132,7 +122,7 @@ def simulated(name: str, part: str, seed: int) -> tuple[bool, float]:
     if "placements" in part or part.startswith("all"):
         slices = replace(slices, placement=np.zeros(len(slices), dtype=np.int64))
     with without(part):
-        fit = fit_slices(slices).robust
+        fit = fit_slices(slices).estimate
     upper = np.triu_indices(len(truth), k=1)
     reach = t_critical(0.025 / len(upper[0]), fit.degrees_of_freedom) * np.sqrt(fit.variance)
     log_ratio = fit.log_rate[:, None] - fit.log_rate

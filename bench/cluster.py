@@ -178,7 +178,7 @@ def errors(views: Sequence[RunView]) -> tuple[Floats, Floats]:
 
     Half of that of a pair of contenders, for the pairs of neighbors in the order of entry.
     """
-    fits = [level.fit.robust for view in views for level in view.sliced.values()]
+    fits = [level.fit.estimate for view in views for level in view.sliced.values()]
     variances = np.concatenate([np.diag(fit.variance, 1) / 2 for fit in fits])
     degrees = np.concatenate([np.diag(fit.degrees_of_freedom, 1) for fit in fits])
     known = np.isfinite(variances) & np.isfinite(degrees)

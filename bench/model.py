@@ -140,7 +140,7 @@ def truth_of(case: Case, slices: Slices) -> Floats:
 
 
 def simulate(name: str, seed: int) -> tuple[Outcome, ...]:
-    """Plain, robust, and in lockstep also today's fit, on one race."""
+    """The model's outcome on one race, and in lockstep also that of `fit_pairs`."""
     case = cases()[name]
     generator = np.random.default_rng([seed, *name.encode()])
     slices = slice_races.race(generator, case.field, case.schedule, case.machine)
@@ -152,7 +152,7 @@ def simulate(name: str, seed: int) -> tuple[Outcome, ...]:
         error = np.sqrt(estimate.variance)
         return Outcome.of(log_ratio, error, estimate.degrees_of_freedom, truth)
 
-    outcomes = [outcome(fit.plain, truth), outcome(fit.robust, truth)]
+    outcomes = [outcome(fit.estimate, truth)]
     if case.schedule.lockstep:
         assert isinstance(case.schedule.instances, int)
         fits = fit_pairs(block_rates(slices, case.schedule.instances))
@@ -228,7 +228,7 @@ def print_cases(names: Sequence[str], races: int, pool: ProcessPoolExecutor) -> 
     print("| --- | --- | --- | --- | --- | --- |")
     for name in names:
         results = list(pool.map(partial(simulate, name), range(races), chunksize=8))
-        labels = ("plain", "robust", "today")[: len(results[0])]
+        labels = ("model", "by block")[: len(results[0])]
         for label, outcomes in zip(labels, zip(*results, strict=True), strict=True):
             pair = 100 * statistics.fmean(each.pair_false for each in outcomes)
             first = 100 * statistics.fmean(each.first_pair_false for each in outcomes)

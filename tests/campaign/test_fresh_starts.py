@@ -44,7 +44,7 @@ class FakeStandings:
             slice_variance=np.full(len(names), 0.05**2),
             contender_degrees=np.maximum(2.0 * (counts - 1), 1.0),
         )
-        return SimpleNamespace(robust=robust, instances=counts, slices=20 * counts), names
+        return SimpleNamespace(estimate=robust, instances=counts, slices=20 * counts), names
 
 
 def protocol(**slices: Any) -> Protocol:

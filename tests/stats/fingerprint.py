@@ -116,12 +116,10 @@ def _slice_models() -> Iterator[Case]:
                 {
                     **_ranking_decisions(ranking),
                     "unranked": ranking.unranked,
-                    "estimates differ": fit.estimates_differ.tolist(),
                 },
                 [
                     *_ranking_figures(ranking),
                     *(fit.state_intensity, fit.disturbed_share),
-                    *(*fit.robust_gap, *fit.robust_gap_error),
                 ],
             )
 

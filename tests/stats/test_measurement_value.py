@@ -40,7 +40,7 @@ def test_noisy_slices_of_like_instances_ask_for_slices(fit: ModelFit) -> None:
 def test_the_two_parts_make_up_the_variance_of_a_pair(fit: ModelFit) -> None:
     first, second = contribution(fit, 0, CHEAP), contribution(fit, 2, CHEAP)
     total = first.between + first.within + second.between + second.within
-    assert total == pytest.approx(fit.robust.variance[0, 2], rel=0.1)
+    assert total == pytest.approx(fit.estimate.variance[0, 2], rel=0.1)
 
 
 def test_a_cheap_instance_gains_more_per_second_than_a_dear_one(fit: ModelFit) -> None:
@@ -53,7 +53,7 @@ def test_few_degrees_of_freedom_ask_for_an_instance_though_instances_are_alike()
     """Two servers in lockstep: instances explain nothing, and t is most of the interval."""
     generator = np.random.default_rng(43)
     few = fit_slices(race(generator, Field.copies(2), Schedule(120, 4), QUIET))
-    alike = replace(few, robust=replace(few.robust, instance_variance=np.zeros(2)))
+    alike = replace(few, estimate=replace(few.estimate, instance_variance=np.zeros(2)))
     value = contribution(alike, 0, CHEAP)
     assert value.between == 0
     assert value.action is Action.INSTANCE

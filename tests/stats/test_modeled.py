@@ -57,7 +57,7 @@ def test_a_change_of_speed_does_not_widen_the_interval_of_two_contenders() -> No
     """`regress` said INCONCLUSIVE of -5 %: 0.951 [0.903, 1.002] after 26 blocks, not +- 0.9 %."""
     columns = race(["ab"] * 8)
     widths = [
-        float(np.sqrt(fit(columns, names).robust.variance[0, 1]))
+        float(np.sqrt(fit(columns, names).estimate.variance[0, 1]))
         for names in (["a", "b"], ["a", "b", *CONTROLS])
     ]
     assert widths[0] < widths[1] / 2
@@ -65,6 +65,6 @@ def test_a_change_of_speed_does_not_widen_the_interval_of_two_contenders() -> No
 
 def test_an_instance_alone_in_its_block_says_nothing_of_how_much_instances_differ() -> None:
     """Its block has no other; the variance of all was 10,000 %."""
-    alone = fit(race(["ab"] * 6 + ["b"]), ["a", "b"]).robust.instance_variance
-    together = fit(race(["ab"] * 6), ["a", "b"]).robust.instance_variance
+    alone = fit(race(["ab"] * 6 + ["b"]), ["a", "b"]).estimate.instance_variance
+    together = fit(race(["ab"] * 6), ["a", "b"]).estimate.instance_variance
     assert np.allclose(alone, together, rtol=0.5, atol=1e-4)

@@ -30,7 +30,7 @@ def test_pauses_are_in_the_rate_in_full(pauses: Pauses, rounds: int, races: int)
     generator = np.random.default_rng(61)
     errors, missed = [], 0
     for _ in range(races):
-        fit = fit_slices(paused_race(generator, (pauses, Pauses()), Schedule(rounds, 4))).plain
+        fit = fit_slices(paused_race(generator, (pauses, Pauses()), Schedule(rounds, 4))).estimate
         errors.append(fit.log_rate[0] - fit.log_rate[1] - pauses.true_log_rate)
         reach = t_critical(0.025, fit.degrees_of_freedom[0, 1]) * np.sqrt(fit.variance[0, 1])
         missed += bool(abs(errors[-1]) > reach)
@@ -44,7 +44,7 @@ def test_an_instance_has_the_mean_cycle_time_of_its_requests() -> None:
     slices = paused_race(np.random.default_rng(62), (Pauses(0.2, 11_680),), Schedule(60, 1))
     cycles = np.exp(-slices.log_rate)
     mean = np.average(cycles, weights=slices.weight)
-    assert fit_slices(slices).plain.log_rate[0] == pytest.approx(-np.log(mean), abs=0.02)
+    assert fit_slices(slices).estimate.log_rate[0] == pytest.approx(-np.log(mean), abs=0.02)
 
 
 def test_a_slice_of_few_requests_says_little() -> None:
@@ -52,6 +52,6 @@ def test_a_slice_of_few_requests_says_little() -> None:
     few = np.where(np.arange(len(slices)) % 7 == 0, 1e-6, 1.0)
     wrong = slices.log_rate - 2.0 * (few < 1)
     seen, left_out = slices.with_log_rates(wrong), slices.taken(few == 1.0)
-    effects = fit_slices(replace(seen, weight=few)).plain.log_rate
-    expected = fit_slices(left_out).plain.log_rate
+    effects = fit_slices(replace(seen, weight=few)).estimate.log_rate
+    expected = fit_slices(left_out).estimate.log_rate
     assert np.diff(effects) == pytest.approx(np.diff(expected), abs=0.002)

@@ -78,7 +78,7 @@ def test_intervals_are_narrower_where_placements_are_known() -> None:
         },
         contenders=slices.contenders,
     )
-    known, blind = fit_slices(slices).robust, fit_slices(unknown).robust
+    known, blind = fit_slices(slices).estimate, fit_slices(unknown).estimate
     assert half_widths(known) < 0.7 * half_widths(blind)
     centered = known.response - known.response.mean()
     assert centered == pytest.approx(responses - responses.mean(), abs=0.03)
@@ -89,14 +89,14 @@ def test_rates_are_those_at_the_mix_of_placements() -> None:
     responses = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.3])
     slices = moved_race(2, responses)
     share = float((slices.placement == 1).mean())
-    rates = fit_slices(slices).robust.log_rate
+    rates = fit_slices(slices).estimate.log_rate
     assert rates[5] - rates[:5].mean() == pytest.approx(0.3 * share, abs=0.03)
 
 
 def test_a_contender_measured_in_one_placement_alone_has_a_wider_interval() -> None:
     slices = moved_race(3, np.zeros(6))
     left_early = (slices.contender != 0) | (slices.placement == 0)
-    fit = fit_slices(slices.taken(left_early)).robust
+    fit = fit_slices(slices.taken(left_early)).estimate
     others = fit.variance[np.ix_(range(1, 6), range(1, 6))][np.triu_indices(5, 1)]
     assert (fit.variance[0, 1:] > 2 * np.median(others)).all()
 
@@ -107,5 +107,5 @@ def test_a_contender_that_stopped_before_the_cpus_moved_keeps_its_interval() -> 
     schedule = Schedule(120, 4, last_round)
     slices = slice_races.race(np.random.default_rng(4), field, schedule, slice_races.QUIET)
     moved = replace(slices, placement=(slices.round >= 40).astype(np.int64))
-    before, after = fit_slices(slices).robust, fit_slices(moved).robust
+    before, after = fit_slices(slices).estimate, fit_slices(moved).estimate
     assert (after.variance[0, 1:] < 2 * before.variance[0, 1:]).all()

@@ -52,7 +52,7 @@ def test_effects_are_those_of_dense_generalized_least_squares() -> None:
 def test_what_the_machine_does_to_a_whole_block_cancels() -> None:
     slices = race(np.random.default_rng(7), Field.mixed([0.0] * 5), Schedule(40, 3), QUIET)
     shaken = slices.with_log_rates(slices.log_rate + np.sin(3.0 * slices.block))
-    quiet, loud = fit_slices(slices).robust, fit_slices(shaken).robust
+    quiet, loud = fit_slices(slices).estimate, fit_slices(shaken).estimate
     assert np.diff(loud.log_rate) == pytest.approx(np.diff(quiet.log_rate), abs=1e-6)
     assert loud.variance == pytest.approx(quiet.variance, rel=1e-4)
 
@@ -63,8 +63,8 @@ def test_slices_may_come_in_any_order_with_any_instance_numbers() -> None:
     names = ("log_rate", "contender", "instance", "block", "round", "time_s")
     shuffled = replace(slices, **{name: getattr(slices, name)[order] for name in names})
     renumbered = replace(shuffled, instance=shuffled.instance * 7 + 3)
-    expected = fit_slices(slices).robust
-    assert fit_slices(renumbered).robust.log_rate == pytest.approx(expected.log_rate)
+    expected = fit_slices(slices).estimate
+    assert fit_slices(renumbered).estimate.log_rate == pytest.approx(expected.log_rate)
 
 
 def test_rates_are_those_of_the_slices() -> None:
@@ -72,9 +72,9 @@ def test_rates_are_those_of_the_slices() -> None:
     slices = race(np.random.default_rng(10), replace(field, log_rates=[9.0, 9.5, 10.0]),
                   Schedule(60, 3), QUIET)  # fmt: skip
     fit = fit_slices(slices)
-    means = [slices.log_rate[slices.contender == k].mean() for k in range(3)]
-    assert fit.plain.log_rate == pytest.approx(means, abs=0.01)
-    assert fit.robust.log_rate == pytest.approx([9, 9.5, 10], abs=0.05)
+    means = [-np.log(np.exp(-slices.log_rate[slices.contender == k]).mean()) for k in range(3)]
+    assert fit.estimate.log_rate == pytest.approx(means, abs=0.01)
+    assert fit.estimate.log_rate == pytest.approx([9, 9.5, 10], abs=0.05)
 
 
 def test_a_contender_that_left_early_is_rated_as_if_it_had_stayed() -> None:
@@ -82,59 +82,28 @@ def test_a_contender_that_left_early_is_rated_as_if_it_had_stayed() -> None:
     slices = race(np.random.default_rng(11), Field.copies(4, 0.002),
                   Schedule(80, 4, last_round=(30, 80, 80, 80)), QUIET)  # fmt: skip
     slowed = slices.with_log_rates(slices.log_rate - 0.7 * (slices.round >= 40))
-    rates = fit_slices(slowed).robust.log_rate
+    rates = fit_slices(slowed).estimate.log_rate
     assert rates[0] == pytest.approx(rates[1:].mean(), abs=0.03)
 
 
-def test_robust_weights_sharpen_a_noisy_race() -> None:
-    generator = np.random.default_rng(12)
-    field = Field.copies(10, instance_sd=0.0)
-    errors = []
-    for _ in range(12):
-        fit = fit_slices(race(generator, field, Schedule(40, 4)))
-        errors.append([np.std(fit.plain.log_rate), np.std(fit.robust.log_rate)])
-    plain, robust = np.sqrt(np.mean(np.square(errors), axis=0))
-    assert robust < 0.85 * plain
-
-
-def test_robust_weights_leave_a_servers_own_pauses_in_its_rate() -> None:
+def test_weights_leave_a_servers_own_pauses_in_its_rate() -> None:
     generator = np.random.default_rng(13)
     field = replace(Field.copies(8, instance_sd=0.0), pauses=[PAUSES] + [0] * 7)
     gaps = []
     for _ in range(25):
-        log_rates = fit_slices(race(generator, field, Schedule(60, 3))).robust.log_rate
+        log_rates = fit_slices(race(generator, field, Schedule(60, 3))).estimate.log_rate
         gaps.append(log_rates[0] - log_rates[1:].mean())
     error = np.std(gaps) / 5
-    assert np.mean(gaps) == pytest.approx(np.log(0.6) / 12, abs=3 * error)
+    assert np.mean(gaps) == pytest.approx(field.true_log_rates[0], abs=3 * error)
     assert error < 0.005
-
-
-def test_flags_a_contender_that_disturbances_hit_harder() -> None:
-    slices = race(np.random.default_rng(14), Field.copies(8, 0.01), Schedule(160, 4), QUIET)
-    disturbed = slices.round % 16 < 2
-    depth = np.where(slices.contender == 2, 1.2, 0.4)
-    fit = fit_slices(slices.with_log_rates(slices.log_rate - disturbed * depth))
-    assert fit.estimates_differ.tolist() == [k == 2 for k in range(8)]
-    assert fit.robust_gap[2] > 3 * fit.robust_gap_error[2]
-
-
-def test_rarely_flags_copies_that_feel_the_machine_alike() -> None:
-    generator = np.random.default_rng(15)
-    field, machine = Field.copies(8), replace(NOISY, sensitivity_sd=0.0)
-    races = 60
-    flagged = sum(
-        fit_slices(race(generator, field, Schedule(80, 4), machine)).estimates_differ.any()
-        for _ in range(races)
-    )
-    assert flagged / races <= binomial_limit(0.05, races)
 
 
 def test_a_single_instance_has_no_interval_unless_it_is_asked_for() -> None:
     slices = race(np.random.default_rng(16), Field.copies(4), Schedule(40, (1, 4, 4, 4)), QUIET)
-    plain = fit_slices(slices).robust
+    plain = fit_slices(slices).estimate
     assert np.isnan(plain.degrees_of_freedom[0, 1])
     assert np.isfinite(plain.degrees_of_freedom[1, 2])
-    asked = fit_slices(slices, fewest_instances=1).robust
+    asked = fit_slices(slices, fewest_instances=1).estimate
     assert asked.degrees_of_freedom[0, 1] < plain.degrees_of_freedom[1, 2]
     assert asked.variance[0, 1] > asked.variance[1, 2]
 
@@ -143,7 +112,7 @@ def test_contenders_that_never_met_have_no_ratio() -> None:
     slices = race(np.random.default_rng(17), Field.copies(4), Schedule(48, 4), QUIET)
     first_half = slices.block % 2 == 0
     apart = slices.taken(first_half == (slices.contender < 2))
-    estimate = fit_slices(apart).robust
+    estimate = fit_slices(apart).estimate
     assert np.isnan(estimate.variance[0, 2])
     assert np.isfinite(estimate.variance[0, 1])
     assert estimate.log_rate == pytest.approx([0, 0, 0, 0], abs=0.15)
@@ -153,9 +122,9 @@ def test_one_contender_alone_has_the_mean_rate_of_its_slices() -> None:
     slices = race(np.random.default_rng(21), Field.copies(2), Schedule(48, 4), QUIET)
     alone = slices.taken(slices.contender == 0)
     fit = fit_slices(replace(alone, contenders=1))
-    assert fit.robust.log_rate[0] == pytest.approx(alone.log_rate.mean(), abs=0.02)
-    assert np.isnan(fit.robust.degrees_of_freedom).all()
-    assert np.isnan(fit.robust.variance).all(), "it was rounding over rounding"
+    assert fit.estimate.log_rate[0] == pytest.approx(alone.log_rate.mean(), abs=0.02)
+    assert np.isnan(fit.estimate.degrees_of_freedom).all()
+    assert np.isnan(fit.estimate.variance).all(), "it was rounding over rounding"
 
 
 def test_the_model_holds_when_hardly_anything_ran_side_by_side() -> None:
@@ -166,7 +135,7 @@ def test_the_model_holds_when_hardly_anything_ran_side_by_side() -> None:
         for _ in range(60):
             few = whole.taken(generator.random(len(whole)) < kept)
             if len(few):
-                log_rate = fit_slices(few, fewest_instances=1).robust.log_rate
+                log_rate = fit_slices(few, fewest_instances=1).estimate.log_rate
                 met = np.bincount(few.contender, minlength=3) > 0
                 assert np.abs(log_rate[met]).max() < 2.0
                 assert np.isnan(log_rate[~met]).all()
@@ -179,27 +148,26 @@ def test_heats_are_linked_by_a_control_that_ran_in_both() -> None:
     first_heat = slices.round // 16 % 2 == 0
     control = slices.contender == 4
     heats = slices.taken(control | (first_heat == (slices.contender < 2)))
-    estimate = fit_slices(heats).robust
+    estimate = fit_slices(heats).estimate
     assert np.isfinite(estimate.degrees_of_freedom[0, 2])
     legs = estimate.variance[0, 1] + estimate.variance[2, 3]
     assert estimate.variance[0, 2] > legs / 2
-    assert np.isnan(fit_slices(heats.taken(heats.contender < 4)).robust.variance[0, 2])
+    assert np.isnan(fit_slices(heats.taken(heats.contender < 4)).estimate.variance[0, 2])
 
 
 def test_slices_without_any_noise_are_exact() -> None:
     slices = small_race(contenders=4, rounds=6)
     fit = fit_slices(replace(slices, log_rate=np.multiply(0.5, slices.contender, dtype=float)))
-    assert np.diff(fit.robust.log_rate) == pytest.approx(0.5)
-    assert np.nanmax(fit.robust.variance) < 1e-6
-    assert not fit.estimates_differ.any()
+    assert np.diff(fit.estimate.log_rate) == pytest.approx(0.5)
+    assert np.nanmax(fit.estimate.variance) < 1e-6
 
 
 def test_a_contender_without_slices_is_left_out() -> None:
     slices = race(np.random.default_rng(19), Field.copies(3), Schedule(30, 3), QUIET)
     fit = fit_slices(replace(slices, contenders=4))
-    assert np.isnan(fit.robust.log_rate[3])
-    assert np.isnan(fit.robust.degrees_of_freedom[3]).all()
-    assert np.isfinite(fit.robust.degrees_of_freedom[0, 1])
+    assert np.isnan(fit.estimate.log_rate[3])
+    assert np.isnan(fit.estimate.degrees_of_freedom[3]).all()
+    assert np.isfinite(fit.estimate.degrees_of_freedom[0, 1])
 
 
 def test_no_slices_are_no_model() -> None:
@@ -240,17 +208,16 @@ HONEST_RACES: dict[str, tuple[Field, Schedule, Machine]] = {
 
 @pytest.mark.parametrize("name", HONEST_RACES)
 def test_no_pair_is_falsely_told_apart_in_more_than_one_race_of_twenty(name: str) -> None:
-    """The short form of bench/model.py; all pairs of a race at once, both estimates."""
+    """The short form of bench/model.py; all pairs of a race at once."""
     field, schedule, machine = HONEST_RACES[name]
     generator = np.random.default_rng(20)
     truth = field.true_log_rates
     upper = np.triu_indices(len(truth), k=1)
-    races, wrong = 60, np.zeros(2)
+    races, wrong = 60, 0
     for _ in range(races):
-        fit = fit_slices(race(generator, field, schedule, machine))
-        for k, estimate in enumerate((fit.plain, fit.robust)):
-            reach = t_critical(0.025 / len(upper[0]), estimate.degrees_of_freedom)
-            log_ratio = estimate.log_rate[:, None] - estimate.log_rate
-            miss = np.abs(log_ratio - (truth[:, None] - truth))
-            wrong[k] += bool((miss > reach * np.sqrt(estimate.variance))[upper].any())
-    assert np.all(wrong / races <= binomial_limit(0.05, races))
+        estimate = fit_slices(race(generator, field, schedule, machine)).estimate
+        reach = t_critical(0.025 / len(upper[0]), estimate.degrees_of_freedom)
+        log_ratio = estimate.log_rate[:, None] - estimate.log_rate
+        miss = np.abs(log_ratio - (truth[:, None] - truth))
+        wrong += bool((miss > reach * np.sqrt(estimate.variance))[upper].any())
+    assert wrong / races <= binomial_limit(0.05, races)

@@ -157,7 +157,7 @@ class SliceStandings(Standings):
         """Every pair of the contenders, in the order in which they were named."""
         slices = count_slices(self._slices[level].columns).slices
         model = fit_slices(slices_of(slices, self._contenders))
-        return pair_fits(model, model.robust)
+        return pair_fits(model, model.estimate)
 
     def _enough_starts(self) -> bool:
         """Whether every contender has at least two measured instances: fewer have no interval."""

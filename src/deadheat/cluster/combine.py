@@ -148,7 +148,7 @@ def _pair_run(
     """A run's model, without contenders that outran the client."""
     kept = [n for n, name in enumerate(sliced.names) if name not in limited]
     chosen = np.array(kept, dtype=np.int64)
-    estimate = sliced.fit.robust
+    estimate = sliced.fit.estimate
     square = np.ix_(chosen, chosen)
     return HostPairRun(
         host_pair=host_pair,

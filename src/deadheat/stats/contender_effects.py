@@ -30,7 +30,7 @@ _UPDATES = 5  # of the common instance variance
 
 @dataclass(frozen=True)
 class Estimate:
-    """Effects and variances under one weighting; one value or row per contender.
+    """Effects and variances; one value or row per contender.
 
     `log_rate` is the contender's effect plus the level of the machine: the log of the rate that its
     mean cycle time over the race's rounds gives; NaN without slices.
@@ -106,10 +106,8 @@ class _Combined:
     linked: npt.NDArray[np.bool_]
 
 
-def estimate(
-    layout: Layout, fit: WeightedFit, calm: Floats, fewest_instances: int
-) -> tuple[Estimate, Floats]:
-    """Contender effects, variances and degrees of freedom under one weighting; and the loads."""
+def estimate(layout: Layout, fit: WeightedFit, calm: Floats, fewest_instances: int) -> Estimate:
+    """Contender effects, variances and degrees of freedom."""
     count, who = layout.contenders, layout.contender_of
     known = fit.equations.information.diagonal[: layout.instance_count]
     best_known = float(known.max(initial=0.0)) or 1.0
@@ -146,7 +144,7 @@ def estimate(
             slice_variance=slices / each,
             contender_degrees=degrees,
             response=layout.responses.of_contenders(_predicted(layout, combined)),
-        ), combined.loads
+        )
 
 
 def _unbiased(layout: Layout, parts: Equations, noise: Floats) -> Equations:

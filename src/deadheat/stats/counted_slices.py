@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.machine_speed import at_usual_speed
 from deadheat.stats.placement import placements
 from deadheat.stats.settling import SLICES_MIN, Settling, settling
 from deadheat.stats.slice_columns import SliceColumns
-from deadheat.stats.slices import Indices, Slices
+from deadheat.stats.slices import MIXED, Indices, Slices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,13 +30,13 @@ def count_slices(columns: SliceColumns) -> Counted:
     """Leave out the early slices of each instance that still climbed or sank (see `settling`).
 
     The reference of a slice is what the others did in its round, each relative to its own mean.
-    Slices at another speed of the machine have none: servers respond to it differently.
+    Slices in none of the placements of the CPUs have none: servers respond to it differently.
     """
     every = columns.taken(columns.by_time())
     log_rate = _logarithms(every.rate_per_s)
     placement = placements(every.before_ns, every.after_ns).of_slice
-    usual = at_usual_speed(log_rate, every.contender, _numbered(every.block), placement)
-    reference = np.where(usual, _references(every, log_rate, placement), np.nan)
+    reference = _references(every, log_rate, placement)
+    reference[placement == MIXED] = np.nan
     counts = np.ones(len(every), dtype=bool)
     settlings: dict[int, Settling] = {}
     owners: dict[int, str] = {}

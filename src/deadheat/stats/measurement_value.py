@@ -88,13 +88,13 @@ def contributions(
     places = list(costs)
     instances = np.asarray(fit.instances)[places]
     own = np.maximum(instances - 1, 1)
-    degrees = 2 * np.asarray(fit.robust.contender_degrees, dtype=float)[places]
+    degrees = 2 * np.asarray(fit.estimate.contender_degrees, dtype=float)[places]
     t, t_then = t_critical(alpha / 2, np.stack([degrees, degrees * (own + 1) / own]))
     return {
         place: _contribution(
             _State(
-                instance_variance=float(fit.robust.instance_variance[place]),
-                slice_variance=float(fit.robust.slice_variance[place]),
+                instance_variance=float(fit.estimate.instance_variance[place]),
+                slice_variance=float(fit.estimate.slice_variance[place]),
                 instances=int(fit.instances[place]),
                 slices=int(fit.slices[place]),
                 t=float(t[row]),

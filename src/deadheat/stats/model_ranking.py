@@ -48,17 +48,16 @@ def rank_from_model(
     confidence: float = 0.95,
     share: float = 1.0,
     controls: Collection[str] = (),
-    robust: bool = True,
     decided: Decided | None = None,
 ) -> Ranking:
-    """Rank the contenders of `fit` by its robust (or plain) effects.
+    """Rank the contenders of `fit` by its effects.
 
     `names` has one name per contender index; `share` is this look's share of the error
     (`alpha_spending.Looks.share`). `controls` take part in the model, not in the order. A row's
     `rate_median` holds the model's rate: its ratios are the printed ones. `decided` has the
     verdicts of earlier looks, which stay. ValueError for names that do not fit.
     """
-    effects = fit.robust if robust else fit.plain
+    effects = fit.estimate
     if len(names) != len(effects.log_rate) or len(set(names)) != len(names):
         raise ValueError(f"{len(effects.log_rate)} contenders need as many distinct names")
     competing = np.array([name not in controls for name in names], dtype=bool)

@@ -10,6 +10,7 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.machine_state import Equations, equations, likely_intensity, score, state
 from deadheat.stats.responses import SD
 from deadheat.stats.slice_layout import Layout
+from deadheat.stats.slices import Indices
 
 _FIRST_SD = 0.03  # of a slice, before any is estimated
 _FIRST_INTENSITY = 0.01  # log units squared per second
@@ -39,26 +40,53 @@ class WeightedFit:
     scores: Floats
 
 
-def first_look(layout: Layout) -> tuple[Floats, Floats, float]:
-    """Residuals, their robust deviation by contender, and the machine's intensity.
+@dataclass(frozen=True)
+class FirstLook:
+    """Log rates less their instances' effects (`around`), and the machine's state by them.
 
-    Slices far out are pulled in before the state is smoothed, so that a pause of one server does
-    not make its neighbors look disturbed.
+    `pulled` are those of slices far out pulled in, so that a pause of one server does not make its
+    neighbors look disturbed. `sd` is the robust deviation of a slice by contender, and `intensity`
+    that of the machine's state.
     """
+
+    around: Floats
+    pulled: Floats
+    state: Floats
+    sd: Floats
+    intensity: float
+
+    def beside(self, layout: Layout, contender: int) -> Floats:
+        """Standardized residuals of all slices beside the state without one contender's slices.
+
+        What a contender does would else be a part of the state, and its neighbors look disturbed.
+        """
+        sd = self.sd[layout.contender]
+        weights = np.where(layout.contender == contender, 0.0, layout.weight / sd**2)
+        residuals = self.around - state(layout, self.pulled, weights, self.intensity)
+        return np.asarray(np.sqrt(layout.weight) * residuals / sd)
+
+
+def first_look(layout: Layout) -> FirstLook:
+    """What the log rates show before there are weights."""
     weights = layout.weight / _FIRST_SD**2
     first = equations(layout, layout.log_rate, weights, _FIRST_INTENSITY)
-    effects = instance_solver(layout, first)(first.score)
-    around = layout.log_rate - layout.expected(effects)
-    residuals = around - state(layout, around, weights, _FIRST_INTENSITY)
-    intensity = _FIRST_INTENSITY
-    for _ in range(2):
-        sd = _robust_sd(layout, residuals)
+    around = layout.log_rate - layout.expected(instance_solver(layout, first)(first.score))
+    of_machine = _medians(layout.row, around)
+    for _ in range(3):
+        sd = _robust_sd(layout, around - of_machine)
         reach = _CLIP * sd[layout.contender]
-        pulled = around - residuals + np.clip(residuals, -reach, reach)
+        pulled = of_machine + np.clip(around - of_machine, -reach, reach)
         weights = layout.weight / sd[layout.contender] ** 2
         intensity = likely_intensity(layout, pulled, weights)
-        residuals = around - state(layout, pulled, weights, intensity)
-    return residuals, _robust_sd(layout, residuals), intensity
+        of_machine = state(layout, pulled, weights, intensity)
+    sd = _robust_sd(layout, around - of_machine)
+    return FirstLook(around, pulled, of_machine, sd, intensity)
+
+
+def _medians(group: Indices, values: Floats) -> Floats:
+    """For each value, the median of its group; groups are numbered from 0 and sorted."""
+    parts = np.split(values, np.flatnonzero(np.diff(group)) + 1)
+    return np.asarray(np.array([np.median(part) for part in parts])[group])
 
 
 def _robust_sd(layout: Layout, residuals: Floats) -> Floats:
@@ -91,7 +119,7 @@ def instance_solver(layout: Layout, parts: Equations) -> Callable[[Floats], Floa
     return solve
 
 
-def weighted_fit(layout: Layout, residuals: Floats, calm: Floats, intensity: float) -> WeightedFit:
+def weighted_fit(layout: Layout, first: FirstLook, calm: Floats) -> WeightedFit:
     """Fit mean cycle times, with each contender's variance and its time correlation.
 
     The model is of log rates, and yet a contender's effect is its true long-run rate, pauses
@@ -100,16 +128,16 @@ def weighted_fit(layout: Layout, residuals: Floats, calm: Floats, intensity: flo
     McCullagh & Nelder, Generalized Linear Models, 1989, chapters 8 and 9; Santos Silva & Tenreyro,
     The log of gravity, 2006). A slice's cycle time weighs as much as it has requests, because a
     window's requests are a stopped renewal process (Wald 1944). Variances are second moments, so
-    what pauses bring is in them. `residuals` are those of the first look.
+    what pauses bring is in them.
     """
     weight, who = calm * layout.weight, layout.contender
-    expected = layout.log_rate - residuals
+    expected = layout.log_rate - first.around + first.state
     for _ in range(2):  # the first look has another center than the mean cycle time
         variance = _variances(layout, weight, _apart(layout, expected))
-        fit = _converged(layout, expected, weight / variance[who], intensity, _NEAR)
+        fit = _converged(layout, expected, weight / variance[who], first.intensity, _NEAR)
         expected = fit.expected
     inflated = fit.weights / _inflation(layout, fit)[who]
-    return _converged(layout, expected, inflated, intensity, _CONVERGED)
+    return _converged(layout, expected, inflated, first.intensity, _CONVERGED)
 
 
 def _converged(

@@ -244,7 +244,7 @@ def fits_of(view: RunView, names: Sequence[str], connections: int) -> PairFits:
         return fit_pairs(rates_of(view, names, connections))
     sliced = view.sliced[connections]
     places = np.array([sliced.names.index(name) for name in names])
-    return pair_fits(sliced.fit, sliced.fit.robust).of(places)
+    return pair_fits(sliced.fit, sliced.fit.estimate).of(places)
 
 
 def rates_of(view: RunView, names: Sequence[str], connections: int) -> Floats:

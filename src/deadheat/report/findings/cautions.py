@@ -2,7 +2,6 @@
 
 import math
 import re
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from deadheat.store import Gate
 NAMED = 4
 COMMAND_MAX = 40  # characters
 MEMORY_CHANGE_SHOWN = 1.15  # times the latency
-OTHER_SPEED_SHOWN = 0.01  # of the slices
 BUILD_STEP = re.compile(r"build step `([^`]*)`")
 
 
@@ -48,9 +46,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *_disturbed(view),
         *_moved(view),
         *_memory_used(view),
-        *_other_speed(view),
         *_excluded(view),
-        *_estimates(view),
     )
 
 
@@ -248,18 +244,6 @@ def _memory_used(view: RunView) -> Iterator[Caution]:
             yield Caution("memory_used", (), text)
 
 
-def _other_speed(view: RunView) -> Iterator[Caution]:
-    """Slices that hardly count, because the machine ran at another speed than its usual one."""
-    shares = [level.slices.fit.unusual_share for level in view.sliced.values()]
-    share = statistics.fmean(shares) if shares else 0.0
-    if share >= OTHER_SPEED_SHOWN:
-        text = (
-            f"the machine ran at another speed in {share:.0%} of the slices, which hardly count: "
-            "servers respond to it differently"
-        )
-        yield Caution("other_speed", (), text)
-
-
 def _excluded(view: RunView) -> Iterator[Caution]:
     """Early slices that do not count, because their instance was still climbing or sinking."""
     for level in view.sliced.values():
@@ -274,19 +258,6 @@ def _excluded(view: RunView) -> Iterator[Caution]:
             if unsettled:
                 text += f"; {count(unsettled, 'instance')} never settled"
             yield Caution("settling", (name,), text)
-
-
-def _estimates(view: RunView) -> Iterator[Caution]:
-    """Where the robust and the plain estimate differ by more than their error, show both."""
-    for level in view.sliced.values():
-        for name in level.names:
-            plain, robust = level.plain_rate_per_s(name), level.rate_per_s(name)
-            if plain is not None and robust is not None:
-                text = (
-                    f"{name}: {format.rate(robust)} requests/s with disturbed slices weighed "
-                    f"down, {format.rate(plain)} without; the two differ by more than their error"
-                )
-                yield Caution("robust", (name,), text)
 
 
 def _unsteady(contender: ContenderView) -> Iterator[Caution]:

@@ -44,7 +44,7 @@ def changes_beside_the_others(
     names = [name for name in levels[0].names if name in levels[1].names and name in contenders]
     if len(names) < 2:
         return {}
-    fits = [level.fit.robust for level in levels]
+    fits = [level.fit.estimate for level in levels]
     places = [np.array([level.names.index(name) for name in names]) for level in levels]
     alpha = Level(comparisons=len(names)).alpha
     relative = relative_changes(fits[0], fits[1], (places[0], places[1]), alpha)

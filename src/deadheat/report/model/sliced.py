@@ -14,8 +14,6 @@ from deadheat.stats.contender_effects import Estimate
 from deadheat.stats.settling import Settling
 from deadheat.stats.slice_model import ModelFit
 
-SHOWN_GAP = 0.005  # of a rate: a smaller difference between two estimates is not worth a caution
-
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -69,8 +67,7 @@ class AllSlices:
         """What `to_text` wrote."""
         values = parse(text)
         fit = _arrays(values["fit"])
-        for weighting in ("robust", "plain"):
-            fit[weighting] = Estimate(**_arrays(fit[weighting]))
+        fit["estimate"] = Estimate(**_arrays(fit["estimate"]))
         return cls(
             names=tuple(values["names"]),
             fit=ModelFit(**fit),
@@ -108,15 +105,5 @@ class SlicedLevel:
         """The model's rate: all ratios between contenders follow from these."""
         if name not in self.names:
             return None
-        rate = math.exp(float(self.fit.robust.log_rate[self.names.index(name)]))
+        rate = math.exp(float(self.fit.estimate.log_rate[self.names.index(name)]))
         return rate if math.isfinite(rate) else None
-
-    def plain_rate_per_s(self, name: str) -> float | None:
-        """The rate without robust weights, where the two differ by more than their error."""
-        if name not in self.names:
-            return None
-        place = self.names.index(name)
-        gap = abs(float(self.fit.robust_gap[place]))
-        if not self.fit.estimates_differ[place] or gap < SHOWN_GAP:
-            return None
-        return math.exp(float(self.fit.plain.log_rate[place]))
