@@ -7,8 +7,10 @@
 A closed loop can only slow a server down, so the truest client is the one under which every server
 is fastest. The servers of `make run` are started on the first CPU, warmed and frozen. In each round
 every client (the engine before it gathered, this engine, wrk) loads every server from the second
-CPU once while idle CPUs sleep and once while they are kept awake, all in random order. A rate is
-the answers of a load over its measured time; rates and ratios are geometric means over the rounds.
+CPU once while idle CPUs sleep and once while they are kept awake. Servers come in random order, and
+so do the six loads of a server, which are next to each other, so a machine that changes its speed
+disturbs their ratios least. A rate is the answers of a load over its measured time. All means are
+geometric; errors are standard errors over the rounds.
 
 With `-o`, the file keeps the other numbers of connections that it has.
 """
@@ -52,7 +54,7 @@ FAST_PER_S = 20_000
 
 @dataclass(frozen=True)
 class Load:
-    """`gathered_share` is None for a client that does not state it."""
+    """The shares are of waits and of time; None for a client that does not state them."""
 
     round: int
     server: str
@@ -60,6 +62,7 @@ class Load:
     idle_cpus: PowerState
     rate_per_s: float
     gathered_share: float | None = None
+    run_wait_share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,12 @@ class Client:
     name: str
     words: tuple[str, ...]
 
-    def load(self, url: str, connections: int, seconds: float) -> tuple[float, float | None]:
-        """The rate, and the share of waits that gathered."""
+    def load(
+        self, url: str, connections: int, seconds: float
+    ) -> tuple[float, float | None, float | None]:
+        """The rate, the share of waits that gathered, and the share of time without a CPU."""
         if self.name == WRK:  # it takes whole seconds only
-            return _wrk([*self.words, "-t1", f"-c{connections}", "-d1s", url]), None
+            return _wrk([*self.words, "-t1", f"-c{connections}", "-d1s", url]), None, None
         options = ["-c", f"{connections}", "-d", f"{1000 * seconds:.0f}ms", "--warmup", "100ms"]
         done = subprocess.run(
             [*self.words, *options, "--json", url], capture_output=True, text=True, check=False
@@ -78,7 +83,8 @@ class Client:
         document = json.loads(done.stdout)
         if document["requests"]["ok"] == 0:
             raise RuntimeError(f"{self.name}: no answer from {url}: {done.stderr}")
-        return document["rate_per_s"], document["client"].get("gathered_share")
+        client = document["client"]
+        return document["rate_per_s"], client.get("gathered_share"), client["run_wait_share"]
 
 
 def main() -> None:
@@ -111,19 +117,18 @@ def measure(
     clients: Sequence[Client],
     options: argparse.Namespace,
 ) -> Iterator[Load]:
-    """Every round in its own random order; the power state changes once a round, as it is slow."""
+    """The loads of a server in a round follow each other."""
     generator = random.Random(options.seed)
     for number in range(options.rounds):
-        for state in generator.sample(POWER_STATES, k=2):
-            turns = [(instance, client) for instance in instances for client in clients]
-            generator.shuffle(turns)
-            with idle_cpus(state):
-                for instance, client in turns:
-                    lifecycle.thaw(world, instance)
-                    rate, share = client.load(instance.url, options.connections, options.seconds)
-                    lifecycle.freeze(world, instance)
-                    name = instance.contender.name
-                    yield Load(number, name, client.name, state, rate, share)
+        for instance in generator.sample(instances, k=len(instances)):
+            sides = [(client, state) for client in clients for state in POWER_STATES]
+            generator.shuffle(sides)
+            lifecycle.thaw(world, instance)
+            for client, state in sides:
+                with idle_cpus(state):
+                    seen = client.load(instance.url, options.connections, options.seconds)
+                yield Load(number, instance.contender.name, client.name, state, *seen)
+            lifecycle.freeze(world, instance)
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
 
 
@@ -189,69 +194,104 @@ def engine_of(revision: str, folder: Path) -> Path:
     return target / "release" / "deadheat-load"
 
 
-Key = tuple[str, str, str]  # server, client, power state
+Side = tuple[str, str]  # client and power state
+Logs = dict[tuple[str, str, str], list[float]]  # server and side: log rates, round by round
 
 
 def show(level: dict[str, Any]) -> None:
-    logs: dict[Key, list[float]] = {}
+    logs: Logs = {}
     for load in level["loads"]:
         key = load["server"], load["client"], load["idle_cpus"]
         logs.setdefault(key, []).append(math.log(load["rate_per_s"]))
-    servers = list(dict.fromkeys(load["server"] for load in level["loads"]))
-    clients = list(dict.fromkeys(load["client"] for load in level["loads"]))
-    clients.sort()
+    servers = sorted({load["server"] for load in level["loads"]})
+    clients = sorted({load["client"] for load in level["loads"]})
     sides = [(client, state) for client in clients for state in POWER_STATES]
-    head = f"{level['connections']} connections" + " " * 40
-    print(f"{head[:24]}", *(f"{client:>16}" for client, _ in sides))
+    print(f"{level['connections']:>5} connections       ", *(f"{name:>16}" for name, _ in sides))
     print(f"{'idle CPUs':24}", *(f"{state:>16}" for _, state in sides))
-    mean = {key: math.exp(statistics.mean(values)) for key, values in logs.items()}
-    best = {server: max(mean[server, *side] for side in sides) for server in servers}
-    table("rate", servers, sides, lambda key: f"{mean[key]:,.0f}")
-    table("of the best", servers, sides, lambda key: f"{mean[key] / best[key[0]]:.3f}")
-    if REFERENCE in servers:
-        table(f"over {REFERENCE}", servers, sides, lambda key: _over_reference(logs, key))
-    table("sd of log rates", servers, sides, lambda key: f"{_sd(logs[key]):.3f}")
+    best = {
+        server: max(sides, key=lambda side: statistics.mean(logs[server, *side]))
+        for server in servers
+    }
+    _table("rate per s", servers, sides, lambda *key: f"{_mean(logs[key]):,.0f}")
+    _table(
+        "of the best",
+        servers,
+        sides,
+        lambda server, *side: _ratio(
+            _differences(logs[server, *side], logs[server, *best[server]])
+        ),
+    )
+    _table(
+        "of node-http",
+        servers,
+        sides,
+        lambda server, *side: _ratio(_differences(logs[server, *side], logs[REFERENCE, *side])),
+    )
+    _table(
+        "of node-http, awake over asleep",
+        servers,
+        [(c, "awake") for c in clients],
+        lambda server, client, _: _ratio(_change(logs, server, client)),
+    )
+    print("scatter of a load beside the others of its server and round")
     scatters = [
-        math.sqrt(statistics.mean(_sd(logs[server, *side]) ** 2 for server in servers))
-        for side in sides
+        statistics.mean(_scatter(logs, server, sides, side) for server in servers) for side in sides
     ]
-    print(f"{'all':24}", *(f"{scatter:>16.3f}" for scatter in scatters))
-    _show_shares(level, servers, sides)
+    print(f"{'':24}", *(f"{math.sqrt(scatter):>16.3f}" for scatter in scatters))
+    for value in ("gathered_share", "run_wait_share"):
+        _show_share(level, value, servers, sides)
     print()
 
 
-def table(
-    title: str, servers: Sequence[str], sides: Sequence[tuple[str, str]], cell: Callable[[Key], str]
+def _table(
+    title: str, servers: Sequence[str], sides: Sequence[Side], cell: Callable[..., str]
 ) -> None:
     print(title)
     for server in servers:
-        print(f"  {server:22}", *(f"{cell((server, *side)):>16}" for side in sides))
+        print(f"  {server:22}", *(f"{cell(server, *side):>16}" for side in sides))
 
 
-def _over_reference(logs: dict[Key, list[float]], key: Key) -> str:
-    """The geometric mean over the rounds, and its standard error."""
-    pairs = zip(logs[key], logs[REFERENCE, *key[1:]], strict=True)
-    ratios = [ours - theirs for ours, theirs in pairs]
-    mean = math.exp(statistics.mean(ratios))
-    return f"{mean:.3f} +- {mean * _sd(ratios) / math.sqrt(len(ratios)):.3f}"
+def _mean(logs: Sequence[float]) -> float:
+    return math.exp(statistics.mean(logs))
 
 
-def _sd(values: Sequence[float]) -> float:
-    return statistics.stdev(values) if len(values) > 1 else 0.0
+def _differences(logs: Sequence[float], others: Sequence[float]) -> list[float]:
+    return [log - other for log, other in zip(logs, others, strict=True)]
 
 
-def _show_shares(
-    level: dict[str, Any], servers: Sequence[str], sides: Sequence[tuple[str, str]]
+def _change(logs: Logs, server: str, client: str) -> list[float]:
+    """How the log ratio to the reference changes when idle CPUs are kept awake."""
+    own, reference = (
+        _differences(logs[name, client, "awake"], logs[name, client, "asleep"])
+        for name in (server, REFERENCE)
+    )
+    return _differences(own, reference)
+
+
+def _ratio(logs: Sequence[float]) -> str:
+    error = statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else math.nan
+    return f"{_mean(logs):.3f} +- {_mean(logs) * error:.3f}"
+
+
+def _scatter(logs: Logs, server: str, sides: Sequence[Side], side: Side) -> float:
+    """The variance of a load's log rate over the rounds, less what its server's loads share."""
+    shared = [
+        statistics.mean(values) for values in zip(*(logs[server, *s] for s in sides), strict=True)
+    ]
+    return statistics.variance(_differences(logs[server, *side], shared))
+
+
+def _show_share(
+    level: dict[str, Any], value: str, servers: Sequence[str], sides: Sequence[Side]
 ) -> None:
-    shares: dict[Key, list[float]] = {}
+    shares: dict[tuple[str, str, str], list[float]] = {}
     for load in level["loads"]:
-        if load["gathered_share"] is not None:
+        if load.get(value) is not None:
             key = load["server"], load["client"], load["idle_cpus"]
-            shares.setdefault(key, []).append(load["gathered_share"])
+            shares.setdefault(key, []).append(load[value])
     known = [side for side in sides if (servers[0], *side) in shares]
-    for client, state in known:
-        means = [f"{statistics.mean(shares[server, client, state]):.2f}" for server in servers]
-        print(f"share of waits that gathered, {client} {state}: {' '.join(means)}")
+    if known:
+        _table(f"mean {value}", servers, known, lambda *key: f"{statistics.mean(shares[key]):.2f}")
 
 
 def _store(path: Path, level: dict[str, Any]) -> None:
@@ -271,7 +311,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--connections", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of a load but wrk's")
+    parser.add_argument("--seconds", type=float, default=0.4, help="of a load but wrk's")
     parser.add_argument("--seed", type=int, default=1, help="of the order")
     parser.add_argument("--servers", nargs="*", default=FIELD, help="names in the catalog")
     parser.add_argument(

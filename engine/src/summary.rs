@@ -5,6 +5,9 @@ use std::fmt::Write;
 use crate::document::{ConfigPart, Document};
 use crate::histogram::Summary;
 
+/// From this share of waits on, it matters that they were too short to gather.
+const TOO_SHORT_MIN: f64 = 0.5;
+
 /// The whole text, with a newline at its end.
 pub(crate) fn of(document: &Document) -> String {
     let mut text = String::new();
@@ -166,6 +169,20 @@ fn write_client(out: &mut String, document: &Document) -> std::fmt::Result {
         write!(out, " and {:.0} % polling", client.polled_share * 100.0)?;
     }
     writeln!(out)?;
+    if let (Some(gather_us), Some(share)) = (client.gather_us, client.gathered_share) {
+        writeln!(
+            out,
+            "  gathered answers for {gather_us:.0} us in {:.0} % of its waits",
+            share * 100.0
+        )?;
+    }
+    if client.too_short_to_gather_share.is_some_and(|share| share >= TOO_SHORT_MIN) {
+        writeln!(
+            out,
+            "  the kernel cannot wait for as short a time as answers are to be gathered for: the rate \
+             depends on how fast the client answers"
+        )?;
+    }
     if let Some(calibration) = &document.calibration {
         let (null_rate, share) = (calibration.null_rate_per_s, calibration.share * 100.0);
         writeln!(

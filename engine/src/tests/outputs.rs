@@ -219,6 +219,18 @@ fn summary_includes_the_calibration() {
 }
 
 #[test]
+fn document_and_summary_say_how_the_client_gathered() {
+    let gathered = Gathered { waits: 100, gathering: 25, too_short: 75, gather_ns: 250_000.0 };
+    let document = document(&["-c", "5"], &Run { gathered, ..run() });
+    assert_eq!(document.client.gather_us, Some(10.0));
+    assert_eq!(document.client.gathered_share, Some(0.25));
+    assert_eq!(document.client.too_short_to_gather_share, Some(0.75));
+    let text = summary::of(&document);
+    assert!(text.contains("gathered answers for 10 us in 25 % of its waits"), "{text}");
+    assert!(text.contains("the rate depends on how fast the client answers"), "{text}");
+}
+
+#[test]
 fn summary_lists_the_settings() {
     let line = |args: &[&str], processes| {
         let text = summary::of(&document(args, &Run { processes, ..run() }));
