@@ -170,7 +170,8 @@ def outcomes(
         pair = by_pair.get(frozenset((a, b)))
         values: tuple[float | None, float | None, float | None] = (None, None, None)
         if pair is not None:
-            values = (pair["ratio"], pair["low"], pair["high"])
+            ratio = pair["ratio"]
+            values = (ratio["ratio"], ratio["low"], ratio["high"])
             if pair["faster"] != a:
                 values = (_inverse(values[0]), _inverse(values[2]), _inverse(values[1]))
         yield PairOutcome(
@@ -245,7 +246,7 @@ def main() -> None:
                 pairs += outcomes(case, number, document, rates)
                 print(f"{case}, race {number}: done", file=sys.stderr)
                 if options.keep:
-                    shutil.copy(store, options.keep)
+                    shutil.copy(store, options.keep / store.name)
     document = {
         "command": " ".join(["python -m bench.truth", *sys.argv[1:]]),
         "version": _version(),
