@@ -48,6 +48,12 @@ static void pause_now(void) {
     while (nanosleep(&time, &time) && errno == EINTR) {}
 }
 
+/* A server that runs for long is anywhere between two pauses. */
+static double random_share(void) {
+    srand48(getpid() ^ now_ns());
+    return drand48();
+}
+
 static void spin(void) {
     int64_t now = now_ns();
     free_ns = (now < free_ns + service_ns ? free_ns : now) + service_ns;
@@ -71,7 +77,10 @@ static void request(int fd, const char *head) {
     if (service_ns) spin();
     respond(fd, HELLO);
     served++;
-    if (every_requests && served % every_requests == 0) pause_now();
+    if (every_requests && served >= every_requests) {
+        served = 0;
+        pause_now();
+    }
     if (every_ns && now_ns() >= next_pause_ns) {
         pause_now();
         next_pause_ns = now_ns() + every_ns;
@@ -110,7 +119,8 @@ int main(int count, char **arguments) {
     int listener = listen_at(arguments[1], atoi(arguments[2])), poll = epoll_create1(0);
     struct epoll_event event = {.events = EPOLLIN, .data.fd = listener}, events[256];
     epoll_ctl(poll, EPOLL_CTL_ADD, listener, &event);
-    next_pause_ns = now_ns() + every_ns;
+    served = random_share() * every_requests;
+    next_pause_ns = now_ns() + random_share() * every_ns;
     for (;;) {
         struct timespec left = {0, 0}, *limit = NULL;
         if (first_waiting != end_waiting) {

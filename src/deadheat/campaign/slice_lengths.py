@@ -33,8 +33,9 @@ class SliceLengths:
     by the rate of the warm-up. Discarding takes a whole one, because the connections start at the
     same moment.
 
-    Windows are twice as long after a trial in which a connection got no answer, or if slices
-    disagree with the load without slices, and twice as long again after the next one.
+    Windows are twice as long after a trial in which a connection got no answer or the server
+    paused for longer than a window, or if slices disagree with the load without slices, and twice
+    as long again after the next one.
     """
 
     def __init__(self, protocol: Protocol) -> None:
@@ -57,7 +58,9 @@ class SliceLengths:
 
     def note(self, name: str, record: TrialRecord) -> None:
         """After a trial of the contender with this name."""
-        if any(gate.code == "served" and not gate.passed for gate in record.gates):
+        unserved = any(gate.code == "served" and not gate.passed for gate in record.gates)
+        longest_pause_us = record.result.get("longest_pause_us") or 0.0
+        if unserved or longest_pause_us > 1e6 * self._protocol.duration_s:
             self.lengthen(name, level_of(record))
 
     def lengthen(self, name: str, level: Level) -> None:

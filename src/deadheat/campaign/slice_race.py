@@ -243,6 +243,8 @@ class SliceRace:
         self._fresh.note_block(present, self._block_s_each)
         self.standings.instances_wanted = self._fresh.instances_affordable()
         self.standings.look(self._progress_share())
+        for name, level in self.standings.take_disagreeing():
+            self._lengths.lengthen(name, level)
         self._report_order()
         trials = [record for _, record in records]
         self._run.listen(board(self._protocol, self.standings, self._blocks, self._now_s(), trials))

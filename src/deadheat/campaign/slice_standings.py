@@ -55,6 +55,7 @@ class SliceStandings(Standings):
         self._is_coarse = False  # at the last look, the protocol's resolution was not reached
         self._imprecise: frozenset[str] = frozenset()  # at the last look: wide intervals
         self._ranking: Ranking | None = None  # of the last look, at the main level
+        self._disagreeing: set[tuple[str, Level]] = set()  # at looks, with their witness
 
     @property
     def undecided_names(self) -> list[str]:
@@ -118,6 +119,11 @@ class SliceStandings(Standings):
         if past.extension is not None and self._all_settled(past.extension.share):
             self._undecided = set(self._contenders)
 
+    def take_disagreeing(self) -> set[tuple[str, Level]]:
+        """Whose slices disagreed with their witness at a look since the last call, and where."""
+        disagreeing, self._disagreeing = self._disagreeing, set()
+        return disagreeing
+
     def instances(self, name: str) -> int:
         """How many instances of a contender have been measured."""
         return len(self._instances.get(name, ()))
@@ -140,6 +146,9 @@ class SliceStandings(Standings):
         if fitted is None:
             return None
         model, names = fitted
+        self._disagreeing |= {
+            (name, level) for name, gap in zip(names, model.witness_gap, strict=True) if gap
+        }
         if len([name for name in names if name in self._contenders]) < 2:
             return None
         stopping = self._protocol.stopping

@@ -47,6 +47,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *_moved(view),
         *_memory_used(view),
         *_excluded(view),
+        *_disagreeing(view),
     )
 
 
@@ -258,6 +259,18 @@ def _excluded(view: RunView) -> Iterator[Caution]:
             if unsettled:
                 text += f"; {count(unsettled, 'instance')} never settled"
             yield Caution("settling", (name,), text)
+
+
+def _disagreeing(view: RunView) -> Iterator[Caution]:
+    """Contenders whose rate in slices is not that of the load before them, without slices."""
+    for level in view.sliced.values():
+        for name, gap in zip(level.names, level.fit.witness_gap, strict=True):
+            if gap:
+                text = (
+                    f"{name}: its rate was {100 * math.expm1(gap):+.0f} % beside the others at the "
+                    "end of its warm-up, a load without slices; its intervals contain both rates"
+                )
+                yield Caution("witness", (name,), text)
 
 
 def _unsteady(contender: ContenderView) -> Iterator[Caution]:

@@ -1,0 +1,80 @@
+"""The witness of each instance: its load without slices, beside its slices."""
+
+import math
+
+import numpy as np
+
+from deadheat.stats.decision import Verdict
+from deadheat.stats.model_ranking import rank_from_model
+from deadheat.stats.slice_model import fit_slices
+from deadheat.stats.slices import Slices
+from deadheat.stats.witness import instance_log_rates, witness_gaps
+
+CONTENDERS, INSTANCES = 6, 4
+OWNERS = np.repeat(np.arange(CONTENDERS), INSTANCES)
+
+
+def noise(sd: float, seed: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.random.default_rng(seed).normal(0, sd, len(OWNERS))
+
+
+def test_gaps_that_chance_explains_are_zero() -> None:
+    flagged = 0
+    for seed in range(100):
+        gaps = witness_gaps(np.zeros(len(OWNERS)), noise(0.05, seed), OWNERS, CONTENDERS)
+        flagged += bool(gaps.any())
+    assert flagged <= 6, "1 % of the races are expected"
+
+
+def test_finds_a_contender_whose_slices_hide_a_quarter_of_its_time() -> None:
+    witness = noise(0.02, 1) - 0.2 * (OWNERS == 2) + 0.1
+    gaps = witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, CONTENDERS)
+    assert np.flatnonzero(gaps).tolist() == [2]
+    assert math.isclose(gaps[2], -0.2, abs_tol=0.05), "what all share is the machine's"
+
+
+def test_instances_without_a_witness_say_nothing() -> None:
+    witness = np.full(len(OWNERS), np.nan)
+    assert not witness_gaps(np.zeros(len(OWNERS)), witness, OWNERS, CONTENDERS).any()
+    assert not witness_gaps(np.zeros(3), noise(1.0, 2)[:3], np.arange(3), 3).any(), "one each"
+
+
+def test_rate_of_an_instance_is_that_of_its_mean_cycle() -> None:
+    rates, requests = np.array([100.0, 50.0, 80.0]), np.array([10.0, 10.0, 3.0])
+    log_rates = instance_log_rates(np.log(rates), requests, np.array([0, 0, 2]), 3)
+    assert math.isclose(math.exp(log_rates[0]), 20 / (10 / 100 + 10 / 50))
+    assert math.isclose(math.exp(log_rates[2]), 80.0)
+    assert np.isnan(log_rates[1])
+
+
+def race(hidden: float) -> Slices:
+    """Three equal servers; without slices, the rate of the first one is lower by `hidden`."""
+    contenders, instances, rounds = 3, 4, 60
+    random = np.random.default_rng(5)
+    number = np.arange(contenders * rounds)
+    contender, round_ = number % contenders, number // contenders
+    instance = contender * instances + round_ // 5 % instances
+    return Slices(
+        log_rate=random.normal(9.0, 0.01, len(number)),
+        contender=contender,
+        instance=instance,
+        block=round_ // 5,
+        round=round_,
+        time_s=number * 0.1,
+        contenders=contenders,
+        witness=9.0
+        - hidden * (contender == 0)
+        + random.normal(0, 0.004, contenders * instances)[instance],
+    )
+
+
+def test_bug_a_server_that_paused_between_slices_was_equivalent_to_one_that_did_not() -> None:
+    names = ["pauses", "steady", "other"]
+    honest = rank_from_model(fit_slices(race(hidden=0.0)), names)
+    assert honest.pair("pauses", "steady").verdict is Verdict.EQUIVALENT
+    hiding = rank_from_model(fit_slices(race(hidden=0.22)), names)
+    pair = hiding.pair("pauses", "steady")
+    assert pair.verdict is Verdict.UNDECIDED
+    slowdown = 0.2 if pair.faster == "steady" else -0.2
+    assert pair.ratio.low < math.exp(slowdown) < pair.ratio.high
+    assert hiding.pair("steady", "other").verdict is Verdict.EQUIVALENT
