@@ -167,10 +167,10 @@ def _on_cpus(cpus: Sequence[int]) -> Iterator[None]:
 
 def _wrk(command: Sequence[str]) -> float:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = re.search(r"Requests/sec: +([\d.]+)", done.stdout)
-    if found is None:
+    printed = re.search(r"Requests/sec: +([\d.]+)", done.stdout)
+    if printed is None:
         raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}")
-    return float(found[1])
+    return float(printed[1])
 
 
 def _clients(folder: Path) -> list[Client]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from deadheat import report
+from deadheat.intervals import is_known
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.headline import answer
 from deadheat.report.findings.next_step import Source
@@ -14,7 +15,7 @@ from deadheat.report.findings.versus import versus
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
 from deadheat.site.entry import entry_of
-from deadheat.stats.known_interval import dead_heats, is_known
+from deadheat.stats.known_interval import dead_heats
 from tests.report.made import made_run
 from tests.report.sliced import SLICED, sliced_race
 

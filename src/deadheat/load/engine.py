@@ -149,6 +149,7 @@ def result_of(document: Mapping[str, Any], generator: str, version: str) -> Load
         window_s=document["window_s"],
         paused_s=document["pauses"]["total_s"],
         longest_pause_us=document["pauses"]["longest_us"],
+        too_short_to_gather_share=document["client"].get("too_short_to_gather_share"),
     )
 
 

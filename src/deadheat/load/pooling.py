@@ -39,6 +39,9 @@ def pool(results: Sequence[LoadResult]) -> LoadResult:
         skew_us=mean([result.skew_us for result in results], results),
         window_s=math.fsum(result.sending_s for result in results),
         paused_s=add_up([result.paused_s for result in results]),
+        too_short_to_gather_share=mean(
+            [result.too_short_to_gather_share for result in results], results
+        ),
     )
 
 

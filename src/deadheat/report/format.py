@@ -6,7 +6,7 @@ from typing import Any
 
 from deadheat.duration import spell_duration
 from deadheat.foreign_text import escaped
-from deadheat.stats.known_interval import is_known as is_known
+from deadheat.intervals import is_known as is_known
 from deadheat.store import Unit
 from deadheat.workload import HELLO
 

@@ -1,17 +1,10 @@
-"""Which intervals say something, and which contenders of a ranking have none."""
+"""Which contenders of a ranking have no known interval."""
 
-import math
 from collections import Counter
 
+from deadheat.intervals import is_known
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Pair, Ranking
-
-UNKNOWN_FACTOR = 30.0  # high / low of an interval above which it counts as unknown
-
-
-def is_known(low: float, high: float) -> bool:
-    """Whether the interval of a ratio is narrow enough to say something."""
-    return math.isfinite(high) and high <= UNKNOWN_FACTOR * low
 
 
 def without_interval(ranking: Ranking) -> frozenset[str]:

@@ -14,6 +14,7 @@ from deadheat.store import Gate
 
 NAMED = 4
 COMMAND_MAX = 40  # characters
+TOO_SHORT_MIN = 0.5  # of a trial's waits
 MEMORY_CHANGE_SHOWN = 1.15  # times the latency
 BUILD_STEP = re.compile(r"build step `([^`]*)`")
 
@@ -48,6 +49,7 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *_memory_used(view),
         *_excluded(view),
         *_disagreeing(view),
+        *_too_short_to_gather(view),
     )
 
 
@@ -271,6 +273,22 @@ def _disagreeing(view: RunView) -> Iterator[Caution]:
                     "end of its warm-up, a load without slices; its intervals contain both rates"
                 )
                 yield Caution("witness", (name,), text)
+
+
+def _too_short_to_gather(view: RunView) -> Iterator[Caution]:
+    """The kernel could not wait for so short a time, so the client took each answer at once."""
+    names = tuple(
+        contender.name
+        for contender in view.contenders
+        for cell in contender.cells.values()
+        if any((t.too_short_to_gather_share or 0.0) >= TOO_SHORT_MIN for t in cell.valid)
+    )
+    if names:
+        text = (
+            f"the rate of {listing(list(dict.fromkeys(names)))} depends on the client: the time to "
+            "gather answers was shorter than the kernel can wait"
+        )
+        yield Caution("client_gathering", names, text, "use more connections")
 
 
 def _unsteady(contender: ContenderView) -> Iterator[Caution]:

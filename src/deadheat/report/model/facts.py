@@ -67,6 +67,9 @@ class Facts:
             instance_id=trial.instance_id,
             elapsed_s=trial.elapsed_s,
             client_busy_share=self._client_busy_share(trial),
+            too_short_to_gather_share=(
+                trial.result.get("too_short_to_gather_share") if trial.id in self._slices else None
+            ),
             slices=self._slices.get(trial.id, ()),
             database_cpu_us_per_request=_database_cpu_us(trial),
         )

@@ -52,6 +52,7 @@ class TrialView:
     instance_id: int | None = None
     elapsed_s: float | None = None  # measured
     client_busy_share: float | None = None  # of the busiest client thread
+    too_short_to_gather_share: float | None = None  # of the client's waits; of slices alone
     slices: Sequence[Mapping[str, Any]] = ()  # what a trial of slices is the sum of
     database_cpu_us_per_request: float | None = None  # of the workload's database
 
