@@ -32,7 +32,8 @@ SERVICE_US = 68.0
 CONNECTIONS = 100
 PAUSED_SHARE = 0.2  # of the time of a server that pauses
 PAUSES_MS = (5, 20, 50, 200, 1000)
-WAITS_MS = (10.5, 15, 19, 21, 26, 400)
+WAITS_MS = (10.5, 15, 19, 21, 26)
+LONG_WAIT_MS = 400
 SLOWDOWNS = (0, 2, 5)
 MANIFEST = """\
 name = "{name}"
@@ -90,10 +91,8 @@ def cases() -> dict[str, list[Made]]:
     """The servers of each race; the first one is what the others are compared with."""
     steady = _busy("steady", SERVICE_US)
     return {
-        "waits": [
-            Made(f"wait-{ms:g}".replace(".", "-"), ("--wait-ms", f"{ms:g}"), None)
-            for ms in WAITS_MS
-        ],
+        "waits": [_waiting(ms) for ms in WAITS_MS],
+        "a long wait": [_waiting(WAITS_MS[0]), _waiting(LONG_WAIT_MS)],
         "pauses by work": [steady, *(_pausing(ms, by_work=True) for ms in PAUSES_MS)],
         "pauses by the clock": [steady, *(_pausing(ms, by_work=False) for ms in PAUSES_MS)],
         "slowdowns": [
@@ -102,6 +101,10 @@ def cases() -> dict[str, list[Made]]:
             for copy in ("", "-copy")
         ],
     }
+
+
+def _waiting(ms: float) -> Made:
+    return Made(f"wait-{ms:g}".replace(".", "-"), ("--wait-ms", f"{ms:g}"), None)
 
 
 def _busy(name: str, service_us: float) -> Made:

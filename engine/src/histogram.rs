@@ -76,6 +76,11 @@ impl Latency {
         enough.then(|| self.histogram.value_at_quantile(q))
     }
 
+    /// Also of few durations; 0 without any.
+    pub(crate) fn median_us(&self) -> u64 {
+        self.histogram.value_at_quantile(0.5)
+    }
+
     pub(crate) fn max_us(&self) -> Option<u64> {
         (self.count() > 0).then(|| self.histogram.max())
     }

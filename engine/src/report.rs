@@ -58,7 +58,7 @@ pub(crate) fn of_run(
     document.connections = connections_part(config, run);
     document.latency = latency_part(config, run);
     document.client = client_part(run);
-    document.pauses = pauses_part(config, tally);
+    document.pauses = pauses_part(config, run);
     if config.is_open_loop() {
         document.offered_rate_per_s = Some(per_second(tally.scheduled, document.elapsed_s));
         document.backlog_peak = run.backlog_peak;
@@ -281,8 +281,11 @@ fn elapsed_s(config: &Config, run: &Run) -> f64 {
 }
 
 /// Each thread sees its own connections; a pause of the server is seen by all.
-fn pauses_part(config: &Config, tally: &Tally) -> PausesPart {
-    let least_ns = tally.service.quantile_us(0.5).unwrap_or(0) * 2000;
+fn pauses_part(config: &Config, run: &Run) -> PausesPart {
+    let [discarded, tally] = &run.tallies;
+    let mut service = discarded.service.clone();
+    service.merge(&tally.service);
+    let least_ns = service.median_us() * 2000;
     let pauses_ns = tally.gaps_ns.iter().filter(|gap_ns| **gap_ns > least_ns);
     let total_ns: u64 = pauses_ns.clone().sum();
     PausesPart {

@@ -124,13 +124,13 @@ impl Session<'_> {
         self.tallies[usize::from(flight.measured)].cycle_ns += u128::from(cycle_ns);
     }
 
-    /// Notes how long no answer came, within the load from the start of the window.
+    /// Notes how long no answer came, within the load.
     #[inline]
     fn note_gap(&mut self, now_ns: u64) {
         let from_ns = std::mem::replace(&mut self.answered_ns, now_ns);
         if now_ns - from_ns >= LEAST_GAP_NS && self.backlog.is_none() {
             let to_ns = now_ns.min(self.stop_ns);
-            let gap_ns = to_ns.saturating_sub(from_ns.max(self.window.measure_ns));
+            let gap_ns = to_ns.saturating_sub(from_ns);
             if gap_ns >= LEAST_GAP_NS {
                 self.tallies[1].gaps_ns.push(gap_ns);
             }

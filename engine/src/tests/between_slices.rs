@@ -63,7 +63,7 @@ fn load_goes_on_until_each_request_of_the_window_has_ended() {
     let [discarded, measured] = &counts.tallies;
     assert_eq!((discarded.scheduled, measured.scheduled), (2, 2));
     assert_eq!(u64::try_from(measured.cycle_ns).unwrap(), 10 * MS + 15 * MS);
-    assert_eq!(measured.gaps_ns, [10 * MS, 5 * MS]);
+    assert_eq!(measured.gaps_ns, [10 * MS, 5 * MS], "from the start of the load");
     assert_eq!(counts.answered, 2);
 }
 

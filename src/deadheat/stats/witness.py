@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats, t_critical
+from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.slices import Indices
 
 _ERROR = 0.01  # over all contenders, that a witness which agrees is taken for one that does not
@@ -21,7 +22,7 @@ def witness_gaps(log_rate: Floats, witness: Floats, contender: Indices, contende
     `log_rate` and `witness` have a value for each instance: the log of its mean rate in slices and
     of that without them, NaN where it has none. The median of the contenders' mean gaps is taken
     off, because it is the machine's. A gap that chance explains is 0: a two-sided t test over all
-    contenders, with the scatter of all instances, or the contender's own if that is larger.
+    contenders, whose scatter learns from the others' (see `instance_variance`).
     """
     gaps = np.zeros(contenders)
     known = np.isfinite(witness) & np.isfinite(log_rate)
@@ -32,13 +33,12 @@ def witness_gaps(log_rate: Floats, witness: Floats, contender: Indices, contende
         return gaps
     mean = np.bincount(who, difference, contenders) / np.maximum(count, 1)
     squares = np.bincount(who, (difference - mean[who]) ** 2, contenders)
-    degrees = (count - 1)[several].sum()
-    common = squares[several].sum() / degrees
-    variance = np.maximum(common, squares / np.maximum(count - 1, 1))
+    own = np.where(several, squares / np.maximum(count - 1, 1), np.nan)
+    variance, degrees = learn_variances(own, np.maximum(count - 1, 0).astype(float))
     away = mean - np.median(mean[several])
-    reach = t_critical(_ERROR / 2 / several.sum(), float(degrees))
-    least = np.maximum(reach * np.sqrt(variance / np.maximum(count, 1)), _LEAST_GAP)
-    disagrees: npt.NDArray[np.bool_] = several & (np.abs(away) > least)
+    errors = np.sqrt(variance / np.maximum(count, 1))
+    reach = t_critical(_ERROR / 2 / several.sum(), degrees) * errors
+    disagrees: npt.NDArray[np.bool_] = several & (np.abs(away) > np.maximum(reach, _LEAST_GAP))
     gaps[disagrees] = away[disagrees]
     return gaps
 
