@@ -229,7 +229,8 @@ def _is_near(ratio: float, margin: float = 0.03) -> bool:
 def main() -> None:
     options = _options()
     if options.show:
-        sys.exit(0 if show(json.loads(options.show.read_text())) else 1)
+        show(json.loads(options.show.read_text()))
+        return
     pairs: list[PairOutcome] = []
     with tempfile.TemporaryDirectory(prefix="deadheat-truth-") as made_in:
         folder = Path(made_in)
