@@ -101,12 +101,17 @@ class Field:
     `slice_sd` is the noise of one slice, half of its variance correlated (0.6 from one slice of a
     contender to its next); `pauses` says who pauses by itself: PAUSES loses 40 % of one slice in
     twelve, TWO_MODES flips between two rates 25 % apart about every six slices.
+
+    `own_sd` and `own_s` are the size and the correlation time of each contender's own slow noise
+    (an Ornstein-Uhlenbeck process), which all instances of the contender share.
     """
 
     log_rates: Sequence[float]
     instance_sd: Sequence[float]
     slice_sd: Sequence[float]
     pauses: Sequence[int]
+    own_sd: Sequence[float] | float = 0.0
+    own_s: float = 60.0
 
     @classmethod
     def mixed(cls, log_rates: Sequence[float], start_unstable: bool = False) -> "Field":
@@ -149,7 +154,8 @@ class Field:
 class Schedule:
     """Who runs when. `instances` and `last_round` are per contender (all alike if a number).
 
-    Instances are replaced at different times, unless `lockstep`. A block has `rounds_per_block`.
+    Instances are replaced at different times, unless `lockstep`; with `turns`, those of a contender
+    take turns, one in each block. A block has `rounds_per_block`.
     """
 
     rounds: int
@@ -157,6 +163,7 @@ class Schedule:
     last_round: Sequence[int] | None = None
     rounds_per_block: int = 8
     lockstep: bool = False
+    turns: bool = False
 
     def draw(self, generator: np.random.Generator, count: int) -> Slices:
         """Slices in time order, their log rates all zero."""
@@ -169,6 +176,8 @@ class Schedule:
             running = generator.permutation(np.flatnonzero(last > k))
             share = (k + 0.5) / last[running] * instances[running]
             shifted = np.floor(share + offsets[running]).astype(int)
+            if self.turns:
+                shifted = k // self.rounds_per_block % instances[running]
             rows.append(
                 (running, first_instance[running] + np.clip(shifted, 0, instances[running] - 1))
             )
@@ -201,6 +210,8 @@ def race(
         own = np.flatnonzero(who == c)
         noise[own] = field.slice_sd[c] * _own_noise(generator, len(own))
         noise[own] += _own_pauses(generator, len(own), field.pauses[c])
+    if np.any(field.own_sd):
+        noise += _slow_noise(generator, field, slices)
     gains = machine.gains(count)
     changed = machine.at_other_speed(generator, slices.time_s)
     alone = generator.random(size) < machine.spikes
@@ -225,6 +236,20 @@ def _own_noise(generator: np.random.Generator, count: int, correlation: float = 
     for i in range(1, count):
         walk[i] = correlation * walk[i - 1] + np.sqrt(1 - correlation**2) * shocks[i]
     return np.asarray(np.sqrt(0.5) * (white + walk))
+
+
+def _slow_noise(generator: np.random.Generator, field: Field, slices: Slices) -> Floats:
+    """Of each slice, by its contender and its time."""
+    sd = np.broadcast_to(field.own_sd, (slices.contenders,))
+    noise = np.empty(len(slices))
+    for c in range(slices.contenders):
+        own = np.flatnonzero(slices.contender == c)
+        keep = np.exp(-np.diff(slices.time_s[own]) / field.own_s)
+        walk = generator.standard_normal(len(own))
+        for i, each in enumerate(keep, start=1):
+            walk[i] = each * walk[i - 1] + np.sqrt(1 - each**2) * walk[i]
+        noise[own] = sd[c] * walk
+    return noise
 
 
 def _own_pauses(generator: np.random.Generator, count: int, kind: int) -> Floats:

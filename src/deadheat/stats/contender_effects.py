@@ -16,6 +16,7 @@ from deadheat.stats.distributions import Floats
 from deadheat.stats.instance_matrix import Factors, InstanceMatrix
 from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.machine_state import Equations
+from deadheat.stats.own_noise import own_noise
 from deadheat.stats.responses import SD
 from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slice_weights import LARGEST, WeightedFit
@@ -121,11 +122,13 @@ def estimate(layout: Layout, fit: WeightedFit, calm: Floats, fewest_instances: i
     scale = np.where(np.isfinite(learned), learned, 1.0)
     spread = np.maximum(scale[who] * (common + noise) - noise, 0.0)
     combined = _combine(layout, equations, spread)
+    own = own_noise(layout, fit.scores, fit.equations.parts, 1 / (spread + noise))
     variance = _contrasts(combined.covariance)
     with np.errstate(divide="ignore", invalid="ignore"):
         loads = combined.loads[:, : layout.instance_count]
         parts = _contrast_parts(layout, loads, spread + noise) ** 2 / degrees
-        pair_degrees = variance**2 / parts.sum(axis=2)
+        variance = variance + _off_diagonal(own.variance)
+        pair_degrees = variance**2 / (parts.sum(axis=2) + _off_diagonal(own.sd) ** 2 / 2)
     enough = np.bincount(who, minlength=count) >= fewest_instances
     usable = combined.linked & enough[:, None] & enough[None, :] & np.isfinite(pair_degrees)
     slices = np.bincount(layout.contender, minlength=count)
@@ -253,6 +256,13 @@ def _contrasts(covariance: Floats) -> Floats:
     """Variances of differences; 0 on the diagonal."""
     own = np.diag(covariance)
     return np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
+
+
+def _off_diagonal(values: Floats) -> Floats:
+    """Sums of two contenders' values; 0 on the diagonal."""
+    sums = values[:, None] + values
+    np.fill_diagonal(sums, 0.0)
+    return np.asarray(sums)
 
 
 def _contrast_parts(layout: Layout, loads: Floats, variance: Floats) -> Floats:

@@ -1,0 +1,171 @@
+"""Slow noise of a contender's own, which its instances share because they take turns.
+
+The scatter of instances does not show it, so it is estimated from how a contender's blocks vary
+around the means of its instances: blocks near in time are alike. The model of a block is
+
+    block = instance (fixed) + own (Ornstein-Uhlenbeck, sd and correlation time) + noise
+
+Its restricted likelihood (Patterson & Thompson 1971; it has not the bias of sample
+autocovariances) is taken on a grid, and averaged over. Contenders learn from each other: their
+deviations scatter around a common one (a hierarchical model on a grid, as in `instance_variance`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from deadheat.stats.distributions import Floats
+from deadheat.stats.slice_layout import Layout
+from deadheat.stats.slices import Indices
+
+_SDS = np.array([0.0, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05])
+_TIMES_S = np.array([5.0, 15.0, 30.0, 60.0, 120.0])
+_NONE = 0.5  # prior probability that no contender has such noise
+_ALIKE = 0.8  # that a contender has the common deviation, and not any of the grid
+# What a block's noise may be of the variance that its slices' weights say, for they allow for
+# slices that are correlated, and own noise is a part of that.
+_FACTORS = np.geomspace(0.1, 1.6, 9)
+_MOST_BINS = 100  # of a contender's blocks; more are put together
+_LEAST_INFORMATION = 1e-9  # of the best-known cell
+
+
+@dataclass(frozen=True)
+class OwnNoise:
+    """The variance that own noise adds to each contender's effect: posterior mean and deviation."""
+
+    variance: Floats
+    sd: Floats
+
+
+@dataclass(frozen=True)
+class _Bins:
+    """Blocks of one contender, in order of time, some put together.
+
+    `value` are mean log rates beside the model, `noise` their variances as the weights say. `begin`
+    and `end` are in seconds. `share` [bin, instance] is how much each of the contender's instances
+    (`instances`) counts in a bin. `spread` is how much more own noise makes them vary than it would
+    beside steady contenders: theirs is in their values, too.
+    """
+
+    value: Floats
+    noise: Floats
+    begin: Floats
+    end: Floats
+    instances: Indices
+    share: Floats
+    spread: float
+
+
+def own_noise(layout: Layout, scores: Floats, parts: Floats, precision: Floats) -> OwnNoise:
+    """Estimate it.
+
+    `scores` [segment, local] and `parts` [segment, local, local] are those of the weighted fit, and
+    `precision` [instance] is how much each instance counts in its contender's effect.
+    """
+    count = layout.contenders
+    log_likelihood = np.zeros((count, len(_SDS), len(_TIMES_S)))
+    added = np.zeros((count, len(_TIMES_S)))  # at a deviation of 1
+    for contender, bins in _binned(layout, scores, parts).items():
+        for k, time_s in enumerate(_TIMES_S):
+            correlation = _correlation(bins, float(time_s))
+            log_likelihood[contender, :, k] = _log_likelihood(bins, correlation)
+            added[contender, k] = _added(bins, correlation, precision[bins.instances])
+    posterior = _posterior(log_likelihood)
+    each = _SDS[:, None] ** 2 * added[:, None, :]
+    mean = (posterior * each).sum(axis=(1, 2))
+    square = (posterior * each**2).sum(axis=(1, 2))
+    return OwnNoise(mean, np.sqrt(np.maximum(square - mean**2, 0.0)))
+
+
+def _binned(layout: Layout, scores: Floats, parts: Floats) -> dict[int, _Bins]:
+    begin = np.full(layout.instances.shape, np.inf)
+    end = np.full(layout.instances.shape, -np.inf)
+    np.minimum.at(begin, (layout.row, layout.local), layout.time_s)
+    np.maximum.at(end, (layout.row, layout.local), layout.time_s)
+    information = np.einsum("sii->si", parts)
+    known = layout.is_instance & (information > _LEAST_INFORMATION * information.max(initial=0.0))
+    others = (parts**2 * layout.is_instance[:, None, :]).sum(axis=2) - information**2
+    row, local = np.nonzero(known)
+    instance = layout.instances[row, local]
+    begin, end, scores, information, others = (
+        each[row, local] for each in (begin, end, scores, information, others)
+    )
+    who = layout.contender_of[instance]
+    made = {}
+    for contender in np.unique(who):
+        mine = np.flatnonzero(who == contender)
+        mine = mine[np.argsort(begin[mine], kind="stable")]
+        place = np.arange(len(mine)) // -(-len(mine) // _MOST_BINS)
+        starts = np.flatnonzero(np.diff(place, prepend=-1))
+        total = np.bincount(place, information[mine])
+        instances, number = np.unique(instance[mine], return_inverse=True)
+        share = np.zeros((len(starts), len(instances)))
+        np.add.at(share, (place, number), information[mine] / total[place])
+        made[int(contender)] = _Bins(
+            value=np.bincount(place, scores[mine]) / total,
+            noise=1 / total,
+            begin=begin[mine][starts],
+            end=np.maximum.reduceat(end[mine], starts),
+            instances=instances,
+            share=share,
+            spread=1 + float((others[mine] / information[mine] ** 2).mean()),
+        )
+    return made
+
+
+def _correlation(bins: _Bins, time_s: float) -> Floats:
+    """[bin, bin]: that of the means of a process of variance 1 over the bins' times."""
+    width = np.maximum(bins.end - bins.begin, 1e-6 * time_s) / time_s
+    gap = np.maximum(bins.begin[:, None] - bins.end, bins.begin - bins.end[:, None])
+    mean = -np.expm1(-width) / width
+    correlation = mean[:, None] * mean * np.exp(-np.maximum(gap, 0.0) / time_s)
+    np.fill_diagonal(correlation, 2 * (width + np.expm1(-width)) / width**2)
+    return correlation
+
+
+def _log_likelihood(bins: _Bins, correlation: Floats) -> Floats:
+    """The restricted one of each of `_SDS`, averaged over `_FACTORS`."""
+    scale = 1 / np.sqrt(bins.noise)
+    basis, singular, _ = np.linalg.svd(scale[:, None] * bins.share)
+    free = basis[:, int((singular > 1e-6 * singular[0]).sum()) :]
+    scaled = scale[:, None] * free
+    values, vectors = np.linalg.eigh(bins.spread * scaled.T @ correlation @ scaled)
+    squares = (vectors.T @ (scaled.T @ bins.value)) ** 2
+    variance = _FACTORS[:, None] + _SDS[:, None, None] ** 2 * np.maximum(values, 0.0)
+    terms = -0.5 * (np.log(variance) + squares / variance).sum(axis=2) / bins.spread
+    return np.asarray(np.logaddexp.reduce(terms, axis=1))
+
+
+def _added(bins: _Bins, correlation: Floats, precision: Floats) -> float:
+    """What own noise of variance 1 adds to the variance of the contender's effect.
+
+    Less what it adds to the scatter of instances, for that is in the variance already.
+    """
+    counts = bins.share / bins.noise[:, None]
+    means = (counts / counts.sum(axis=0)).T
+    of_means = means @ correlation @ means.T
+    weight = precision / precision.sum()
+    with_all = of_means @ weight
+    of_effect = float(weight @ with_all)
+    several = len(weight)
+    if several == 1:
+        return of_effect
+    apart = np.diag(of_means) - 2 * with_all + of_effect
+    scatter = several / (several - 1) * float(weight**2 @ apart)
+    return max(of_effect - scatter, 0.0)
+
+
+def _posterior(log_likelihood: Floats) -> Floats:
+    """[contender, sd, time]: posterior probabilities, the common sd averaged over."""
+    prior = np.append(_NONE, np.full(len(_SDS) - 1, (1 - _NONE) / (len(_SDS) - 1)))
+    own_of = _ALIKE * np.eye(len(_SDS)) + (1 - _ALIKE) * prior  # [common, own]
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=(1, 2), keepdims=True))
+    evidence = np.einsum("hs,cst->cht", own_of, likelihood)
+    logs = np.log(np.maximum(evidence, 1e-300))
+    joint = logs.sum(axis=0) + np.log(prior)[:, None]
+    weight = np.exp(joint - joint.max())
+    weight /= weight.sum()
+    return np.einsum(
+        "ht,cht,hs,cst->cst", weight, 1 / np.maximum(evidence, 1e-300), own_of, likelihood,
+        optimize=True,
+    )  # fmt: skip
