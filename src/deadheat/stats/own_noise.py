@@ -32,7 +32,7 @@ _ALIKE = 0.9  # prior probability that a contender has the common deviation, not
 # slices that are correlated, and own noise is a part of that.
 _FACTORS = np.geomspace(0.1, 1.6, 9)
 _MOST_BINS = 100  # of a contender's blocks; more are put together
-_LEAST_DEGREES = 6.0  # of a pair that has as many without own noise
+_LEAST_DEGREES = 8.0  # of a pair that has as many without own noise
 _LEAST_INFORMATION = 1e-9  # of the best-known cell
 
 
