@@ -111,6 +111,16 @@ def cases() -> dict[str, Case]:
         named[f"mixed {count}, {instances} instances"] = Case(
             mixed[count], Schedule(rounds, instances)
         )
+    copies, turns = Field.copies(8), Schedule(320, 6, turns=True)
+    named["copies 8, turns"] = Case(copies, turns, slice_races.QUIET)
+    for own_s in (60, 20):
+        slow = replace(copies, own_sd=0.02, own_s=own_s)
+        named[f"copies 8, own noise {own_s} s"] = Case(slow, turns, slice_races.QUIET)
+    one = replace(copies, own_sd=[0.03] + [0.0] * 7)
+    named["copies 8, own noise of one"] = Case(one, turns, slice_races.QUIET)
+    pair, short = Field.copies(2), Schedule(600, 4, turns=True)
+    named["copies 2, turns"] = Case(pair, short, slice_races.QUIET)
+    named["copies 2, own noise 60 s"] = Case(replace(pair, own_sd=0.02), short, slice_races.QUIET)
     for instances in (3, 4, 8):
         named[f"unstable 8, {instances} instances"] = Case(unstable, Schedule(80, instances))
     for name in ("copies 15", "mixed 8, 4 instances", "mixed 8, 8 instances",

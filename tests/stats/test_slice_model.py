@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from deadheat.stats.contender_effects import _combine
+from deadheat.stats.contender_effects import Estimate, _combine
 from deadheat.stats.distributions import t_critical
 from deadheat.stats.machine_state import equations
 from deadheat.stats.slice_layout import Layout
@@ -170,6 +170,17 @@ def test_a_contender_without_slices_is_left_out() -> None:
     assert np.isfinite(fit.estimate.degrees_of_freedom[0, 1])
 
 
+def test_own_noise_that_instances_share_is_in_the_intervals() -> None:
+    """Instances take turns, so they share it; half of such races had a wrong interval."""
+    field = replace(Field.copies(8), own_sd=0.02, own_s=60.0)
+    schedule = Schedule(320, 6, turns=True)
+    generator = np.random.default_rng(22)
+    races, wrong = 60, 0
+    for _ in range(races):
+        wrong += is_wrong(fit_slices(race(generator, field, schedule, QUIET)).estimate, field)
+    assert wrong / races <= binomial_limit(0.05, races)
+
+
 def test_no_slices_are_no_model() -> None:
     slices = small_race()
     with pytest.raises(ValueError, match="no slices"):
@@ -194,6 +205,16 @@ def test_rejects_arrays_of_unequal_length() -> None:
         replace(slices, block=slices.block[:-1])
 
 
+def is_wrong(estimate: Estimate, field: Field) -> bool:
+    """Whether any interval of the race misses, at 5 % over all pairs."""
+    truth = field.true_log_rates
+    upper = np.triu_indices(len(truth), k=1)
+    reach = t_critical(0.025 / len(upper[0]), estimate.degrees_of_freedom)
+    log_ratio = estimate.log_rate[:, None] - estimate.log_rate
+    miss = np.abs(log_ratio - (truth[:, None] - truth))
+    return bool((miss > reach * np.sqrt(estimate.variance))[upper].any())
+
+
 HONEST_RACES: dict[str, tuple[Field, Schedule, Machine]] = {
     "fifteen copies": (Field.copies(15), Schedule(24, 3), NOISY),
     "one start-unstable": (Field.mixed([0.0] * 8, start_unstable=True), Schedule(48, 4), NOISY),
@@ -211,13 +232,7 @@ def test_no_pair_is_falsely_told_apart_in_more_than_one_race_of_twenty(name: str
     """The short form of bench/model.py; all pairs of a race at once."""
     field, schedule, machine = HONEST_RACES[name]
     generator = np.random.default_rng(20)
-    truth = field.true_log_rates
-    upper = np.triu_indices(len(truth), k=1)
     races, wrong = 60, 0
     for _ in range(races):
-        estimate = fit_slices(race(generator, field, schedule, machine)).estimate
-        reach = t_critical(0.025 / len(upper[0]), estimate.degrees_of_freedom)
-        log_ratio = estimate.log_rate[:, None] - estimate.log_rate
-        miss = np.abs(log_ratio - (truth[:, None] - truth))
-        wrong += bool((miss > reach * np.sqrt(estimate.variance))[upper].any())
+        wrong += is_wrong(fit_slices(race(generator, field, schedule, machine)).estimate, field)
     assert wrong / races <= binomial_limit(0.05, races)

@@ -29,11 +29,12 @@ FEWEST_INSTANCES = 2
 class SliceStandings(Standings):
     """Takes in trials that are made of slices, and looks at them when a look is due.
 
-    Looks are closer together than in a race of trials: a contender stops when its place is decided
-    and it has as many instances as its part of the budget allows.
+    There are four looks, from 24 to 100 % of the budget. Nine made intervals at the end 2 to 8 %
+    wider, and let easy races end a little earlier. A contender stops when its place is decided and
+    it has as many instances as its part of the budget allows.
     """
 
-    looks = Looks(count=9, ratio=4 / 3)
+    looks = Looks(count=4, ratio=1.6)
 
     def __init__(
         self,

@@ -3,7 +3,8 @@
 What separates two contenders in the end is how their instances scatter. Each contender's own
 scatter is compared with what a common instance variance explains, and learns from the others'
 as far as they are alike (`learn_variances`). Degrees of freedom: Satterthwaite (1946), from the
-variances of the quadratic forms below.
+variances of the quadratic forms below. Slow noise that a contender's instances share is added
+(`own_noise`).
 """
 
 import math
@@ -127,8 +128,8 @@ def estimate(layout: Layout, fit: WeightedFit, calm: Floats, fewest_instances: i
     with np.errstate(divide="ignore", invalid="ignore"):
         loads = combined.loads[:, : layout.instance_count]
         parts = _contrast_parts(layout, loads, spread + noise) ** 2 / degrees
-        variance = variance + _off_diagonal(own.variance)
-        pair_degrees = variance**2 / (parts.sum(axis=2) + _off_diagonal(own.sd) ** 2 / 2)
+        pair_degrees = variance**2 / parts.sum(axis=2)
+    variance, pair_degrees = own.added_to(variance, pair_degrees)
     enough = np.bincount(who, minlength=count) >= fewest_instances
     usable = combined.linked & enough[:, None] & enough[None, :] & np.isfinite(pair_degrees)
     slices = np.bincount(layout.contender, minlength=count)
@@ -256,13 +257,6 @@ def _contrasts(covariance: Floats) -> Floats:
     """Variances of differences; 0 on the diagonal."""
     own = np.diag(covariance)
     return np.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
-
-
-def _off_diagonal(values: Floats) -> Floats:
-    """Sums of two contenders' values; 0 on the diagonal."""
-    sums = values[:, None] + values
-    np.fill_diagonal(sums, 0.0)
-    return np.asarray(sums)
 
 
 def _contrast_parts(layout: Layout, loads: Floats, variance: Floats) -> Floats:

@@ -5,9 +5,14 @@ around the means of its instances: blocks near in time are alike. The model of a
 
     block = instance (fixed) + own (Ornstein-Uhlenbeck, sd and correlation time) + noise
 
-Its restricted likelihood (Patterson & Thompson 1971; it has not the bias of sample
-autocovariances) is taken on a grid, and averaged over. Contenders learn from each other: their
-deviations scatter around a common one (a hierarchical model on a grid, as in `instance_variance`).
+Its restricted likelihood (Patterson & Thompson 1971), which lacks the bias of sample
+autocovariances, is averaged over a grid. Contenders learn from each other: most have the common
+deviation (a hierarchical model on a grid, as in `instance_variance`).
+
+Simulated races decided between priors and ways to count degrees of freedom (`python -m bench.model`
+with cases of own noise). A flat prior makes intervals of races without such noise up to 20 % wider.
+A variance taken as known leaves 12 % of races with it wrong. Degrees down to where nothing is known
+make the intervals of a race of a few blocks five times as wide, though no deviation is above 5 %.
 """
 
 from dataclasses import dataclass
@@ -20,21 +25,30 @@ from deadheat.stats.slices import Indices
 
 _SDS = np.array([0.0, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05])
 _TIMES_S = np.array([5.0, 15.0, 30.0, 60.0, 120.0])
-_NONE = 0.5  # prior probability that no contender has such noise
-_ALIKE = 0.8  # that a contender has the common deviation, and not any of the grid
+_NONE = 0.8  # prior probability that there is no such noise
+_USUAL_SD = 0.01  # above it, a deviation is the less likely the larger its square
+_ALIKE = 0.9  # prior probability that a contender has the common deviation, not any of the grid
 # What a block's noise may be of the variance that its slices' weights say, for they allow for
 # slices that are correlated, and own noise is a part of that.
 _FACTORS = np.geomspace(0.1, 1.6, 9)
 _MOST_BINS = 100  # of a contender's blocks; more are put together
+_LEAST_DEGREES = 8.0  # of a pair that has as many without own noise
 _LEAST_INFORMATION = 1e-9  # of the best-known cell
 
 
 @dataclass(frozen=True)
 class OwnNoise:
-    """The variance that own noise adds to each contender's effect: posterior mean and deviation."""
+    """The variance that own noise adds to each contender's effect: posterior mean and variance."""
 
+    mean: Floats
     variance: Floats
-    sd: Floats
+
+    def added_to(self, variance: Floats, degrees: Floats) -> tuple[Floats, Floats]:
+        """Variances and degrees of freedom of pairs, [contender, contender], with own noise."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total = variance + _of_pairs(self.mean)
+            known = total**2 / (variance**2 / degrees + _of_pairs(self.variance) / 2)
+        return total, np.maximum(known, np.minimum(degrees, _LEAST_DEGREES))
 
 
 @dataclass(frozen=True)
@@ -74,7 +88,14 @@ def own_noise(layout: Layout, scores: Floats, parts: Floats, precision: Floats) 
     each = _SDS[:, None] ** 2 * added[:, None, :]
     mean = (posterior * each).sum(axis=(1, 2))
     square = (posterior * each**2).sum(axis=(1, 2))
-    return OwnNoise(mean, np.sqrt(np.maximum(square - mean**2, 0.0)))
+    return OwnNoise(mean, np.maximum(square - mean**2, 0.0))
+
+
+def _of_pairs(values: Floats) -> Floats:
+    """Sums of two contenders' values; 0 on the diagonal."""
+    sums = values[:, None] + values
+    np.fill_diagonal(sums, 0.0)
+    return np.asarray(sums)
 
 
 def _binned(layout: Layout, scores: Floats, parts: Floats) -> dict[int, _Bins]:
@@ -157,7 +178,8 @@ def _added(bins: _Bins, correlation: Floats, precision: Floats) -> float:
 
 def _posterior(log_likelihood: Floats) -> Floats:
     """[contender, sd, time]: posterior probabilities, the common sd averaged over."""
-    prior = np.append(_NONE, np.full(len(_SDS) - 1, (1 - _NONE) / (len(_SDS) - 1)))
+    likely = 1 / (1 + (_SDS[1:] / _USUAL_SD) ** 2)
+    prior = np.append(_NONE, (1 - _NONE) * likely / likely.sum())
     own_of = _ALIKE * np.eye(len(_SDS)) + (1 - _ALIKE) * prior  # [common, own]
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=(1, 2), keepdims=True))
     evidence = np.einsum("hs,cst->cht", own_of, likelihood)
@@ -165,7 +187,5 @@ def _posterior(log_likelihood: Floats) -> Floats:
     joint = logs.sum(axis=0) + np.log(prior)[:, None]
     weight = np.exp(joint - joint.max())
     weight /= weight.sum()
-    return np.einsum(
-        "ht,cht,hs,cst->cst", weight, 1 / np.maximum(evidence, 1e-300), own_of, likelihood,
-        optimize=True,
-    )  # fmt: skip
+    each = weight / np.maximum(evidence, 1e-300)
+    return np.asarray(np.einsum("cht,hs->cst", each, own_of) * likelihood)
