@@ -81,3 +81,12 @@ def test_every_format_shows_who_pauses(tmp_path: Path) -> None:
     assert pauses["alpha"] is None
     assert (pauses["beta"]["longest_us"], pauses["beta"]["text"]) == (213_000.0, sentence)
     assert f"beta {SIGN}" not in report.write(view, "csv")
+
+
+def test_bug_slices_without_a_pause_did_not_count_as_time() -> None:
+    """The engine's slices store nothing of pauses where there was none."""
+    calm = [{"window_s": 0.1, "elapsed_s": 0.1}] * 99
+    paused = {"window_s": 0.1, "elapsed_s": 0.1, "paused_s": 0.05, "longest_pause_us": 50_000.0}
+    assert find_pauses({"once": [*calm, paused], "calm": calm}) == {}
+    findings = find_pauses({"often": [*calm[:49], *[paused] * 51], "calm": calm})
+    assert findings["often"].share == pytest.approx(0.255)

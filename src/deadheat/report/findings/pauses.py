@@ -14,7 +14,8 @@ from deadheat.report import format
 from deadheat.report.findings.analysis import Level
 from deadheat.report.model.view import Cell, RunView
 
-PAUSED, LONGEST = "paused_s", "longest_pause_us"  # keys of a slice
+# Keys of a slice. A slice without a pause has the first alone, one of older versions none.
+WINDOW, PAUSED, LONGEST = "window_s", "paused_s", "longest_pause_us"
 SHARE_SHOWN = 0.02  # of a server's time
 SLICES_MIN = 2  # with a pause longer than a slice: a single one may be the machine's
 SIGN = "‖"
@@ -92,17 +93,17 @@ def _sums(rows: Rows) -> _Sums | None:
 
     A pause may last beyond the measured time, so it counts as time, too.
     """
-    known = [row for row in rows if row.get(PAUSED) is not None and row.get("elapsed_s")]
-    if not known:
+    known = [row for row in rows if PAUSED in row or WINDOW in row]
+    times_s = [row.get(WINDOW, row.get("elapsed_s")) or 0.0 for row in known]
+    paused_s = [row.get(PAUSED) or 0.0 for row in known]
+    whole_s = sum(map(max, times_s, paused_s))
+    if not whole_s:
         return None
-    whole_s = sum(max(row["elapsed_s"], row[PAUSED]) for row in known)
     longest_us = [row.get(LONGEST) or 0.0 for row in known]
-    long_slices = sum(
-        us > 1e6 * row["elapsed_s"] for us, row in zip(longest_us, known, strict=True)
-    )
+    long_slices = sum(us > 1e6 * time_s for us, time_s in zip(longest_us, times_s, strict=True))
     return _Sums(
         longest_us=max(longest_us),
-        share=sum(row[PAUSED] for row in known) / whole_s,
+        share=sum(paused_s) / whole_s,
         long_share=long_slices / len(known),
         long_slices=long_slices,
     )
