@@ -13,6 +13,7 @@ from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slices import Indices
 
 _FIRST_SD = 0.03  # of a slice, before any is estimated
+_OWN_SAY = 1e-6  # of a contender in the state beside it; with none, one that is alone has no state
 _FIRST_INTENSITY = 0.01  # log units squared per second
 _LEAST_SD = 1e-4
 _TO_DEVIATION = 1.4826  # of a normal distribution, from the median of the absolute deviations
@@ -61,7 +62,8 @@ class FirstLook:
         What a contender does would else be a part of the state, and its neighbors look disturbed.
         """
         sd = self.sd[layout.contender]
-        weights = np.where(layout.contender == contender, 0.0, layout.weight / sd**2)
+        say = np.where(layout.contender == contender, _OWN_SAY, 1.0)
+        weights = say * layout.weight / sd**2
         residuals = self.around - state(layout, self.pulled, weights, self.intensity)
         return np.asarray(np.sqrt(layout.weight) * residuals / sd)
 
