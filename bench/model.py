@@ -116,8 +116,8 @@ def cases() -> dict[str, Case]:
     for own_s in (60, 20):
         slow = replace(copies, own_sd=0.02, own_s=own_s)
         named[f"copies 8, own noise {own_s} s"] = Case(slow, turns, slice_races.QUIET)
-    one = replace(copies, own_sd=[0.03] + [0.0] * 7)
-    named["copies 8, own noise of one"] = Case(one, turns, slice_races.QUIET)
+    unsteady = replace(copies, own_sd=[0.03] + [0.0] * 7)
+    named["copies 8, own noise of one"] = Case(unsteady, turns, slice_races.QUIET)
     pair, short = Field.copies(2), Schedule(600, 4, turns=True)
     named["copies 2, turns"] = Case(pair, short, slice_races.QUIET)
     named["copies 2, own noise 60 s"] = Case(replace(pair, own_sd=0.02), short, slice_races.QUIET)

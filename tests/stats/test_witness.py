@@ -60,7 +60,7 @@ def race(hidden: float) -> Slices:
         instance=instance,
         block=round_ // 5,
         round=round_,
-        time_s=number * 0.1,
+        time_s=np.asarray(number * 0.1, dtype=np.float64),
         contenders=contenders,
         witness=9.0
         - hidden * (contender == 0)
