@@ -7,6 +7,7 @@ and the bias of the ratios to the first server over all races of the case. Waits
 depend on the machine, so their truth is a load of `--alone` seconds of each, without slices.
 
     python -m bench.truth --races 2 --budget 90s -o docs/results/truth.json [CASE ...]
+    python -m bench.truth --again STORES -o docs/results/truth.json   # with statistics of today
     python -m bench.truth --show docs/results/truth.json
 """
 
@@ -182,6 +183,19 @@ def outcomes(
         )
 
 
+def again(document: dict[str, Any], stores: Path) -> dict[str, Any]:
+    """The stored outcomes, computed anew from the stores that `--keep` copied to a folder."""
+    stored = [PairOutcome(**values) for values in document["pairs"]]
+    pairs: list[PairOutcome] = []
+    for case, number in dict.fromkeys((pair.case, pair.race) for pair in stored):
+        own = [pair for pair in stored if (pair.case, pair.race) == (case, number)]
+        first = own[0].a
+        rates = {first: 1.0} | {p.b: 1 / p.true_ratio for p in own if p.a == first}
+        store = stores / f"{case.replace(' ', '-')}-{number}.sqlite"
+        pairs += outcomes(case, number, report_of(store), rates)
+    return document | {"statistics": _version(), "pairs": [asdict(pair) for pair in pairs]}
+
+
 def _inverse(value: float | None) -> float | None:
     if value is None:
         return None
@@ -192,6 +206,8 @@ def show(document: dict[str, Any]) -> bool:
     """Print the stored outcomes; true if they are as they should be."""
     pairs = [PairOutcome(**values) for values in document["pairs"]]
     print(f"{document['command']}, {document['version']}, {document['date']}")
+    if "statistics" in document:
+        print(f"computed anew with the statistics of {document['statistics']}")
     fine = True
     for case in dict.fromkeys(pair.case for pair in pairs):
         own = [pair for pair in pairs if pair.case == case]
@@ -231,6 +247,11 @@ def main() -> None:
     if options.show:
         show(json.loads(options.show.read_text()))
         return
+    if options.again:
+        document = again(json.loads(options.output.read_text()), options.again)
+        options.output.write_text(json.dumps(document, indent=1) + "\n")
+        show(document)
+        return
     pairs: list[PairOutcome] = []
     with tempfile.TemporaryDirectory(prefix="deadheat-truth-") as made_in:
         folder = Path(made_in)
@@ -269,6 +290,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--budget", default="90s", help="of each race")
     parser.add_argument("--alone", type=float, default=5.0, help="seconds of a load without slices")
     parser.add_argument("--keep", type=Path, help="folder that the stores are copied to")
+    parser.add_argument("--again", type=Path, help="folder of stores; computes FILE of -o anew")
     parser.add_argument("-o", "--output", type=Path, help="file for the outcomes, as JSON")
     parser.add_argument("--show", type=Path, help="print a stored file instead of racing")
     return parser.parse_args()
