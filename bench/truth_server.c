@@ -89,9 +89,9 @@ static void request(int fd, const char *head) {
 
 static int listen_at(const char *address, int port) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
-    int one = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
+    int enabled = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
     inet_pton(AF_INET, address, &at.sin_addr);
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &enabled, sizeof enabled);
     if (bind(fd, (struct sockaddr *)&at, sizeof at) || listen(fd, 4096)) {
         perror("listen");
         exit(1);
@@ -130,10 +130,10 @@ int main(int count, char **arguments) {
         }
         int ready = syscall(SYS_epoll_pwait2, poll, events, 256, limit, NULL, 0);
         for (int n = 0; n < ready; n++) {
-            int fd = events[n].data.fd, one = 1;
+            int fd = events[n].data.fd, enabled = 1;
             if (fd == listener) {
                 event.data.fd = accept(listener, NULL, NULL);
-                setsockopt(event.data.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+                setsockopt(event.data.fd, IPPROTO_TCP, TCP_NODELAY, &enabled, sizeof enabled);
                 epoll_ctl(poll, EPOLL_CTL_ADD, event.data.fd, &event);
                 continue;
             }
