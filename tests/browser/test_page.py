@@ -12,7 +12,7 @@ from deadheat.report.formats import page
 from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
-from tests.browser.made_page import hostile_run, many_servers_run
+from tests.browser.made_page import decided_run, hostile_run, many_servers_run
 from tests.browser.programs import WEB, chromium_and_node
 from tests.report.test_unknown_interval import with_wide_interval
 
@@ -20,7 +20,6 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
 STORED = {
     "real": "make-run",
-    "wide": "settle-24-a",
     "replay": "kzmake-2018",
     "decay": "decay",
 }
@@ -61,10 +60,11 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
     made = folder / "made.sqlite"
     hostile_run(made)
     many = many_servers_run(folder / "many.sqlite").store.path
+    wide = decided_run(folder / "wide.sqlite").store.path
     pages = {role: _stored_page(name, folder) for role, name in STORED.items()}
     unknown = folder / "unknown.html"
     unknown.write_text(page.write(*with_wide_interval(folder, 0.05, 16.0)), encoding="utf-8")
-    pages |= {"made": _page(made), "many": _page(many), "unknown": unknown}
+    pages |= {"made": _page(made), "many": _page(many), "wide": _page(wide), "unknown": unknown}
     files = [f"{role}={path}" for role, path in pages.items()]
     done = subprocess.run(
         [node, WEB / "test" / "run.js", browser, folder, *files],
