@@ -32,15 +32,12 @@ export const answer = {
 
   async says_what_is_open_and_what_to_type_next(visit, { wide }) {
     const { page } = await visit(wide);
-    assert.match(
-      await text(page, ".open p"),
-      /^Open: java-vertx ~ java-undertow, 46.% \[unknown\]/,
-    );
-    assert.match(await text(page, ".open p code"), /^deadheat run --more 6m /);
+    assert.match(await text(page, ".open p"), /^Open: server-01 ~ server-00, 0\.1.% \[-/);
+    assert.match(await text(page, ".open p code"), /^deadheat run --more /);
     await page.click(".open summary");
     const others = await texts(page, ".open li");
-    assert.equal(others.length, 3);
-    assert.match(others[2], /more pairs.*deadheat run /);
+    assert.equal(others.length, 2);
+    assert.ok(others.every((other) => / ~ .*deadheat run /.test(other)));
   },
 
   async fades_out_an_unknown_interval(visit, { unknown }) {
