@@ -112,7 +112,7 @@ def test_the_help_imports_no_command_and_no_numpy() -> None:
     """The list of commands took half a second: it imported all of them."""
     code = (
         "import sys; from deadheat.cli import cli; cli.main(['--help'], standalone_mode=False); "
-        "print([name for name in sys.modules if name in ('numpy', 'pydantic', 'rich') "
+        "print([name for name in sys.modules if name in ('numpy', 'scipy', 'pydantic', 'rich') "
         "or name.startswith('deadheat.report')], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
