@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench.levels import classify
 from deadheat.stats.distributions import Floats
 from deadheat.stats.steady import read
 from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
@@ -342,19 +341,3 @@ def test_few_stored_warm_ups_stop_before_the_top_tier(speed: float, noise: float
     for outcome, count in early.items():
         assert stops[outcome] > 50
         assert count <= 0.02 * stops[outcome]
-
-
-def test_rule_of_windows_stops_before_the_top_tier() -> None:
-    """What the replay found in the rule until 2026-11: it can fail, and did."""
-    generator = np.random.default_rng(13)
-    early = 0
-    curves = clean_curves("java-undertow")["java-undertow"]
-    for curve in curves:
-        (run,) = curve.replay(generator, 300, speed=0.4, noise=0.10)
-        stop = next(
-            stop
-            for stop in range(10, 300, 5)
-            if stop == 295 or classify(np.diff(run[: stop + 1]), 20).is_steady
-        )
-        early += run[stop] < curve.requests_within(0.10)
-    assert early > len(curves) / 2

@@ -4,12 +4,9 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 
-import numpy as np
-
-from deadheat.report.findings.analysis import Level, Standing, valid_rates
+from deadheat.report.findings.analysis import Level, Standing
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking import Ranking
-from deadheat.stats.usl import FEWEST_LEVELS, ScalingFit, fit_scaling
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,6 @@ class Curve:
     connections: int
     cpus: int
     points: tuple[Point, ...]
-    fit: ScalingFit | None
 
     @property
     def name(self) -> str:
@@ -70,12 +66,12 @@ def curves(view: RunView, level: Level) -> tuple[Curve, ...]:
 
 
 def _curve(view: RunView, level: Level, standings: list[Standing]) -> Curve:
-    first, cpus = standings[0], view.server_cpus
+    first = standings[0]
     return Curve(
         server=first.contender.server,
         setting=first.contender.setting,
         connections=level.connections,
-        cpus=cpus,
+        cpus=view.server_cpus,
         points=tuple(
             Point(
                 standing=standing,
@@ -84,7 +80,6 @@ def _curve(view: RunView, level: Level, standings: list[Standing]) -> Curve:
             )
             for standing in standings
         ),
-        fit=_fit([standing for standing in standings if standing.contender.workers <= cpus]),
     )
 
 
@@ -106,15 +101,3 @@ def _gain(
 
 def _inverse(ratio: float, low: float, high: float) -> Gain:
     return Gain(1 / ratio, 1 / high, 1 / low)
-
-
-def _fit(standings: list[Standing]) -> ScalingFit | None:
-    """The scalability law over the valid trials, by block; None for too few worker counts."""
-    known = [standing for standing in standings if standing.cell.valid]
-    workers = [standing.contender.workers for standing in known]
-    if len(set(workers)) < FEWEST_LEVELS:
-        return None
-    rates = [valid_rates(standing.cell) for standing in known]
-    blocks = sorted({place for by_place in rates for place in by_place})
-    table = [[by_place.get(place, math.nan) for by_place in rates] for place in blocks]
-    return fit_scaling(workers, np.array(table, dtype=float))

@@ -230,34 +230,6 @@ class ScalingPoint(Part):
     server_cpu_us_per_request: Finite | None
 
 
-class Estimate(Part):
-    """A fitted parameter; null is infinite, and no bounds mean too few blocks."""
-
-    value: Finite | None
-    low: Finite | None
-    high: Finite | None
-
-
-class ScalingFit(Part):
-    """X(N) = rate_of_one N / (1 + contention (N - 1) + coherency N (N - 1)), Gunther's law."""
-
-    rate_of_one_per_s: Estimate
-    contention: Estimate
-    coherency: Estimate
-    peak_workers: Estimate
-    """sqrt((1 - contention) / coherency); null if the data show no peak.
-
-    The data show no peak beyond twice the largest worker count, nor beyond the largest worker count
-    if the interval of the coherency contains 0 or is missing. An upper bound beyond that is null.
-    """
-    levels: int
-    blocks: int
-    confidence: Finite
-    """Confidence of each interval alone."""
-    provisional: bool
-    """Fitted over fewer worker counts than recommended."""
-
-
 class Scaling(Part):
     """One server at several worker counts."""
 
@@ -266,8 +238,6 @@ class Scaling(Part):
     cpus: int
     """CPUs of the server. Points with more workers are not part of the scaling curve."""
     points: tuple[ScalingPoint, ...]
-    fit: ScalingFit | None
-    """Over the points with at most `cpus` workers, if there are three."""
     text: tuple[str, ...]
 
 

@@ -136,9 +136,9 @@ def _scaling(view: RunView, analysis: Analysis) -> Iterator[str]:
     for level in analysis.levels[::-1]:
         scaling_curves = curves(view, level)
         yield from _titled(title(level), scaling_columns(view, level, scaling_curves))
-        if scaling_curves:
+        if lines := sentences(scaling_curves):
             yield ""
-            yield from (f"- {_text(line)}" for line in sentences(scaling_curves))
+            yield from (f"- {_text(line)}" for line in lines)
 
 
 def _neighbors(ranking: Ranking) -> list[Column]:
