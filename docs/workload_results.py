@@ -9,7 +9,7 @@ The default is docs/results/workloads.deadheat.
 import sys
 from pathlib import Path
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.cautions import cautions
 from deadheat.report.findings.heading import command_line, heading
@@ -53,8 +53,8 @@ def page(view: RunView, bundle: str, picture: str) -> str:
     names = [f"`{level.workload}`" for level in overview.levels]
     parts = [
         HEAD.format(
-            servers=format.count(len(overview.rows), "server"),
-            workloads=format.listing(names),
+            servers=numbers.count(len(overview.rows), "server"),
+            workloads=numbers.listing(names),
             bundle=bundle,
         ),
         f"{escape(measured(view, analyze(view)))}.\n\n- {code(command_line(view))}",
@@ -83,11 +83,11 @@ def _predictions(overview: Profile) -> list[Column]:
 
 
 def _prediction(each: Prediction) -> tuple[str, ...]:
-    more = format.NONE if each.cpu_us_more is None else f"{each.cpu_us_more:+,.1f}"
+    more = numbers.NONE if each.cpu_us_more is None else f"{each.cpu_us_more:+,.1f}"
     agreement = each.agreement
     if agreement is None:
-        return (each.workload, format.NONE, format.NONE, format.NONE, more)
-    interval = format.UNKNOWN
+        return (each.workload, numbers.NONE, numbers.NONE, numbers.NONE, more)
+    interval = numbers.UNKNOWN
     if agreement.has_interval:
         interval = f"[{agreement.low:.2f}, {agreement.high:.2f}]"
     tau_b = f"{agreement.tau_b:.2f} {interval}"
@@ -113,7 +113,7 @@ def _workload(view: RunView) -> str:
     if known:
         lines += ["\nCautions:\n", *(f"- {escape(text)}" for text in known[:CAUTIONS_MAX])]
     if len(known) > CAUTIONS_MAX:
-        lines.append(f"- {format.count(len(known) - CAUTIONS_MAX, 'more')}")
+        lines.append(f"- {numbers.count(len(known) - CAUTIONS_MAX, 'more')}")
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deadheat import report
-from deadheat.intervals import is_known
+from deadheat.numbers import is_known
 from deadheat.report.findings.analysis import analyze
 from deadheat.report.findings.headline import answer
 from deadheat.report.findings.next_step import Source

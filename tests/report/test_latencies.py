@@ -85,9 +85,9 @@ def unread(_: int) -> None:
 def test_a_caution_names_the_contender_that_changes_most(tmp_path: Path) -> None:
     (caution,) = (c for c in cautions(raced(tmp_path, moved)) if c.code == "cpus_moved")
     assert caution.contenders == ("a",)
-    assert "154 ns between them in 67% of the slices and 30 ns in 33%" in caution.text
-    assert "of the time when most contenders raced (67% at 154 ns)" in caution.text
-    assert caution.text.endswith("; a changes most: +25% at 30 ns")
+    assert "154 ns between them in 67 % of the slices and 30 ns in 33 %" in caution.text
+    assert "of the time when most contenders raced (67 % at 154 ns)" in caution.text
+    assert caution.text.endswith("; a changes most: +25 % at 30 ns")
 
 
 @pytest.mark.parametrize("latency_ns", [far, unread])
@@ -126,8 +126,8 @@ def test_compare_lists_other_placements_as_a_difference(tmp_path: Path) -> None:
         views[latency_ns] = raced(tmp_path / latency_ns.__name__, latency_ns)
     (difference,) = differences(views[moved], views[far])
     assert difference.what == "core-to-core latency at 100 connections"
-    assert difference.first == "30 ns in 33%, 154 ns in 67%"
-    assert difference.second == "154 ns in 100%"
+    assert difference.first == "30 ns in 33 %, 154 ns in 67 %"
+    assert difference.second == "154 ns in 100 %"
     assert not differences(views[moved], views[moved])
     assert not differences(views[moved], views[unread])
 

@@ -103,9 +103,13 @@ def test_one_worker_count_is_not_a_curve(tmp_path: Path) -> None:
 def test_every_format_has_the_curve(tmp_path: Path, cpus: int) -> None:
     run = scaled(tmp_path, cpus, {1: 1000, 2: 2000, 4: 4000})
     view = load_view(run.store, run.run_id)
-    texts = {format: write(view, format, verbose=True) for format in FORMATS if format != "html"}
-    for format in ("terminal", "md"):
-        assert "Scaling with workers, at 100 connections" in texts[format]
+    texts = {
+        format_name: write(view, format_name, verbose=True)
+        for format_name in FORMATS
+        if format_name != "html"
+    }
+    for format_name in ("terminal", "md"):
+        assert "Scaling with workers, at 100 connections" in texts[format_name]
     (scaling,) = json.loads(texts["json"])["levels"][0]["scaling"]
     assert (scaling["cpus"], len(scaling["text"])) == (cpus, 1 if cpus == 1 else 0)
     assert [point["workers"] for point in scaling["points"]] == [1, 2, 4]

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from pathlib import Path
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis, Standing, analyze
 from deadheat.report.findings.conclusion import difference
 from deadheat.report.formats.tables import of_leader
@@ -50,7 +50,7 @@ def test_a_sentence_prints_it_as_unknown(tmp_path: Path) -> None:
     _, analysis = with_wide_interval(tmp_path, 0.0, math.inf)
     row = second(analysis).row
     assert row is not None
-    assert difference(row.ratio_to_leader).endswith(f"% {format.UNKNOWN}")
+    assert difference(row.ratio_to_leader).endswith(f"% {numbers.UNKNOWN}")
     assert isinstance(row.ratio_to_leader, RatioInterval)
 
 

@@ -87,7 +87,7 @@ def test_much_work_is_enough_where_noise_hides_a_drift() -> None:
     windows, reading = warm(requests, Rule.of(Compiler.JIT))
     assert (windows, reading.verdict) == (200, Verdict.STEADY)
     assert reading.caution is not None
-    assert "noise hides whether its rate drifts by up to 62%" in reading.caution
+    assert "noise hides whether its rate drifts by up to 62 %" in reading.caution
 
 
 def test_little_work_is_not_enough_where_noise_hides_a_drift() -> None:

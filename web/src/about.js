@@ -1,7 +1,7 @@
 // The conclusions, the failed checks, the machines, and the method.
 
 import { h, scrolling, section, table } from "./dom.js";
-import { count, percent, shell } from "./format.js";
+import { count, percent, shell } from "./numbers.js";
 
 /**
  * @import { Calibration, Report, Statement } from "../build/document"

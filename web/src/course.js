@@ -2,7 +2,7 @@
 
 import { dot, gridY, line, ruleX, ruleY, text } from "@observablehq/plot";
 import { figure, missing } from "./figure.js";
-import { duration, integer, mebibytes, rate } from "./format.js";
+import { duration, fixed, integer, mebibytes, rate, tick } from "./numbers.js";
 import { last, sum } from "./rows.js";
 
 /** @import { Series, Trial } from "../build/document" */
@@ -81,7 +81,7 @@ export function rateFigure(trials, middle) {
     `Requests per second of ${points.length} trials; filled: valid, hollow: failed a check.${sampled(trials)}`,
     {
       x: { label: LOADED_S, ticks: 6, domain },
-      y: { label: "requests/s", zero: true, nice: true, ticks: 5, tickFormat: short },
+      y: { label: "requests/s", zero: true, nice: true, ticks: 5, tickFormat: tick },
       marks: [
         gridY({ ticks: 5 }),
         ruleY([0], { stroke: "var(--line)" }),
@@ -159,7 +159,7 @@ export function cpuFigure(trials) {
     "CPUs in use",
     trials,
     ({ cpu_cores }, i) => cpu_cores[i],
-    (value) => value.toFixed(2),
+    (value) => fixed(value, 2),
   );
 }
 
@@ -228,7 +228,3 @@ function firsts(trials) {
     .filter((i) => i === 0 || trials[i].invocation !== trials[i - 1].invocation);
   return starts.length > 1 ? starts : [];
 }
-
-/** @param {number} value */
-const short = (value) =>
-  value >= 1000 ? `${Number((value / 1000).toPrecision(3))}k` : String(value);

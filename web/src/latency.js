@@ -2,8 +2,8 @@
 
 import { dot, gridX, gridY, line, ruleX, text } from "@observablehq/plot";
 import { figure, missing } from "./figure.js";
-import { integer, milliseconds } from "./format.js";
 import { color, dashes, logTicks, spaced } from "./labels.js";
+import { integer, milliseconds } from "./numbers.js";
 import { last } from "./rows.js";
 
 /** @import { Latency } from "../build/document" */

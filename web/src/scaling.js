@@ -3,7 +3,7 @@
 import { dot, gridY, line, ruleX } from "@observablehq/plot";
 import { h, section } from "./dom.js";
 import { figure } from "./figure.js";
-import * as format from "./format.js";
+import * as numbers from "./numbers.js";
 
 /** @import { Report, ScalingPoint } from "../build/document" */
 
@@ -26,7 +26,7 @@ export function scaling(report, connections) {
         const points = curve.points.flatMap((point) =>
           point.rate_per_s ? [{ ...point, rate_per_s: point.rate_per_s }] : [],
         );
-        const name = format.short(
+        const name = numbers.short(
           curve.setting === "default" ? curve.server : `${curve.server}:${curve.setting}`,
         );
         const most = Math.max(...points.map((point) => point.workers));
@@ -41,7 +41,7 @@ export function scaling(report, connections) {
         return [
           figure(
             name,
-            `Rate of ${name} by number of workers, relative to ${format.count(first.workers, "worker")}.`,
+            `Rate of ${name} by number of workers, relative to ${numbers.count(first.workers, "worker")}.`,
             {
               x: {
                 label: "workers",
@@ -50,7 +50,7 @@ export function scaling(report, connections) {
                 domain: [0.5, most + 0.5],
               },
               y: {
-                label: `times ${format.count(first.workers, "worker")}`,
+                label: `times ${numbers.count(first.workers, "worker")}`,
                 zero: true,
                 nice: true,
                 ticks: 5,
@@ -83,12 +83,12 @@ export function scaling(report, connections) {
             },
             ["workers", "requests/s", "times", "CPU, µs/request"],
             curve.points.map((point) => [
-              format.integer(point.workers),
-              format.rate(point.rate_per_s),
+              numbers.integer(point.workers),
+              numbers.rate(point.rate_per_s),
               point.rate_per_s
-                ? format.figure(gain({ ...point, rate_per_s: point.rate_per_s }).ratio)
-                : format.NONE,
-              format.microseconds(point.server_cpu_us_per_request),
+                ? numbers.figure(gain({ ...point, rate_per_s: point.rate_per_s }).ratio)
+                : numbers.NONE,
+              numbers.microseconds(point.server_cpu_us_per_request),
             ]),
           ),
           curve.text.map((sentence) => h("p", { dir: "auto" }, sentence)),

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from deadheat import numbers
 from deadheat.audit.page import Page, Section
 from deadheat.audit.replay import Contender, Replay
 from deadheat.audit.sections import heading
 from deadheat.protocol.figures import Figures
-from deadheat.report import format
 from deadheat.report.model.column import Column
 from deadheat.stats.trend import Trend, trend
 from deadheat.store import Store, read_run
@@ -86,7 +86,7 @@ def decay_page(replay: Replay, series: Sequence[Series], published: Figures | No
         Section(each.name, (_verdict(each),), _table(each), _reasons(each)) for each in series
     ]
     if published is not None:
-        rates = [format.rate(figure.rate_per_s) for figure in published.figures]
+        rates = [numbers.rate(figure.rate_per_s) for figure in published.figures]
         text = f"{published.rows[0]}, {published.sources[0]}: {', '.join(rates)} requests/s."
         sections.append(Section("Published", (text,)))
     return Page(
@@ -107,11 +107,11 @@ def decay_page(replay: Replay, series: Sequence[Series], published: Figures | No
 
 
 def _verdict(series: Series) -> str:
-    text = f"{format.count(len(series.trials), 'trial')} against one process"
+    text = f"{numbers.count(len(series.trials), 'trial')} against one process"
     if series.trend is not None:
-        low, high = format.percent(series.trend.low), format.percent(series.trend.high)
+        low, high = numbers.percent(series.trend.low), numbers.percent(series.trend.high)
         text += (
-            f"; the rate changes by {format.percent(series.trend.per_step)} [{low}, {high}] "
+            f"; the rate changes by {numbers.percent(series.trend.per_step)} [{low}, {high}] "
             "of the first rate per trial"
         )
     if series.recovers:
@@ -125,11 +125,11 @@ def _table(series: Series) -> tuple[Column, ...]:
     first = series.trials[0].rate_per_s
     return (
         Column("trial", tuple(str(trial.trial) for trial in series.trials)),
-        Column("req/s", tuple(format.rate(trial.rate_per_s) for trial in series.trials)),
+        Column("req/s", tuple(numbers.rate(trial.rate_per_s) for trial in series.trials)),
         Column(
             "of the first\n%",
             tuple(
-                f"{100 * (trial.rate_per_s or 0) / first:.1f}" if first else format.NONE
+                f"{100 * (trial.rate_per_s or 0) / first:.1f}" if first else numbers.NONE
                 for trial in series.trials
             ),
         ),
@@ -157,9 +157,9 @@ def _reasons(series: Series) -> tuple[str, ...]:
 
 def _busy(trial: Aftermath) -> str:
     if trial.burnt_for_s is None:
-        return format.NONE
+        return numbers.NONE
     return f"{'' if trial.idle else 'over '}{trial.burnt_for_s:.0f}"
 
 
 def _seconds(value: float | None) -> str:
-    return format.NONE if value is None else f"{value:.1f}"
+    return numbers.NONE if value is None else f"{value:.1f}"

@@ -15,12 +15,12 @@ from deadheat.report.model.column import Column
 GAP = "  "
 
 
-def write(page: Page, format: str, regenerate: Sequence[str] = ()) -> str:
+def write(page: Page, format_name: str, regenerate: Sequence[str] = ()) -> str:
     """A page in one of `FORMATS`, ending with a newline.
 
     `regenerate` are the command lines that regenerate it; Markdown shows them.
     """
-    return _WRITERS[format](page, regenerate) + "\n"
+    return _WRITERS[format_name](page, regenerate) + "\n"
 
 
 def _markdown(page: Page, regenerate: Sequence[str]) -> str:

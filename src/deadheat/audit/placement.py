@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from deadheat import numbers
 from deadheat.audit.beside import Agreement, agree, ranks
 from deadheat.audit.case import agreement_text
 from deadheat.audit.page import Section
 from deadheat.audit.replay import Replay
-from deadheat.report import format
 from deadheat.report.model.column import Column
 
 SAME_MACHINE = (
@@ -122,7 +122,7 @@ def placement_sections(placement: Placement) -> Iterator[Section]:
     )
     lines += [
         f"At {level.connections:,} connections, two hosts over one host is "
-        f"{level.median_ratio:.2f} in the median of {format.count(len(level.changes), 'row')}; "
+        f"{level.median_ratio:.2f} in the median of {numbers.count(len(level.changes), 'row')}; "
         f"agreement of the ranks: {agreement_text(level.agreement)}."
         for level in placement.levels
     ]
@@ -148,7 +148,7 @@ def _network(replay: Replay) -> Iterator[str]:
         yield (
             f"The null server answers in {network['round_trip_us'] / 1000:.2f} ms over the link, "
             f"with {network['bytes_per_s'] * 8 / 1e6:,.0f} Mbit/s. The link limited "
-            f"{sum(failed)} of {format.count(len(failed), 'trial')} (gate network)."
+            f"{sum(failed)} of {numbers.count(len(failed), 'trial')} (gate network)."
         )
 
 
@@ -157,8 +157,8 @@ def _table(rows: Sequence[tuple[int, Change]]) -> tuple[Column, ...]:
     return (
         Column("row", tuple(change.row for change in changes), right=False),
         Column("connections", tuple(f"{connections:,}" for connections, _ in rows)),
-        Column("one host\nreq/s", tuple(format.rate(c.one_host_per_s) for c in changes)),
-        Column("two hosts\nreq/s", tuple(format.rate(c.two_hosts_per_s) for c in changes)),
+        Column("one host\nreq/s", tuple(numbers.rate(c.one_host_per_s) for c in changes)),
+        Column("two hosts\nreq/s", tuple(numbers.rate(c.two_hosts_per_s) for c in changes)),
         Column("two / one", tuple(f"{change.ratio:.3f}" for change in changes)),
         Column("rank on\none", tuple(str(change.rank_one_host) for change in changes)),
         Column("rank on\ntwo", tuple(str(change.rank_two_hosts) for change in changes)),

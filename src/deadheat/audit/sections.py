@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from deadheat import numbers
 from deadheat.audit.audit import Audit
 from deadheat.audit.beside import Level, Line
 from deadheat.audit.case import agreement_text
@@ -11,7 +12,7 @@ from deadheat.audit.dstat import mean_busy
 from deadheat.audit.page import Page, Section
 from deadheat.audit.placement import SAME_MACHINE, placement_sections
 from deadheat.audit.replay import Replay
-from deadheat.report import format
+from deadheat.report import wording
 from deadheat.report.model.column import Column
 
 MOVED = 5
@@ -27,7 +28,7 @@ def audit_page(audit: Audit) -> Page:
     lines = heading(replay)
     rows = audit.case.figures.rows
     running = sum(row in audit.case.running for row in rows)
-    lines.insert(1, f"{running} of {format.count(len(rows), 'published row')} ran here")
+    lines.insert(1, f"{running} of {numbers.count(len(rows), 'published row')} ran here")
     if (origin := replay.protocol.origin) is not None:
         lines.append(f"published: {origin.command}; {origin.server}")
     return Page(
@@ -47,8 +48,8 @@ def heading(replay: Replay) -> list[str]:
         *(f"resumed {at}, with fresh processes" for at in replay.resumed),
     ]
     for role, fingerprint in replay.hosts.items():
-        cpus = format.ranges(replay.cpus[role])
-        lines.append(f"{role}: {format.machine(fingerprint)}, on CPU {cpus}")
+        cpus = numbers.ranges(replay.cpus[role])
+        lines.append(f"{role}: {wording.machine(fingerprint)}, on CPU {cpus}")
     if replay.links and replay.is_one_machine:
         lines.append(SAME_MACHINE)
     return [*lines, f"{replay.generator_version}, deadheat {replay.deadheat_version}"]
@@ -74,7 +75,7 @@ def _agreement(audit: Audit) -> Section:
         if level.both
     ]
     rows += [
-        (f"this replay and {audit.against}, {_at(connections)}", agreement, format.NONE)
+        (f"this replay and {audit.against}, {_at(connections)}", agreement, numbers.NONE)
         for connections, agreement in audit.replays_agree.items()
     ]
     hint = () if audit.replays_agree else (ONE_REPLAY,)
@@ -128,13 +129,13 @@ def _level(level: Level, aggregate: str) -> Section:
     lines = level.lines
     table = (
         column("row", [line.row for line in lines], right=False),
-        column("then\nreq/s", [format.rate(line.then_per_s) for line in lines]),
-        column("now\nreq/s", [format.rate(line.now_per_s) for line in lines]),
+        column("then\nreq/s", [numbers.rate(line.then_per_s) for line in lines]),
+        column("now\nreq/s", [numbers.rate(line.now_per_s) for line in lines]),
         column("now / then", [_ratio(line) for line in lines]),
         column("typical\nrepetition", [_interval(line) for line in lines], right=False),
         column("rank\nthen", [_place(line.rank_then) for line in lines]),
         column("rank\nnow", [_place(line.rank_now) for line in lines]),
-        column("contender", [line.contender or format.NONE for line in lines], right=False),
+        column("contender", [line.contender or numbers.NONE for line in lines], right=False),
     )
     without = [f"{line.row}: {line.why}" for line in lines if line.contender and line.why]
     note = (
@@ -145,7 +146,7 @@ def _level(level: Level, aggregate: str) -> Section:
 
 
 def _machine(audit: Audit) -> Section:
-    cpus = {role: format.ranges(cpus) for role, cpus in audit.case.replay.cpus.items()}
+    cpus = {role: numbers.ranges(cpus) for role, cpus in audit.case.replay.cpus.items()}
     placement = " and ".join(f"{role} on CPU {ranges}" for role, ranges in cpus.items())
     rows = audit.machine_use
     return Section(
@@ -158,12 +159,12 @@ def _machine(audit: Audit) -> Section:
                 "CPU in use, per core\n%",
                 tuple(
                     ", ".join(f"{cpu}: {100 * share:.0f}" for cpu, share in busy.items())
-                    or format.NONE
+                    or numbers.NONE
                     for busy in (mean_busy(use.seconds) for use in rows)
                 ),
                 right=False,
             ),
-            Column("peak\nMiB", tuple(format.mebibytes(use.memory_peak_bytes) for use in rows)),
+            Column("peak\nMiB", tuple(numbers.mebibytes(use.memory_peak_bytes) for use in rows)),
         ),
         ("each second: --format json",),
     )
@@ -198,17 +199,17 @@ def _facts(audit: Audit) -> Iterator[Section]:
 
 
 def _ratio(line: Line) -> str:
-    return format.NONE if line.ratio is None else f"{line.ratio:.3f}"
+    return numbers.NONE if line.ratio is None else f"{line.ratio:.3f}"
 
 
 def _interval(line: Line) -> str:
     if line.low is None or line.high is None:
-        return format.NONE
+        return numbers.NONE
     return f"{line.low:.3f}–{line.high:.3f}"
 
 
 def _place(rank: int | None) -> str:
-    return format.NONE if rank is None else str(rank)
+    return numbers.NONE if rank is None else str(rank)
 
 
 def _capitalized(text: str) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from deadheat import numbers
 from deadheat.campaign.slice_time import slice_s
-from deadheat.duration import spell_duration
 from deadheat.measure.contender import CONTROL_WORKS
 from deadheat.protocol import Protocol
 
@@ -42,8 +42,8 @@ class Estimate:
             f"each block    {self.trials_per_block} trials, about {self.block_s:.0f} s",
             f"starting all  about {self.invocation_start_s:.0f} s, with warm-up",
             f"ends          {self.rule}",
-            f"takes         {spell_duration(self.least_s)} at least, "
-            f"{spell_duration(self.most_s)} at most, without builds",
+            f"takes         {numbers.duration(self.least_s)} at least, "
+            f"{numbers.duration(self.most_s)} at most, without builds",
         ]
 
 
@@ -69,7 +69,7 @@ def estimate(protocol: Protocol, names: Sequence[str], lacking: Sequence[str] = 
     slow_s = warm_ups * max(0.0, search_s)
     rule = (
         f"when every neighboring pair is separated or equivalent within "
-        f"{100 * stopping.margin:.0f} %, or after {spell_duration(stopping.budget_s)}"
+        f"{numbers.percent(stopping.margin, 0)}, or after {numbers.duration(stopping.budget_s)}"
         if settle
         else f"after {stopping.repetitions} repetitions"
     )

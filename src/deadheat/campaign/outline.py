@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from deadheat import numbers
 from deadheat.campaign.estimate import START_S, TRIAL_OVERHEAD_S
 from deadheat.campaign.schedule import PROCESSES, restart_of, schedule
-from deadheat.duration import spell_duration
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import Protocol
 
@@ -58,8 +58,8 @@ class Outline:
             lines.append(f"missing       {len(self.missing)} published rows have no trial")
             lines += [f"  {row:40} {reason}" for row, reason in self.missing.items()]
         lines += [f"note          {remark}" for remark in (*protocol.notes, *self.remarks)]
-        most = f", {spell_duration(self.most_s)} at most" if self.most_s > self.least_s else ""
-        return [*lines, f"takes         {spell_duration(self.least_s)}{most}, without builds"]
+        most = f", {numbers.duration(self.most_s)} at most" if self.most_s > self.least_s else ""
+        return [*lines, f"takes         {numbers.duration(self.least_s)}{most}, without builds"]
 
     def _contender_line(self, name: str) -> str:
         row = self.labels.get(name)

@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Sequence
 
+from deadheat import numbers
 from deadheat.campaign.board import board
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.fresh_starts import FreshStarts
@@ -19,7 +20,6 @@ from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.campaign.slice_standings import SliceStandings
 from deadheat.campaign.standings import Look
 from deadheat.campaign.trouble import Troubles
-from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.latencies import LatencyReader
@@ -100,7 +100,7 @@ class SliceRace:
         """The contenders for whose first start the budget was too short."""
         names = [name for name in self.standings.names if not self.standings.instances(name)]
         if names and self._left_s() <= 0:
-            budget = spell_duration(self._protocol.stopping.budget_s)
+            budget = numbers.duration(self._protocol.stopping.budget_s)
             text = f"the budget of {budget} was spent before these were measured: "
             self._run.listen(Event(text + ", ".join(names), trouble=True))
 

@@ -8,8 +8,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from deadheat import numbers
 from deadheat.events import Board, BoardRow
-from deadheat.report import format
+from deadheat.foreign_text import one_line
 
 BAR_CELLS = 18
 NAME_MAX = 40
@@ -29,14 +30,16 @@ def status(board: Board) -> str:
     """`3 of 7 pairs decided, 1 min 20 s of 5 min, the machine is quiet`."""
     parts = []
     if board.pairs and board.decided is not None:
-        parts.append(f"{board.decided} of {format.count(board.pairs, 'pair')} decided")
+        parts.append(f"{board.decided} of {numbers.count(board.pairs, 'pair')} decided")
     elif board.pairs:
-        parts.append(f"no look yet at {format.count(board.pairs, 'pair')}")
-    elapsed = format.duration(round(board.elapsed_s))
-    most = f" of at most {format.duration(board.budget_s)}" if math.isfinite(board.budget_s) else ""
+        parts.append(f"no look yet at {numbers.count(board.pairs, 'pair')}")
+    elapsed = numbers.duration(round(board.elapsed_s))
+    most = (
+        f" of at most {numbers.duration(board.budget_s)}" if math.isfinite(board.budget_s) else ""
+    )
     parts.append(elapsed + most)
     if board.disturbed:
-        checks = format.listing(list(board.disturbed))
+        checks = numbers.listing(list(board.disturbed))
         parts.append(f"the machine is not quiet: the last block failed {checks}")
     else:
         parts.append("the machine is quiet")
@@ -46,7 +49,7 @@ def status(board: Board) -> str:
 def _table(board: Board, rows: tuple[BoardRow, ...], alone: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="")
     best_per_s = max((row.rate_per_s or 0.0 for row in board.rows), default=0.0)
-    per_s = f"req/s on {format.plain(board.workload, NAME_MAX)}" if board.workload else "req/s"
+    per_s = f"req/s on {one_line(board.workload, NAME_MAX)}" if board.workload else "req/s"
     headers = ["server", per_s, "starts"]
     if not alone:
         headers = ["rank", "server", per_s, "% of fastest", "starts", "place"]
@@ -54,7 +57,7 @@ def _table(board: Board, rows: tuple[BoardRow, ...], alone: bool) -> Table:
         right = header in (per_s, "starts")
         table.add_column(Text(header), justify="right" if right else "left", no_wrap=True)
     for row in rows:
-        name, rate = format.plain(row.name, NAME_MAX), format.rate(row.rate_per_s)
+        name, rate = one_line(row.name, NAME_MAX), numbers.rate(row.rate_per_s)
         cells = [name, rate, f"{row.instances}"]
         if not alone:
             place = "open" if row.open else "decided"
@@ -64,11 +67,11 @@ def _table(board: Board, rows: tuple[BoardRow, ...], alone: bool) -> Table:
 
 
 def _rank(row: BoardRow) -> str:
-    return row.rank.replace("-", "–") if row.rank else format.NONE
+    return row.rank.replace("-", "–") if row.rank else numbers.NONE
 
 
 def _bar(row: BoardRow, best_per_s: float) -> str:
     if not row.rate_per_s or not best_per_s:
-        return format.NONE
+        return numbers.NONE
     share = row.rate_per_s / best_per_s
     return f"{'█' * round(share * BAR_CELLS):<{BAR_CELLS}} {100 * share:3.0f}"

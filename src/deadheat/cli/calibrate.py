@@ -23,10 +23,10 @@ from deadheat.cli.values import Duration, Number
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.host.machine import host_key
+from deadheat.numbers import count, duration, percent
 from deadheat.output import echo, echo_json
 from deadheat.protocol import amend, load_protocol
 from deadheat.report.findings.analysis import fits_of
-from deadheat.report.format import count, duration, percent
 from deadheat.report.model.runs import find_run
 from deadheat.stats.false_alarm import FEWEST_PAIRS
 from deadheat.store import Store

@@ -27,10 +27,10 @@ from deadheat.cli.values import Duration, Levels
 from deadheat.cli.workbench import answering, command_line, open_catalog
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
+from deadheat.numbers import count
 from deadheat.output import echo, echo_json
 from deadheat.protocol import amend, load_protocol
 from deadheat.report.findings.capacity import capacity_text
-from deadheat.report.format import count
 from deadheat.store import Store
 from deadheat.store.run_argument import run_argument
 

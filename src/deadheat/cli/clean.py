@@ -12,8 +12,8 @@ from deadheat.cli.options import store_option
 from deadheat.cli.values import Number
 from deadheat.cli.workbench import make_room
 from deadheat.errors import DeadheatError
+from deadheat.numbers import MIB, count
 from deadheat.output import echo
-from deadheat.report.format import MIB, count
 from deadheat.report.model.kept import kept_path
 from deadheat.store import Store, home
 from deadheat.store.pruning import delete_runs, ended_before, size_bytes

@@ -17,8 +17,8 @@ from deadheat.errors import DeadheatError
 from deadheat.host import Host, HostError, Limits
 from deadheat.host.agent.cgroup import cgroup_name
 from deadheat.measure.world import World
+from deadheat.numbers import count
 from deadheat.output import echo
-from deadheat.report.format import count
 from deadheat.store import home
 
 NATIVE = "native"

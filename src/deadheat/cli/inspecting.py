@@ -12,7 +12,7 @@ from deadheat.events import Board, Event, Listener, Progress
 from deadheat.measure.freezing import FREEZE_S, freeze_faults
 from deadheat.measure.inspection import Inspection, inspect
 from deadheat.measure.world import World
-from deadheat.report.format import count
+from deadheat.numbers import count
 from deadheat.workload import Workload
 
 FROZEN_TOGETHER = 16  # instances, which need memory at the same time

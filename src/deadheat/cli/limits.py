@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
+from deadheat import numbers
 from deadheat.cli.values import Duration, Number, Size
 from deadheat.host import Limits
 from deadheat.host.agent.limits import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
-from deadheat.report.format import MIB
+from deadheat.numbers import MIB
 
 
 def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,7 +48,7 @@ def _with_limits(
             "--memory-limit",
             type=Size(),
             help=f"Memory for {limited}; one that uses more is ended.  "
-            f"[default: {100 * MEMORY_SHARE_MAX:.0f} % of the machine's]",
+            f"[default: {numbers.percent(MEMORY_SHARE_MAX, 0)} of the machine's]",
         ),
         click.option(
             "--process-limit",

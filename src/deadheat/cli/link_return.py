@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from deadheat import numbers
 from deadheat.campaign.campaign import Plan
 from deadheat.cli.hosts import Hosts
-from deadheat.duration import spell_duration
 from deadheat.errors import DeadheatError, LinkLost
 from deadheat.host.ssh import SILENCE_S, SshHost
 from deadheat.output import echo
@@ -34,7 +34,7 @@ def over_links(
             if not await_link(hosts.far, wait_s):
                 run = run_argument(lost.run_id, store_path)
                 raise DeadheatError(
-                    f"{lost}, and was not back within {spell_duration(wait_s)}",
+                    f"{lost}, and was not back within {numbers.duration(wait_s)}",
                     f"when it is back: deadheat run --resume {run}, with the same hosts",
                 ) from lost
             plan = rest(lost.run_id)
@@ -63,7 +63,7 @@ def await_link(
 
 def _say_waiting(lost: LinkLost, wait_s: float) -> None:
     """Say that the run waits; what was measured is in the store."""
-    text = f"{lost}; the run goes on if it is back within {spell_duration(wait_s)}"
+    text = f"{lost}; the run goes on if it is back within {numbers.duration(wait_s)}"
     echo(text + lost.said, fg="yellow", err=True)
 
 

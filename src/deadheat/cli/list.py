@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from deadheat import numbers
 from deadheat.build.builder import find_build
 from deadheat.catalog import (
     Catalog,
@@ -28,7 +29,6 @@ from deadheat.cli.options import catalog_option, json_option, language_option
 from deadheat.cli.server_names import complete_servers
 from deadheat.foreign_text import escaped
 from deadheat.output import echo, echo_json
-from deadheat.report import format
 from deadheat.store import home
 
 HEADERS = ("server", "language", "framework", "kind", "here")
@@ -119,11 +119,11 @@ def _print(rows: list[dict[str, Any]], faults: dict[str, str], catalog: Catalog)
     for installs, names in grouped.items():
         for install in installs:
             _print_folded(f"  {escaped(install)}", width)
-        _print_folded(f"      for {escaped(format.listing(names))}", width)
+        _print_folded(f"      for {escaped(numbers.listing(names))}", width)
     for fault in faults.values():
         for line in fault.splitlines():
             _print_folded(line, width, fg="red")
-    servers = format.count(len(rows), "server")
+    servers = numbers.count(len(rows), "server")
     ready = sum(row["ready"] for row in rows)
     _print_folded(f"{servers} in {catalog.root / 'servers'}, {ready} ready here", width)
 

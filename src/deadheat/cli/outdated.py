@@ -19,8 +19,8 @@ from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import chosen_servers, open_catalog
 from deadheat.foreign_text import escaped
 from deadheat.host.local import LocalHost
+from deadheat.numbers import count
 from deadheat.output import echo, echo_json
-from deadheat.report.format import count
 
 CLIENTS_AT_ONCE = 4
 WITHOUT_CLIENT = ("nimble", "quicklisp")  # recipes whose registry deadheat has no client to ask

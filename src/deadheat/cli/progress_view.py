@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.spinner import Spinner
 from rich.text import Text
 
+from deadheat import numbers
 from deadheat.cli.board_view import board_view
 from deadheat.console import console
-from deadheat.duration import spell_duration
 from deadheat.events import Board, Event, Listener, Progress
 
 REFRESH_PER_S = 1  # a live display takes CPU time from the race
@@ -80,5 +80,5 @@ def _line(event: Progress) -> str:
         parts.append(f"({event.done} trials done)")
     if event.left_s is not None:
         left_s = max(0, round(event.left_s))
-        parts.append(f"{spell_duration(left_s) if left_s else '0 s'} left")
+        parts.append(f"{numbers.duration(left_s) if left_s else '0 s'} left")
     return "  ".join(parts)

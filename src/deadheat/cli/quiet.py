@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import click
 
-from deadheat.duration import spell_duration
+from deadheat import numbers
 from deadheat.errors import Unmeasurable
 from deadheat.host import Host
 from deadheat.host.quietness import Quietness, read_quietness
@@ -58,12 +58,12 @@ def asker() -> Callable[[str], bool] | None:
 def _wait(host: Host, cpus: tuple[int, ...], wait_s: float, reading: Quietness) -> Quietness | None:
     """Read until the machine is quiet. Raises `Unmeasurable` if it does not get quiet in time."""
     begun_s = host.now_s()
-    echo(f"{reading}; waiting up to {spell_duration(wait_s)} until it is quiet", err=True)
+    echo(f"{reading}; waiting up to {numbers.duration(wait_s)} until it is quiet", err=True)
     latest: Quietness | None = reading
     while latest is not None and latest.busy:
         if host.now_s() - begun_s >= wait_s:
             raise Unmeasurable(
-                f"--wait-quiet: after {spell_duration(wait_s)} {latest}",
+                f"--wait-quiet: after {numbers.duration(wait_s)} {latest}",
                 "end other programs (`top -o %CPU` lists them), or wait for longer",
             )
         host.sleep(PAUSE_S)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
+from deadheat import numbers
 from deadheat.cli.help import Command
 from deadheat.cli.options import store_option
 from deadheat.cli.stored import stored
 from deadheat.output import echo
-from deadheat.report import format
 from deadheat.report.foreign import reading
 from deadheat.report.model.runs import find_run, list_runs
 from deadheat.report.picture import png
@@ -47,11 +47,11 @@ def command(runs: tuple[str, ...], output: Path, url: str | None, store_path: Pa
     gallery = Gallery(output, url, functools.partial(png, zoom=1) if url else None)
     write_gallery(gallery, _sources(runs, store_path))
     counts = [
-        format.count(len(gallery.entries), "run"),
-        format.count(sum(name.startswith("servers/") for name in gallery.files), "server"),
-        format.count(len(gallery.cards), "comparison"),
+        numbers.count(len(gallery.entries), "run"),
+        numbers.count(sum(name.startswith("servers/") for name in gallery.files), "server"),
+        numbers.count(len(gallery.cards), "comparison"),
     ]
-    echo(f"{output / 'index.html'}: {format.listing(counts)}")
+    echo(f"{output / 'index.html'}: {numbers.listing(counts)}")
 
 
 def _sources(runs: Sequence[str], store_path: Path) -> Iterator[tuple[Store, str]]:

@@ -14,8 +14,8 @@ from deadheat.cli.help import Command
 from deadheat.cli.options import FILE
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import escaped
+from deadheat.numbers import count
 from deadheat.output import echo
-from deadheat.report.format import count
 from deadheat.workload import HELLO, Workload
 from deadheat.workload.curl import read_curl
 from deadheat.workload.har import read_har

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from deadheat import numbers
 from deadheat.cluster.combine import Combined, CombinedLevel, PairSpeed
 from deadheat.cluster.record import ClusterRecord, PairRecord
-from deadheat.report import format
+from deadheat.foreign_text import one_line
 from deadheat.stats.known_interval import dead_heats
 from deadheat.stats.ratio import RatioInterval
 
@@ -24,9 +25,9 @@ def write(combined: Combined) -> str:
 
 
 def _heading(record: ClusterRecord) -> str:
-    runs = format.count(len(record.runs), "run")
-    servers = format.count(len(record.servers), "server")
-    text = f"{servers} on {format.count(len(record.pairs), 'pair')} of hosts, {runs}"
+    runs = numbers.count(len(record.runs), "run")
+    servers = numbers.count(len(record.servers), "server")
+    text = f"{servers} on {numbers.count(len(record.pairs), 'pair')} of hosts, {runs}"
     return f"{text}; the cluster run is {record.state}" if record.state != "complete" else text
 
 
@@ -36,8 +37,8 @@ def _level(combined: Combined, level: CombinedLevel) -> Iterator[str]:
     rows = [
         (
             row.rank,
-            format.plain(row.name),
-            format.rate(row.rate_median),
+            one_line(row.name),
+            numbers.rate(row.rate_median),
             f"{100 * row.ratio_to_leader.ratio:.1f}",
             _interval(row.ratio_to_leader, 100),
             "all" if row.name in record.shared else _numbers(level.pairs_of[row.name]),
@@ -47,9 +48,9 @@ def _level(combined: Combined, level: CombinedLevel) -> Iterator[str]:
     head = ("rank", "server", "req/s", "% of fastest", "interval", "pairs")
     yield from _lines([head, *rows], right=(2, 3))
     for group in dead_heats(ranking):
-        yield f"dead heat: {format.listing([format.plain(name) for name in group])}"
+        yield f"dead heat: {numbers.listing([one_line(name) for name in group])}"
     if level.limited:
-        yield f"left out, they outran the client: {', '.join(map(format.plain, level.limited))}"
+        yield f"left out, they outran the client: {', '.join(map(one_line, level.limited))}"
     yield f"rates are those at the mean of the pairs; intervals hold jointly at {_percent(record)}"
     yield _interaction(level)
     yield ""
@@ -61,7 +62,7 @@ def _speed(speed: PairSpeed) -> tuple[str, ...]:
     return (
         str(speed.number),
         str(speed.runs),
-        f"{100 * speed.ratio.ratio:.1f} %",
+        numbers.percent(speed.ratio.ratio),
         "the others are compared with it" if speed.ratio.low == 1 else _interval(speed.ratio, 100),
     )
 
@@ -74,7 +75,7 @@ def _interaction(level: CombinedLevel) -> str:
         return "no interval across pairs: fewer than two contenders count on several pairs"
     return (
         f"a pair of hosts changes the rate of one contender alone by "
-        f"{format.percent(fit.interaction_sd)} (standard deviation, "
+        f"{numbers.percent(fit.interaction_sd)} (standard deviation, "
         f"{fit.interaction_degrees} degrees of freedom); the intervals contain this"
     )
 
@@ -85,15 +86,15 @@ def _runs(record: ClusterRecord) -> Table:
     rows = [("pair", "server host", "load host", "run", "Ray's CPU", "servers")]
     for number, run in enumerate(record.runs, 1):
         pair = pairs[run.pair]
-        shares = [f"{gate.role} {format.percent(gate.reading, 2)}" for gate in run.gates]
+        shares = [f"{gate.role} {numbers.percent(gate.reading, 2)}" for gate in run.gates]
         failed = "" if all(gate.passed for gate in run.gates) else " !"
         rows.append(
             (
                 str(run.pair),
                 *_hosts(pair),
                 str(number),
-                (", ".join(shares) or format.NONE) + failed,
-                ", ".join(map(format.plain, run.servers)) or "the shared ones alone",
+                (", ".join(shares) or numbers.NONE) + failed,
+                ", ".join(map(one_line, run.servers)) or "the shared ones alone",
             )
         )
     return rows
@@ -101,31 +102,31 @@ def _runs(record: ClusterRecord) -> Table:
 
 def _hosts(pair: PairRecord) -> tuple[str, str]:
     server, load = (f"{host.name} {host.address}" for host in (pair.server, pair.load))
-    return format.plain(server), "the same" if load == server else format.plain(load)
+    return one_line(server), "the same" if load == server else one_line(load)
 
 
 def _remarks(combined: Combined) -> Iterator[str]:
     record = combined.record
-    yield f"on every pair: {', '.join(map(format.plain, record.shared))}, and the controls"
+    yield f"on every pair: {', '.join(map(one_line, record.shared))}, and the controls"
     for number, run in enumerate(record.runs, 1):
         if run.bundle is None:
-            yield f"! run {number} stored nothing: {format.plain(run.error or 'a host died')}"
+            yield f"! run {number} stored nothing: {one_line(run.error or 'a host died')}"
         elif not run.counts:
-            most = format.percent(run.gates[0].threshold)
+            most = numbers.percent(run.gates[0].threshold)
             yield f"! run {number} is not ranked: Ray used more than {most} of a host's CPUs"
         elif not run.gates:
             yield f"! run {number}: Ray's CPU time is not known"
     for pair in record.pairs:
         if pair.lost is not None:
-            yield f"! pair {pair.number} was lost: {format.plain(pair.lost)}"
+            yield f"! pair {pair.number} was lost: {one_line(pair.lost)}"
     if machines := _crowded(record):
         yield f"! several pairs share a machine and disturb each other: {', '.join(machines)}"
     for host in record.left_over:
-        yield f"! host {format.plain(host.name)} had no partner, and ran nothing"
+        yield f"! host {one_line(host.name)} had no partner, and ran nothing"
     for name, fault in combined.faults.items():
-        yield f"! {format.plain(name)} did not run: {format.plain(fault)}"
+        yield f"! {one_line(name)} did not run: {one_line(fault)}"
     if record.given_up:
-        yield f"! not measured: {', '.join(map(format.plain, record.given_up))}"
+        yield f"! not measured: {', '.join(map(one_line, record.given_up))}"
 
 
 def _crowded(record: ClusterRecord) -> list[str]:
@@ -135,8 +136,8 @@ def _crowded(record: ClusterRecord) -> list[str]:
 
 
 def _interval(ratio: RatioInterval, scale: float) -> str:
-    if not format.is_known(ratio.low, ratio.high):
-        return format.UNKNOWN
+    if not numbers.is_known(ratio.low, ratio.high):
+        return numbers.UNKNOWN
     return f"[{scale * ratio.low:.1f}, {scale * ratio.high:.1f}]"
 
 
@@ -145,7 +146,7 @@ def _numbers(pairs: Sequence[int]) -> str:
 
 
 def _percent(record: ClusterRecord) -> str:
-    return f"{100 * record.confidence:.0f} %"
+    return numbers.percent(record.confidence, 0)
 
 
 def _lines(rows: Table, right: Sequence[int] = ()) -> list[str]:

@@ -7,10 +7,9 @@ check reads. `CHECKS` lists them.
 from collections.abc import Callable
 from typing import get_args
 
+from deadheat import numbers
 from deadheat.host import doctor_cpu, doctor_limits
 from deadheat.host.machine import Finding, Level, Machine, Tool
-
-GIB = 2**30
 
 
 def examine(machine: Machine) -> list[Finding]:
@@ -43,14 +42,14 @@ def containment(machine: Machine) -> Finding:
 def memory(machine: Machine) -> Finding:
     available = machine.samples[-1].memory_available_bytes
     total = machine.fingerprint["memory_total_bytes"]
-    reading = f"{available / GIB:.1f} of {total / GIB:.1f} GiB available"
-    if available >= 4 * GIB:
+    reading = f"{numbers.gibibytes(available)} of {numbers.gibibytes(total)} GiB available"
+    if available >= 4 * numbers.GIB:
         return Finding("ok", "memory", reading, "Enough for a dozen servers in memory together.")
     meaning = (
         "All contenders of a run stay in memory together, and a JVM takes some hundred MiB. Race "
         "fewer servers at a time."
     )
-    return Finding("warn" if available >= GIB else "bad", "memory", reading, meaning)
+    return Finding("warn" if available >= numbers.GIB else "bad", "memory", reading, meaning)
 
 
 def swap(machine: Machine) -> Finding | None:

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
+from deadheat import numbers
 from deadheat.host.machine import Finding, Level, Machine
 
 STEAL_SHARE_MAX = 0.01
@@ -39,7 +40,7 @@ def virtual_cpu(machine: Machine) -> Finding | None:
 def steal(machine: Machine) -> Finding | None:
     if (time := machine.cpu_time) is None:
         return None
-    reading = f"{100 * time.steal_share:.1f} % of {time.elapsed_s:.1f} s"
+    reading = f"{numbers.percent(time.steal_share)} of {time.elapsed_s:.1f} s"
     if time.steal_share <= STEAL_SHARE_MAX + time.tick_share:
         return Finding("ok", "steal", reading, "The hypervisor gave these CPUs to no other guest.")
     meaning = (
@@ -54,7 +55,9 @@ def other_load(machine: Machine) -> Finding | None:
     if (time := machine.cpu_time) is None:
         return None
     last_minute = machine.fingerprint["load_average"][0]
-    reading = f"{100 * min(1.0, time.busy_share):.0f} % busy now, load average {last_minute:.2f}"
+    reading = (
+        f"{numbers.percent(min(1.0, time.busy_share), 0)} busy now, load average {last_minute:.2f}"
+    )
     if time.busy_share <= BUSY_SHARE_MAX:
         return Finding("ok", "other load", reading, "The CPUs are idle now.")
     meaning = (

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.serve.markup import Html, text, wide
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 560, 220, 80, 44, 24, 24
@@ -73,7 +73,7 @@ def _gridline(rate_per_s: float, scale: _Scale) -> str:
     y = scale.y(rate_per_s)
     return (
         f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        f'<text x="{LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{format.rate(rate_per_s)}</text>'
+        f'<text x="{LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{numbers.rate(rate_per_s)}</text>'
     )
 
 
@@ -104,7 +104,7 @@ def _label(x: float, y: float, label: str) -> str:
 
 
 def _mark(mark: Mark, x: float, scale: _Scale) -> str:
-    title = f"{mark.run_id}, {mark.version}: {format.rate(mark.median_per_s)} req/s"
+    title = f"{mark.run_id}, {mark.version}: {numbers.rate(mark.median_per_s)} req/s"
     return (
         f'<line class="range" x1="{x:.1f}" x2="{x:.1f}" y1="{scale.y(mark.slowest_per_s):.1f}" '
         f'y2="{scale.y(mark.fastest_per_s):.1f}"/>'

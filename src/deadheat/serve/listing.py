@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
 from deadheat.report.model.runs import list_runs, state_text
 from deadheat.serve.markup import Html, Number, link, table, text
 from deadheat.serve.markup import page as html_page
@@ -21,15 +22,15 @@ def page(store: Store, wanted: str) -> str:
     rows = [
         (
             link(f"/runs/{run.run_id}", run.run_id),
-            format.moment(run.started_at),
+            numbers.moment(run.started_at),
             state_text(run),
-            format.plain(run.protocol, 40),
+            one_line(run.protocol, 40),
             _links(names.get(run.run_id, [])),
             Number(f"{run.trials:,}"),
         )
         for run in runs
     ]
-    count = format.count(len(runs), "run")
+    count = numbers.count(len(runs), "run")
     return html_page(
         "Runs",
         _search(wanted),
@@ -38,12 +39,12 @@ def page(store: Store, wanted: str) -> str:
 
 
 def _matches(run: RunSummary, names: Sequence[str], wanted: str) -> bool:
-    words = " ".join([run.run_id, run.protocol, run.state, format.moment(run.started_at), *names])
+    words = " ".join([run.run_id, run.protocol, run.state, numbers.moment(run.started_at), *names])
     return all(word in words.lower() for word in wanted.lower().split())
 
 
 def _links(names: Sequence[str]) -> Html:
-    links = [link(f"/servers/{quote(name)}", format.plain(name, 40)) for name in names[:NAMES_MAX]]
+    links = [link(f"/servers/{quote(name)}", one_line(name, 40)) for name in names[:NAMES_MAX]]
     more = [text(f"and {len(names) - NAMES_MAX} more")] if len(names) > NAMES_MAX else []
     return Html(", ".join([*links, *more]))
 

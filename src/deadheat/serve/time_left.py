@@ -1,7 +1,7 @@
 """How long a run under way still takes, from what is stored: no clock of another machine."""
 
+from deadheat import numbers
 from deadheat.protocol import workload_names_of
-from deadheat.report import format
 from deadheat.store.listing import RunProgress
 
 
@@ -22,4 +22,4 @@ def time_left(run: RunProgress) -> str | None:
 
 
 def _duration(left_s: float) -> str:
-    return format.duration(max(1, round(left_s)))
+    return numbers.duration(max(1, round(left_s)))

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from deadheat import numbers
+from deadheat.foreign_text import one_line
 from deadheat.measure.contender import REFERENCE
-from deadheat.report import format
+from deadheat.report import wording
 from deadheat.serve.chart import Mark, chart
 from deadheat.serve.markup import Html, Number, link, table
 from deadheat.serve.markup import page as html_page
@@ -49,21 +51,21 @@ def page(store: Store, name: str) -> str:
     rows = [
         (
             _run(point),
-            format.moment(point.started_at),
-            format.plain(point.version or format.NONE, 40),
-            Number(format.load(point.workload, point.connections)),
-            Number(format.rate(point.median_per_s)),
-            Number(f"{format.rate(point.slowest_per_s)} – {format.rate(point.fastest_per_s)}"),
+            numbers.moment(point.started_at),
+            one_line(point.version or numbers.NONE, 40),
+            Number(wording.load(point.workload, point.connections)),
+            Number(numbers.rate(point.median_per_s)),
+            Number(f"{numbers.rate(point.slowest_per_s)} – {numbers.rate(point.fastest_per_s)}"),
             Number(f"{point.trials:,}"),
             Number(
-                format.NONE if point.of_reference is None else format.percent(point.of_reference)
+                numbers.NONE if point.of_reference is None else numbers.percent(point.of_reference)
             ),
         )
         for point in reversed(timeline)
     ]
     charts = [_chart(timeline, *level) for level in _levels(timeline)]
     return html_page(
-        format.plain(name, 80), *charts, table("Every run, the newest first", HEADER, rows)
+        one_line(name, 80), *charts, table("Every run, the newest first", HEADER, rows)
     )
 
 
@@ -125,7 +127,7 @@ def _chart(timeline: Sequence[Point], workload: str, connections: int) -> Html:
         Mark(
             run_id=f"{point.run_id}, imported" if point.imported else point.run_id,
             date=f"{point.started_at:{date_format}}",
-            version=format.plain(point.version or format.NONE, 14),
+            version=one_line(point.version or numbers.NONE, 14),
             median_per_s=point.median_per_s,
             slowest_per_s=point.slowest_per_s,
             fastest_per_s=point.fastest_per_s,
@@ -133,5 +135,5 @@ def _chart(timeline: Sequence[Point], workload: str, connections: int) -> Html:
         for point in at_level
     ]
     day = f", {days.pop()}" if len(days) == 1 else ""
-    of = "" if workload == HELLO else f", workload {format.plain(workload, 40)}"
-    return chart(f"req/s at {format.count(connections, 'connection')}{of}, run by run{day}", marks)
+    of = "" if workload == HELLO else f", workload {one_line(workload, 40)}"
+    return chart(f"req/s at {numbers.count(connections, 'connection')}{of}, run by run{day}", marks)

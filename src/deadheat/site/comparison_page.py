@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
 from deadheat.serve.markup import Html, Number, link, table
 from deadheat.site.entry import Meeting
 from deadheat.site.shell import page, paragraph, preview_tags, run_file, server_link
@@ -18,7 +20,7 @@ def comparison_page(meetings: Sequence[Meeting], card: str, image: str | None) -
         "run",
         Number("connections"),
         "verdict",
-        *(Number(f"{format.plain(name, 30)}\nreq/s, p99 ms") for name in names),
+        *(Number(f"{one_line(name, 30)}\nreq/s, p99 ms") for name in names),
         "machine",
     )
     parts = [
@@ -33,15 +35,15 @@ def comparison_page(meetings: Sequence[Meeting], card: str, image: str | None) -
 
 def _row(meeting: Meeting, names: Sequence[str]) -> tuple[object, ...]:
     figures = {
-        name: f"{format.rate(rate)}, {format.milliseconds(p99_us)}"
+        name: f"{numbers.rate(rate)}, {numbers.milliseconds(p99_us)}"
         for name, rate, p99_us in zip(
             meeting.names, meeting.rates_per_s, meeting.p99_us, strict=True
         )
     }
     run = meeting.run
     return (
-        link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
-        Number(format.load(meeting.level.workload, meeting.level.connections)),
+        link(f"{ROOT}{run_file(run.run_id)}", numbers.moment(run.started_at)),
+        Number(wording.load(meeting.level.workload, meeting.level.connections)),
         meeting.headline,
         *(Number(figures[name]) for name in names),
         run.machine,

@@ -4,7 +4,8 @@ import datetime
 import itertools
 from dataclasses import dataclass
 
-from deadheat.report import format
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, Standing, analyze
 from deadheat.report.findings.analysis import Level as AnalyzedLevel
 from deadheat.report.findings.headline import answer
@@ -103,13 +104,13 @@ def pairs_of(level: AnalyzedLevel) -> list[Versus]:
 def _run(view: RunView, analysis: Analysis) -> Run:
     server = next((host for host in view.hosts if host.role == "server"), None)
     main = analysis.main if analysis.levels else None
-    of = f"{format.plain(view.workload)}: " if len(view.workloads) > 1 else ""
+    of = f"{one_line(view.workload)}: " if len(view.workloads) > 1 else ""
     return Run(
         run_id=view.run_id,
         started_at=view.started_at,
         state=view.state,
         protocol=str(view.protocol.get("name", "?")),
-        machine=format.machine(server.fingerprint) if server else "unknown machine",
+        machine=wording.machine(server.fingerprint) if server else "unknown machine",
         answer=f"{of}{answer(view, main)}." if main else "Nothing was measured.",
         level=Level(view.workload, main.connections) if main else None,
     )

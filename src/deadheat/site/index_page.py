@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
 from deadheat.serve.markup import Html, Number, link, table, text
 from deadheat.site.entry import Entry, Figures
 from deadheat.site.shell import (
@@ -26,19 +28,19 @@ def index_page(entries: Sequence[Entry], servers: Mapping[str, Sequence[Figures]
     """`entries` with the newest first; `servers` by name."""
     rows = [
         (
-            link(run_file(entry.run.run_id), format.moment(entry.run.started_at)),
+            link(run_file(entry.run.run_id), numbers.moment(entry.run.started_at)),
             _answer(entry),
-            format.plain(entry.run.protocol, 40),
+            one_line(entry.run.protocol, 40),
             Number(str(len({figures.name for figures in entry.figures}))),
             Number(
-                format.load(entry.run.level.workload, entry.run.level.connections)
+                wording.load(entry.run.level.workload, entry.run.level.connections)
                 if entry.run.level
-                else format.NONE
+                else numbers.NONE
             ),
         )
         for entry in entries
     ]
-    count = format.count(len(entries), "run")
+    count = numbers.count(len(entries), "run")
     parts = [
         paragraph(ABOUT, "lead"),
         table(f"{count}, the newest first", HEADER, rows),
@@ -52,7 +54,7 @@ def index_page(entries: Sequence[Entry], servers: Mapping[str, Sequence[Figures]
 
 def _answer(entry: Entry) -> str:
     state = "" if entry.run.state == "complete" else f" ({entry.run.state})"
-    return format.plain(f"{entry.run.answer}{state}")
+    return one_line(f"{entry.run.answer}{state}")
 
 
 def _by_language(servers: Mapping[str, Sequence[Figures]]) -> list[Html]:
@@ -62,5 +64,5 @@ def _by_language(servers: Mapping[str, Sequence[Figures]]) -> list[Html]:
     parts = []
     for language in sorted(by_language):
         links = [server_link(name) for name in sorted(by_language[language])]
-        parts += [Html(f"<h3>{text(format.plain(language, 40))}</h3>"), names_list(links)]
+        parts += [Html(f"<h3>{text(one_line(language, 40))}</h3>"), names_list(links)]
     return parts

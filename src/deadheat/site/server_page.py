@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
 from deadheat.serve.chart import Mark, chart
 from deadheat.serve.markup import Html, Number, link, table
 from deadheat.site.entry import Figures, Meeting
@@ -25,7 +27,7 @@ def server_page(
 ) -> str:
     """`figures` with the newest first; `newest` has a meeting and the number of runs for each
     opponent."""
-    shown = format.plain(name, 80)
+    shown = one_line(name, 80)
     parts = [
         *(_chart(figures, level) for level in _levels(figures)),
         table("Every run, the newest first", HEADER, [_row(each) for each in figures]),
@@ -33,32 +35,32 @@ def server_page(
     if newest:
         rows = [_opponent(name, meeting, runs) for meeting, runs in newest]
         parts += [heading("Against other servers"), table("Verdicts", OPPONENTS, rows)]
-    count = format.count(len({each.run.run_id for each in figures}), "run")
+    count = numbers.count(len({each.run.run_id for each in figures}), "run")
     return page(shown, parts, root=ROOT, preview=preview_tags(shown, f"Measured in {count}."))
 
 
 def _row(figures: Figures) -> tuple[object, ...]:
     run = figures.run
     return (
-        link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
-        format.plain(figures.version or format.NONE, 40),
-        Number(format.load(figures.level.workload, figures.level.connections)),
+        link(f"{ROOT}{run_file(run.run_id)}", numbers.moment(run.started_at)),
+        one_line(figures.version or numbers.NONE, 40),
+        Number(wording.load(figures.level.workload, figures.level.connections)),
         Number(figures.rank),
-        Number(format.rate(figures.rate_per_s)),
+        Number(numbers.rate(figures.rate_per_s)),
         Number(figures.of_fastest),
-        Number(format.milliseconds(figures.p99_us)),
-        Number(format.microseconds(figures.cpu_us)),
-        Number(format.mebibytes(figures.memory_bytes)),
-        format.plain(f"not ranked: {figures.reason}") if figures.reason else "",
+        Number(numbers.milliseconds(figures.p99_us)),
+        Number(numbers.microseconds(figures.cpu_us)),
+        Number(numbers.mebibytes(figures.memory_bytes)),
+        one_line(f"not ranked: {figures.reason}") if figures.reason else "",
     )
 
 
 def _opponent(name: str, meeting: Meeting, runs: int) -> tuple[object, ...]:
     opponent = next(each for each in meeting.names if each != name)
     return (
-        link(f"{ROOT}{comparison_file(name, opponent)}", format.plain(opponent, 60)),
+        link(f"{ROOT}{comparison_file(name, opponent)}", one_line(opponent, 60)),
         meeting.headline,
-        Number(format.load(meeting.level.workload, meeting.level.connections)),
+        Number(wording.load(meeting.level.workload, meeting.level.connections)),
         Number(str(runs)),
     )
 
@@ -70,7 +72,7 @@ def _levels(figures: Sequence[Figures]) -> list[Level]:
 
 
 def _chart(figures: Sequence[Figures], level: Level) -> Html:
-    caption = f"req/s at {format.plain(str(level))}, run by run"
+    caption = f"req/s at {one_line(str(level))}, run by run"
     return chart(f"{caption}; machines may differ", _marks(figures, level))
 
 
@@ -80,7 +82,7 @@ def _marks(figures: Sequence[Figures], level: Level) -> list[Mark]:
         Mark(
             run_id=each.run.run_id,
             date=f"{each.run.started_at:%Y-%m-%d}",
-            version=format.plain(each.version or format.NONE, 14),
+            version=one_line(each.version or numbers.NONE, 14),
             median_per_s=each.rate_per_s or 0.0,
             slowest_per_s=each.slowest_per_s or each.rate_per_s or 0.0,
             fastest_per_s=max(each.fastest_per_s or 0.0, each.rate_per_s or 0.0),

@@ -4,7 +4,7 @@ import hashlib
 import re
 from importlib.resources import files
 
-from deadheat.report import format
+from deadheat.foreign_text import one_line
 from deadheat.serve.markup import Html, link, text
 
 NAME_MAX = 60
@@ -74,7 +74,7 @@ def preview_tags(title: str, description: str = "", image: str | None = None) ->
         tags["twitter:card"] = "summary_large_image"
     return Html(
         "\n".join(
-            f'<meta property="{name}" content="{text(format.plain(value))}">'
+            f'<meta property="{name}" content="{text(one_line(value))}">'
             for name, value in tags.items()
         )
     )
@@ -116,4 +116,4 @@ def comparison_file(a: str, b: str) -> str:
 
 
 def server_link(name: str, root: str = "") -> Html:
-    return link(f"{root}{server_file(name)}", format.plain(name, 60))
+    return link(f"{root}{server_file(name)}", one_line(name, 60))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from deadheat.audit.beside import agree
 from deadheat.audit.case import Case, Defect, agreement_text
-from deadheat.report.format import count, listing, percent
+from deadheat.numbers import count, listing, percent
 from deadheat.stats.repetitions import best_of_bias, differ
 
 ROUNDING_SHARE = 0.002  # a printed mean may be off by this much

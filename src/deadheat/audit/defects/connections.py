@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from deadheat.audit.case import Case, Defect, agreement_text
 from deadheat.audit.replay import Contender, Trial
-from deadheat.report.format import count, listing
+from deadheat.numbers import count, listing
 
 CLOSED_SHARE = 0.5  # of the answers ended their connection: above it, none was kept
 STARVED_GATES = frozenset({"served", "listen_drops"})

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator
 from deadheat.audit.beside import Line
 from deadheat.audit.case import Case, Defect
 from deadheat.audit.replay import Trial
+from deadheat.numbers import listing
 from deadheat.protocol.figures import Figure
-from deadheat.report.format import listing
 
 AB_CAP = 50_000  # requests; `ab -t` implies it
 REPORTED_SHARE = 0.01  # of the requests; fewer failures are not reported

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from deadheat.audit.case import Case, Defect
 from deadheat.audit.replay import Contender
 from deadheat.measure.gates.pooled import is_saturated
-from deadheat.report.format import listing, percent
+from deadheat.numbers import listing, percent
 
 TIED_SHARE = 0.02  # rows this close to the fastest are tied
 APART_SHARE = 0.10  # tied rows this far apart at another level are a sign of the closed loop

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from deadheat.audit.beside import agree
 from deadheat.audit.case import Case, Defect, agreement_text
 from deadheat.audit.replay import Trial
-from deadheat.report.format import listing
+from deadheat.numbers import listing
 
 UNEQUAL_SHARE = 0.1  # of the bytes of a response
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deadheat.campaign.past import decided_on
-from deadheat.report.format import count
+from deadheat.numbers import count
 from deadheat.report.model.slice_fit import ended_at_s
 from deadheat.report.model.view import Cell, ContenderView, RunView, TrialView
 from deadheat.stats.distributions import Floats

@@ -4,7 +4,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
 from deadheat.report.model.column import NAME_MAX, Column
 from deadheat.report.model.view import ContenderView, RunView
 from deadheat.store.rows import StoredInstance
@@ -41,7 +42,7 @@ def behavior_columns(view: RunView) -> list[Column]:
 
 
 def _name(contender: ContenderView) -> str:
-    return format.plain(contender.label or contender.name, NAME_MAX)
+    return one_line(contender.label or contender.name, NAME_MAX)
 
 
 def _behavior(contender: ContenderView) -> Mapping[str, Any]:
@@ -50,7 +51,7 @@ def _behavior(contender: ContenderView) -> Mapping[str, Any]:
 
 def _ready_ms(starts: Sequence[StoredInstance]) -> str:
     known = [start.ready_s for start in starts if start.ready_s is not None]
-    return f"{1000 * statistics.median(known):,.0f}" if known else format.NONE
+    return f"{1000 * statistics.median(known):,.0f}" if known else numbers.NONE
 
 
 def _steady(starts: Sequence[StoredInstance]) -> str:
@@ -62,13 +63,13 @@ def _steady(starts: Sequence[StoredInstance]) -> str:
         for steady in checks
         if steady.get("start") is not None and steady.get("window_s") is not None
     ]
-    return f"{kinds}, {max(after_s):.1f} s" if after_s else kinds or format.NONE
+    return f"{kinds}, {max(after_s):.1f} s" if after_s else kinds or numbers.NONE
 
 
 def answer(value: object) -> str:
     """One observed behavior as a table cell."""
     if value is None:
-        return format.NONE
+        return numbers.NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return format.plain(str(value), 30)
+    return one_line(str(value), 30)

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from deadheat import numbers
 from deadheat.campaign.capacity import SERVER_GATES, Capacity
-from deadheat.report import format
+from deadheat.foreign_text import one_line
 from deadheat.report.model.column import NAME_MAX, Column
 from deadheat.report.model.statement import Statement
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView, TrialView
 
-MEMORY_UNIT_BYTES = 100 * format.MIB
+MEMORY_UNIT_BYTES = 100 * numbers.MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +86,17 @@ def capacity_columns(view: RunView) -> list[Column]:
         return []
     searched = [result.capacity for result in results]
     return [
-        Column("server", tuple(format.plain(c.name, NAME_MAX) for c in searched), right=False),
-        Column("held\nreq/s", tuple(format.rate(c.rate_per_s or None) for c in searched)),
-        Column("not held\nreq/s", tuple(format.rate(c.above_per_s) for c in searched)),
-        Column("per CPU\nreq/s", tuple(format.rate(r.rate_per_s_per_cpu) for r in results)),
-        Column("per 100 MiB\nreq/s", tuple(format.rate(r.rate_per_s_per_100_mib) for r in results)),
+        Column("server", tuple(one_line(c.name, NAME_MAX) for c in searched), right=False),
+        Column("held\nreq/s", tuple(numbers.rate(c.rate_per_s or None) for c in searched)),
+        Column("not held\nreq/s", tuple(numbers.rate(c.above_per_s) for c in searched)),
+        Column("per CPU\nreq/s", tuple(numbers.rate(r.rate_per_s_per_cpu) for r in results)),
         Column(
-            "CPU\nµs/req", tuple(format.microseconds(r.server_cpu_us_per_request) for r in results)
+            "per 100 MiB\nreq/s", tuple(numbers.rate(r.rate_per_s_per_100_mib) for r in results)
         ),
-        Column("peak\nMiB", tuple(format.mebibytes(r.memory_peak_bytes) for r in results)),
+        Column(
+            "CPU\nµs/req", tuple(numbers.microseconds(r.server_cpu_us_per_request) for r in results)
+        ),
+        Column("peak\nMiB", tuple(numbers.mebibytes(r.memory_peak_bytes) for r in results)),
         Column("trials", tuple(f"{c.trials:,}" for c in searched)),
     ]
 
@@ -114,8 +117,8 @@ def capacity_text(capacity: Capacity, slo: str, disturbed: bool = False) -> str:
     trouble = f"; {capacity.trouble}" if capacity.trouble else ""
     above_per_s = capacity.above_per_s
     if capacity.rate_per_s == 0:
-        lowest = "" if above_per_s is None else f", not even {format.rate(above_per_s)} requests/s"
+        lowest = "" if above_per_s is None else f", not even {numbers.rate(above_per_s)} requests/s"
         return f"no rate held {slo}{lowest}{trouble}"
-    above = "" if above_per_s is None else f"; {format.rate(above_per_s)} did not"
+    above = "" if above_per_s is None else f"; {numbers.rate(above_per_s)} did not"
     more = ", but the machine disturbed those trials: the server may hold more" if disturbed else ""
-    return f"{format.rate(capacity.rate_per_s)} requests/s held {slo}{above}{more}{trouble}"
+    return f"{numbers.rate(capacity.rate_per_s)} requests/s held {slo}{above}{more}{trouble}"

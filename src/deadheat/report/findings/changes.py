@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from deadheat import numbers
 from deadheat.measure.contender import REFERENCE
-from deadheat.report import format
 from deadheat.report.findings.analysis import valid_rates
 from deadheat.report.findings.paired import mean_rate
 from deadheat.report.model.view import Cell, RunView
@@ -77,7 +77,7 @@ def table(
         before, after = (
             _rate(view, by_name[name]) for view, by_name in zip((first, second), cells, strict=True)
         )
-        line = f"{name:{width}} {format.rate(before):>10} {format.rate(after):>10}"
+        line = f"{name:{width}} {numbers.rate(before):>10} {numbers.rate(after):>10}"
         if not beside:
             lines.append(f"{line}  {ratio_text(ratio)}")
             continue
@@ -91,7 +91,7 @@ def table(
 
 
 def ratio_text(ratio: Change) -> str:
-    if not format.is_known(ratio.low, ratio.high):
+    if not numbers.is_known(ratio.low, ratio.high):
         return f"{ratio.ratio:.3f}, no useful interval: too few fresh starts"
     return f"{ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"
 
@@ -103,7 +103,7 @@ def _rate(view: RunView, cell: Cell) -> float | None:
 
 
 def _machine(of_reference: Change) -> str:
-    if not format.is_known(of_reference.low, of_reference.high):
+    if not numbers.is_known(of_reference.low, of_reference.high):
         return (
             f"{REFERENCE} is a control that never changes; it had too few starts to say whether "
             "the machine changed"

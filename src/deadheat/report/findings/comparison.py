@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from deadheat import numbers
 from deadheat.errors import DeadheatError
-from deadheat.report import format
+from deadheat.foreign_text import one_line
 from deadheat.report.findings.agreement import agreements
 from deadheat.report.findings.analysis import Level as AnalyzedLevel
 from deadheat.report.findings.analysis import analyze
@@ -70,7 +71,7 @@ def _apart(first: RunView, second: RunView) -> str:
     """How far apart in time, and what that adds to a difference."""
     apart_s = abs((second.started_at - first.started_at).total_seconds())
     return (
-        f"begun {format.duration(apart_s)} apart: a change includes what the machine did "
+        f"begun {numbers.duration(apart_s)} apart: a change includes what the machine did "
         "meanwhile, which the intervals of one run do not"
     )
 
@@ -81,7 +82,7 @@ def _by_name(changes: Mapping[str, Change]) -> dict[str, Any]:
 
 def _at(workload: str, connections: int) -> str:
     """`100 connections`, or `route, 100 connections`."""
-    return format.plain(str(Level(workload, connections)))
+    return one_line(str(Level(workload, connections)))
 
 
 def two_contenders(view: RunView, a: str, b: str) -> tuple[list[str], dict[str, Any]]:
@@ -149,9 +150,9 @@ def _pair_lines(
         else [cell.rate_per_s("median") if cell else None for cell in cells]
     )
     lines = [
-        f"{contender.name:28} {format.rate(rate_per_s)} req/s, "
-        f"{format.microseconds(cell.server_cpu_us_per_request)} µs CPU per request, "
-        f"{format.mebibytes(contender.memory_peak_bytes)} MiB peak"
+        f"{contender.name:28} {numbers.rate(rate_per_s)} req/s, "
+        f"{numbers.microseconds(cell.server_cpu_us_per_request)} µs CPU per request, "
+        f"{numbers.mebibytes(contender.memory_peak_bytes)} MiB peak"
         for contender, cell, rate_per_s in zip((a, b), cells, rates, strict=True)
         if cell is not None
     ]

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from deadheat import numbers
 from deadheat.campaign.failures import OF_THE_MACHINE
-from deadheat.report import format
+from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.bounds import AtLeast, at_least
 from deadheat.report.findings.capacity import capacity_statements
@@ -41,11 +42,11 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
         return
     neighbors = ranking.neighbors
     for names in ranking.dead_heats:
-        yield Statement("dead heat", format.listing([_shown(view, name) for name in names]))
+        yield Statement("dead heat", numbers.listing([_shown(view, name) for name in names]))
     separated = [pair for pair in neighbors if pair.verdict is Verdict.SEPARATED]
     if len(separated) > NAMED:
         closest = min(separated, key=lambda pair: pair.ratio.ratio)
-        total = format.count(len(neighbors), "neighboring pair")
+        total = numbers.count(len(neighbors), "neighboring pair")
         text = f"{len(separated)} of {total}; the closest: {_faster_text(view, closest)}"
         yield Statement("separated", text)
     else:
@@ -59,7 +60,7 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
             "undecided", f"{_apart_text(view, pair)}; {_needs(view, analysis, [pair], 'it')}"
         )
     if len(undecided) > NAMED:
-        others = format.count(len(undecided) - NAMED, "more pair")
+        others = numbers.count(len(undecided) - NAMED, "more pair")
         needs = _needs(view, analysis, undecided, "all pairs")
         yield Statement("undecided", f"{others}; {needs}")
     for standing in level.standings:
@@ -84,10 +85,10 @@ def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
     )
     if costs:
         ranks = [
-            f"{place} {name} {format.microseconds(us)} µs"
+            f"{place} {name} {numbers.microseconds(us)} µs"
             for place, (us, name) in enumerate(costs, start=1)
         ]
-        yield Statement("by CPU time", f"the client was the limit of {format.listing(ranks)}")
+        yield Statement("by CPU time", f"the client was the limit of {numbers.listing(ranks)}")
 
 
 def _bound_text(view: RunView, bound: AtLeast) -> str:
@@ -109,7 +110,7 @@ def why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
     if not any(standing.cell.valid for standing in level.standings):
         so = "" if runs_alone(view) else ", so nothing is ranked"
         return f"no trial was valid{so}: see the cautions"
-    if view.state in format.UNENDED:
+    if view.state in wording.UNENDED:
         return "too few blocks so far"
     reason = (
         "one start of each server cannot show how much starts differ"
@@ -134,7 +135,7 @@ def trials_text(level: Level) -> str:
     if len(trials) == 1:
         return f"the only trial {how}"
     number = f"{valid:,}" if valid else "none"
-    text = f"{number} of {format.count(len(trials), 'trial')} {'is' if valid < 2 else 'are'} valid"
+    text = f"{number} of {numbers.count(len(trials), 'trial')} {'is' if valid < 2 else 'are'} valid"
     return f"{text}, {failed:,} {how}"
 
 
@@ -166,10 +167,10 @@ def _apart_text(view: RunView, pair: Pair) -> str:
 
 def difference(ratio: RatioInterval) -> str:
     """`1.2 % [-0.3, 2.7]`: how much faster the first is; `1.2 % [unknown]` without an interval."""
-    percent = f"{100 * (ratio.ratio - 1):,.1f} %"
-    if not format.is_known(ratio.low, ratio.high):
-        return f"{percent} {format.UNKNOWN}"
-    return f"{percent} [{', '.join(format.ends(ratio.low, ratio.high))}]"
+    percent = numbers.percent(ratio.ratio - 1)
+    if not numbers.is_known(ratio.low, ratio.high):
+        return f"{percent} {numbers.UNKNOWN}"
+    return f"{percent} [{', '.join(numbers.ends(ratio.low, ratio.high))}]"
 
 
 def _needs(view: RunView, analysis: Analysis, pairs: Sequence[Pair], what: str) -> str:
@@ -185,11 +186,11 @@ def _needs(view: RunView, analysis: Analysis, pairs: Sequence[Pair], what: str) 
     blocks = max(effort.extra_blocks for effort in efforts)
     if blocks == 0:
         return f"the next look may decide {what}"
-    text = f"to decide {what}: about {format.count(blocks, 'more block')}"
+    text = f"to decide {what}: about {numbers.count(blocks, 'more block')}"
     if starts := max(effort.extra_invocations for effort in efforts):
-        text += f" in {format.count(starts, 'fresh start')}"
+        text += f" in {numbers.count(starts, 'fresh start')}"
     if analysis.block_s is not None:
-        text += f", about {format.duration(blocks * analysis.block_s)}"
+        text += f", about {numbers.duration(blocks * analysis.block_s)}"
     return text
 
 
@@ -202,11 +203,11 @@ def _other_levels(analysis: Analysis) -> Iterator[Statement]:
         neighbors = level.ranking.neighbors
         undecided = sum(pair.verdict is Verdict.UNDECIDED for pair in neighbors)
         text = (
-            f"in the opposite order: {format.listing(contradictions[:NAMED])}"
+            f"in the opposite order: {numbers.listing(contradictions[:NAMED])}"
             if contradictions
             else f"nothing contradicts the order at {analysis.main.connections:,}"
         )
-        text += f"; {undecided} of {format.count(len(neighbors), 'neighboring pair')} undecided"
+        text += f"; {undecided} of {numbers.count(len(neighbors), 'neighboring pair')} undecided"
         yield Statement(f"at {level.connections:,}", text)
 
 
@@ -222,7 +223,7 @@ def _contradictions(ranking: Ranking, other: Ranking) -> Iterator[str]:
 
 
 def _margin(ranking: Ranking) -> str:
-    return format.percent(ranking.margin, 0)
+    return numbers.percent(ranking.margin, 0)
 
 
 def _shown(view: RunView, name: str) -> str:

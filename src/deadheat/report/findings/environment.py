@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
+from deadheat.foreign_text import one_line
+from deadheat.numbers import percent
 from deadheat.protocol import workloads_of
-from deadheat.report import format
 from deadheat.report.model.sliced import Placement
 from deadheat.report.model.view import RunView
 
@@ -76,7 +77,7 @@ def _differ(before: Sequence[Placement], after: Sequence[Placement]) -> bool:
 
 
 def _placed(placements: Sequence[Placement]) -> str:
-    return ", ".join(f"{each.latency_ns:.0f} ns in {each.share:.0%}" for each in placements)
+    return ", ".join(f"{each.latency_ns:.0f} ns in {percent(each.share, 0)}" for each in placements)
 
 
 def _mappings(
@@ -130,4 +131,4 @@ def _contenders(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any
 
 def _shown(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    return format.plain(text, 60)
+    return one_line(text, 60)

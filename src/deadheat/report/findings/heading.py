@@ -5,9 +5,11 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from deadheat import numbers
 from deadheat.campaign.schedule import PROCESSES
+from deadheat.foreign_text import one_line
 from deadheat.protocol import label_of
-from deadheat.report import format
+from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.findings.link import link_lines
 from deadheat.report.model.view import RunView
@@ -15,46 +17,46 @@ from deadheat.report.model.view import RunView
 
 def heading(view: RunView, analysis: Analysis) -> list[str]:
     """A title, then what was measured, when, on what and with what."""
-    contenders = format.count(len(view.contenders), "contender")
+    contenders = numbers.count(len(view.contenders), "contender")
     lines = [
         f"{contenders} under protocol {label_of(view.protocol)}: {_state(view)}",
-        f"run {view.run_id}, {format.moment(view.started_at)}",
+        f"run {view.run_id}, {numbers.moment(view.started_at)}",
         _measured(view, analysis),
         *_resumed(view),
         *_imported(view),
         *_machines(view),
         f"{view.generator_version}, deadheat {view.deadheat_version}, seed {view.seed}",
     ]
-    return [format.plain(line) for line in lines]
+    return [one_line(line) for line in lines]
 
 
 def command_line(view: RunView) -> str:
     """The command of the run, quoted for a shell."""
-    return format.plain(shlex.join(view.command))
+    return one_line(shlex.join(view.command))
 
 
 def _state(view: RunView) -> str:
     """`settled after 4 min`, `interrupted after 20 s`, or `the run is still under way`."""
-    if view.state in format.UNENDED:
-        return format.UNENDED[view.state]
+    if view.state in wording.UNENDED:
+        return wording.UNENDED[view.state]
     why = str(view.conclusion.get("why") or view.state)
     text = why if view.state in ("complete", why) else f"{view.state}: {why}"
-    return f"{text} after {format.duration(view.race_s)}"
+    return f"{text} after {numbers.duration(view.race_s)}"
 
 
 def _resumed(view: RunView) -> list[str]:
     """When the run was resumed; trials after that are from fresh processes."""
     return [
         f"{_resumption(resumption)} "
-        f"{format.moment(datetime.datetime.fromisoformat(resumption['at']))} "
-        f"after {format.count(resumption['trials'], 'trial')}, with fresh processes"
+        f"{numbers.moment(datetime.datetime.fromisoformat(resumption['at']))} "
+        f"after {numbers.count(resumption['trials'], 'trial')}, with fresh processes"
         for resumption in view.conclusion.get("resumed", ())
     ]
 
 
 def _resumption(resumption: Mapping[str, Any]) -> str:
     more_s = resumption.get("more_s")
-    return "resumed" if more_s is None else f"given {format.duration(more_s)} more on"
+    return "resumed" if more_s is None else f"given {numbers.duration(more_s)} more on"
 
 
 def _imported(view: RunView) -> list[str]:
@@ -70,28 +72,28 @@ def _measured(view: RunView, analysis: Analysis) -> str:
     if view.trials == 0:
         return f"{load}: no trial"
     if not view.races:
-        return f"{load}: {format.count(view.trials, 'trial')} at offered rates"
-    trials = format.count(view.trials, "trial")
-    duration = format.duration(view.protocol.get("duration_s"))
+        return f"{load}: {numbers.count(view.trials, 'trial')} at offered rates"
+    trials = numbers.count(view.trials, "trial")
+    duration = numbers.duration(view.protocol.get("duration_s"))
     if view.protocol.get("slices"):
         rounds = view.protocol["slices"]["rounds"]
         return (
-            f"{load}: {trials} of up to {format.count(rounds, 'slice')} of {duration}, in "
-            f"{format.count(analysis.blocks, 'block')}; up to "
-            f"{format.count(analysis.invocations, 'fresh start')} of each"
+            f"{load}: {trials} of up to {numbers.count(rounds, 'slice')} of {duration}, in "
+            f"{numbers.count(analysis.blocks, 'block')}; up to "
+            f"{numbers.count(analysis.invocations, 'fresh start')} of each"
         )
     text = f"{load}: {trials} of {duration}"
     if view.protocol.get("residency") == "alone":
         return f"{text}, {_alone(view)}"
     return (
-        f"{text} in {format.count(analysis.blocks, 'block')} over "
-        f"{format.count(analysis.invocations, 'fresh start')}"
+        f"{text} in {numbers.count(analysis.blocks, 'block')} over "
+        f"{numbers.count(analysis.invocations, 'fresh start')}"
     )
 
 
 def _alone(view: RunView) -> str:
     """`3 repetitions of each, a process for each contender; for each trial of PHP 5`."""
-    repetitions = format.count(view.stopping.get("repetitions", 1), "repetition")
+    repetitions = numbers.count(view.stopping.get("repetitions", 1), "repetition")
     processes = PROCESSES[view.protocol.get("restart", "never")]
     shown = {contender.label for contender in view.contenders}
     others = [
@@ -106,8 +108,8 @@ def _alone(view: RunView) -> str:
 
 def _machines(view: RunView) -> list[str]:
     """One line where both roles are the same machine, else one each and those of the link."""
-    described = {host.role: format.machine(host.fingerprint) for host in view.hosts}
-    cpus = {host.role: format.ranges(host.cpus) for host in view.hosts}
+    described = {host.role: wording.machine(host.fingerprint) for host in view.hosts}
+    cpus = {host.role: numbers.ranges(host.cpus) for host in view.hosts}
     link = link_lines(view)
     if len(described) == 2 and len(set(described.values())) == 1 and not link:
         roles = " and ".join(f"{role} on CPU {cpus[role]}" for role in described)

@@ -3,7 +3,8 @@
 import itertools
 from collections import Counter
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.conclusion import trials_text
 from deadheat.report.findings.lone import lone_answer, lone_rate, runs_alone
@@ -49,10 +50,10 @@ def trust(view: RunView, analysis: Analysis, level: Level) -> str:
     failed = sum(not trial.valid for trial in trials)
     if trials:
         sentences.append(
-            f"{failed:,} of {format.count(len(trials), 'trial')} failed a check and "
+            f"{failed:,} of {numbers.count(len(trials), 'trial')} failed a check and "
             f"{'does' if failed == 1 else 'do'} not count"
             if failed
-            else f"All {format.count(len(trials), 'trial')} of servers passed every check"
+            else f"All {numbers.count(len(trials), 'trial')} of servers passed every check"
         )
     ranked = level.ranked
     left_out = [standing for standing in level.standings if not standing.ranked]
@@ -69,7 +70,7 @@ def trust(view: RunView, analysis: Analysis, level: Level) -> str:
 def _lead(ranking: Ranking, ranked: tuple[Standing, ...]) -> str:
     """`23 % (1 to 49 %)`: how much faster the first is than the second."""
     ratio = ranking.pair(ranked[0].contender.name, ranked[1].contender.name).ratio
-    middle, interval = format.excess(ratio.ratio, ratio.low, ratio.high)
+    middle, interval = numbers.excess(ratio.ratio, ratio.low, ratio.high)
     return f"{middle} % ({interval[0]} to {interval[1]} %)" if interval else f"{middle} %"
 
 
@@ -81,15 +82,15 @@ def _dead_heat(ranking: Ranking, ranked: tuple[Standing, ...], leaders: list[Sta
     who = f"All {len(leaders)}" if everyone and len(leaders) > NAMED else _names(leaders)
     where = "" if everyone else " for the lead"
     if all(pair.verdict is Verdict.EQUIVALENT for pair in pairs):
-        margin = format.percent(ranking.margin, 0)
+        margin = numbers.percent(ranking.margin, 0)
         return f"{who} are in a dead heat{where}, within {margin} of each other"
     return f"{who} are in a dead heat{where}: the data cannot separate them"
 
 
 def _separated(ranking: Ranking) -> str:
     separated = sum(pair.verdict is Verdict.SEPARATED for pair in ranking.pairs)
-    confidence = format.percent(ranking.level.confidence, 0)
-    pairs = format.count(len(ranking.pairs), "pair")
+    confidence = numbers.percent(ranking.level.confidence, 0)
+    pairs = numbers.count(len(ranking.pairs), "pair")
     verb = "is" if separated == 1 else "are"
     return f"{separated:,} of {pairs} {verb} separated, jointly at {confidence}"
 
@@ -102,11 +103,11 @@ def _failed_gates(view: RunView, standings: list[Standing]) -> str:
         for trial in standing.cell.trials:
             codes.update(gate.code for gate in (*over_all, *trial.gates_failed))
     most = [code for code, _ in codes.most_common(2)]
-    return f" ({format.listing(most)})" if most else ""
+    return f" ({numbers.listing(most)})" if most else ""
 
 
 def _names(standings: list[Standing]) -> str:
-    names = [format.plain(standing.name, 40) for standing in standings]
+    names = [one_line(standing.name, 40) for standing in standings]
     if len(names) > NAMED:
         names = [*names[: NAMED - 1], f"{len(names) - NAMED + 1} more"]
-    return format.listing(names)
+    return numbers.listing(names)

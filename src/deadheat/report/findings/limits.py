@@ -7,7 +7,7 @@ connections, for a timer, a lock, a disk, or a delayed acknowledgment.
 import enum
 from collections.abc import Iterator
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import Level
 from deadheat.report.model.statement import Statement
 from deadheat.report.model.view import Cell, ContenderView, RunView
@@ -45,7 +45,7 @@ def limits(view: RunView, level: Level) -> Iterator[Statement]:
         if limit is not None:
             names_by_limit[limit].append(standing.name + _used_share(view, limit, standing.cell))
     known = sum(map(len, names_by_limit.values()))
-    cpus = format.count(view.server_cpus, "CPU")
+    cpus = numbers.count(view.server_cpus, "CPU")
     for limit, names in names_by_limit.items():
         if names:
             yield Statement("limited by", _limit_text(limit, _named(names, known), cpus))
@@ -71,15 +71,15 @@ def _named(names: list[str], known: int) -> str:
         return f"all {known}"
     if len(names) > NAMED:
         return f"{len(names)} of {known}"
-    return format.listing(names)
+    return numbers.listing(names)
 
 
 def _used_share(view: RunView, limit: Limit, cell: Cell) -> str:
     """The share of its CPUs that a server used, if its requests waited, and its database's."""
     parts = []
     if limit is Limit.WAITING and cell.server_cpus_used is not None:
-        parts.append(f"{format.percent(cell.server_cpus_used / view.server_cpus, 0)} used")
+        parts.append(f"{numbers.percent(cell.server_cpus_used / view.server_cpus, 0)} used")
     if limit is not Limit.CLIENT and cell.database_cpus_used is not None:
-        share = format.percent(cell.database_cpus_used / view.server_cpus, 0)
+        share = numbers.percent(cell.database_cpus_used / view.server_cpus, 0)
         parts.append(f"{share} by the database")
     return f" ({', '.join(parts)})" if parts else ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.model.link_losses import HostLosses
 from deadheat.report.model.view import RunView
 
@@ -112,8 +112,8 @@ def _interrupts(interface: Mapping[str, Any]) -> str:
     if not served and not targets:
         return "no interrupts"
     if not served:
-        return f"interrupts go to CPU {format.ranges(targets)}, none during the probe"
-    return f"interrupts on CPU {format.ranges(served)}"
+        return f"interrupts go to CPU {numbers.ranges(targets)}, none during the probe"
+    return f"interrupts on CPU {numbers.ranges(served)}"
 
 
 def _losses(view: RunView) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _losses(view: RunView) -> Iterator[str]:
     resent, early = losses.client_segments_resent, losses.client_segments_out_of_order
     if resent is not None:
         sides.append(
-            f"of the engine's connections, {format.count(resent, 'segment')} sent again and "
+            f"of the engine's connections, {numbers.count(resent, 'segment')} sent again and "
             f"{early or 0:,} received out of order"
         )
     yield f"during the trials: {'; '.join(sides)}"
@@ -136,8 +136,8 @@ def _host_losses(losses: HostLosses) -> str:
     sent = "counts no retransmits" if resent is None else f"sent {_segments(resent)} again"
     if dropped is None:
         return f"{sent} and counts no drops"
-    return f"{sent} and dropped {format.count(dropped, 'packet')}"
+    return f"{sent} and dropped {numbers.count(dropped, 'packet')}"
 
 
 def _segments(number: int) -> str:
-    return format.count(number, "TCP segment")
+    return numbers.count(number, "TCP segment")

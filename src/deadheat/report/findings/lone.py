@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from deadheat import numbers
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.report import format
 from deadheat.report.findings.analysis import CONFIDENCE, Level, Standing, valid_rates
 from deadheat.report.findings.limits import limits
 from deadheat.report.model.statement import Statement
@@ -31,7 +31,7 @@ class LoneRate:
     def interval(self) -> tuple[float, float] | None:
         """The ends of the interval; None if it says nothing."""
         low, high = (math.exp(sign * self.half_width) for sign in (-1, 1))
-        if not format.is_known(low, high):
+        if not numbers.is_known(low, high):
             return None
         return self.rate_per_s * low, self.rate_per_s * high
 
@@ -57,10 +57,10 @@ def lone_rate(view: RunView, level: Level) -> LoneRate | None:
 
 def lone_answer(lone: LoneRate) -> str:
     """`my-server answers 93,100 requests/s (91,000 to 95,200)`."""
-    text = f"{lone.standing.name} answers {format.rate(lone.rate_per_s)} requests/s"
+    text = f"{lone.standing.name} answers {numbers.rate(lone.rate_per_s)} requests/s"
     if lone.interval is None:
         return f"{text}; the interval is unknown"
-    low, high = map(format.rate, lone.interval)
+    low, high = map(numbers.rate, lone.interval)
     return f"{text} ({low} to {high})"
 
 
@@ -70,24 +70,24 @@ def lone_statements(view: RunView, level: Level) -> Iterator[Statement]:
     if lone is None:
         return
     cell, contender = lone.standing.cell, lone.standing.contender
-    starts = format.count(lone.instances, "start")
+    starts = numbers.count(lone.instances, "start")
     if lone.interval is None:
         yield Statement("rate", f"the interval is unknown after {starts}")
     else:
-        percent = format.percent(math.expm1(lone.half_width))
+        percent = numbers.percent(math.expm1(lone.half_width))
         yield Statement("rate", f"known to ±{percent} at 95 % from {starts}")
-    p50, p99 = (format.milliseconds(cell.service[q]) for q in ("p50", "p99"))
+    p50, p99 = (numbers.milliseconds(cell.service[q]) for q in ("p50", "p99"))
     yield Statement("latency", f"p50 {p50} ms, p99 {p99} ms (service time under full load)")
-    cost = format.microseconds(cell.server_cpu_us_per_request)
-    memory = format.mebibytes(contender.memory_peak_bytes)
+    cost = numbers.microseconds(cell.server_cpu_us_per_request)
+    memory = numbers.mebibytes(contender.memory_peak_bytes)
     yield Statement("cost", f"{cost} µs of CPU time per request, {memory} MiB at the peak")
     for statement in limits(view, level):
         yield Statement("limit", statement.text)
     if (null_per_s := _null_rate_per_s(view, level)) is not None:
-        times = format.figure(null_per_s / lone.rate_per_s)
+        times = numbers.figure(null_per_s / lone.rate_per_s)
         text = (
             f"the null server, which does as little as possible, answers "
-            f"{format.rate(null_per_s)} requests/s here: {times} times as many"
+            f"{numbers.rate(null_per_s)} requests/s here: {times} times as many"
         )
         yield Statement("null server", text)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from deadheat import numbers
 from deadheat.campaign.schedule import PROCESSES
-from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
 
@@ -55,7 +55,7 @@ def _search(view: RunView) -> str:
 
 
 def _slices(view: RunView) -> str:
-    rounds = format.count(view.protocol["slices"].get("rounds", 1), "round")
+    rounds = numbers.count(view.protocol["slices"].get("rounds", 1), "round")
     return (
         "deadheat started, verified and warmed up all contenders. In each round, one contender "
         f"after the other was thawed and loaded for one slice of {_duration(view)}, or longer if "
@@ -70,7 +70,7 @@ def _blocks(view: RunView) -> str:
         "The run stopped at a declared look once the order was settled, or when the budget was "
         "spent."
         if view.settles
-        else f"The plan had {format.count(view.stopping.get('repetitions', 1), 'block')}."
+        else f"The plan had {numbers.count(view.stopping.get('repetitions', 1), 'block')}."
     )
     order = "in a fixed order" if view.protocol.get("order") == "listed" else "in random order"
     return (
@@ -82,7 +82,7 @@ def _blocks(view: RunView) -> str:
 
 def _alone(view: RunView) -> str:
     """Nothing cancels a change of the machine here, so it says so."""
-    repetitions = format.count(view.stopping.get("repetitions", 1), "repetition")
+    repetitions = numbers.count(view.stopping.get("repetitions", 1), "repetition")
     processes = PROCESSES[view.protocol.get("restart", "never")]
     return (
         "The contenders ran one after the other, as in the comparison that this run repeats: "
@@ -97,4 +97,4 @@ def _alone(view: RunView) -> str:
 
 
 def _duration(view: RunView) -> str:
-    return format.duration(view.protocol.get("duration_s"))
+    return numbers.duration(view.protocol.get("duration_s"))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import Level
 from deadheat.report.model.view import Cell, RunView
 
@@ -34,9 +34,9 @@ class Pauses:
     @property
     def text(self) -> str:
         """`paused for up to 213 ms; pauses took 20 % of its time`."""
-        longest = f"paused for up to {format.milliseconds(self.longest_us)} ms"
+        longest = f"paused for up to {numbers.milliseconds(self.longest_us)} ms"
         digits = 0 if self.share >= 0.1 else 1
-        return f"{longest}; pauses took {format.percent(self.share, digits)} of its time"
+        return f"{longest}; pauses took {numbers.percent(self.share, digits)} of its time"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from deadheat import numbers
 from deadheat.campaign.failures import OF_THE_MACHINE
-from deadheat.report import format
+from deadheat.foreign_text import one_line
+from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.bounds import at_least
 from deadheat.report.findings.capacity import capacity_statements
@@ -95,7 +97,7 @@ def open_points(
 
 def _lone_open(view: RunView, lone: LoneRate, source: Source) -> Iterator[Point]:
     if not lone.known:
-        precision = format.percent(PRECISION, 0)
+        precision = numbers.percent(PRECISION, 0)
         step = more_for_lone(view, lone.standing.contender.name, source)
         yield Point("OPEN", f"the rate is not known to {precision}", "", step.command)
 
@@ -107,10 +109,10 @@ def _known(view: RunView, ranking: Ranking) -> Iterator[Point]:
         if pair.verdict is Verdict.SEPARATED:
             yield Point("KNOWN", _pair(view, pair, ">"), f"+{_figures(pair)}")
         else:
-            within = f"within {format.percent(ranking.margin, 0)}"
+            within = f"within {numbers.percent(ranking.margin, 0)}"
             yield Point("KNOWN", _pair(view, pair, "="), f"{_figures(pair)}, {within}")
     if len(decided) > KNOWN_MAX:
-        yield Point("KNOWN", f"{format.count(len(decided) - KNOWN_MAX, 'more pair')}: -v")
+        yield Point("KNOWN", f"{numbers.count(len(decided) - KNOWN_MAX, 'more pair')}: -v")
 
 
 def _open(view: RunView, analysis: Analysis, ranking: Ranking, source: Source) -> Iterator[Point]:
@@ -124,7 +126,7 @@ def _open(view: RunView, analysis: Analysis, ranking: Ranking, source: Source) -
             figures = _with_time(_figures(pair), step)
         yield Point("OPEN", _pair(view, pair, "~"), figures, step.command)
     if rest := undecided[OPEN_MAX:]:
-        others = format.count(len(rest), "more pair")
+        others = numbers.count(len(rest), "more pair")
         step = next_step(view, analysis, rest, source)
         few = len(too_close(view, analysis, rest))
         which = "all" if few == len(rest) else f"{few} of them"
@@ -149,7 +151,7 @@ def _no_order(view: RunView, analysis: Analysis, level: Level) -> Iterator[Point
 
 def _command_for_order(view: RunView, level: Level) -> str:
     """The command that gives ranks; none while the run is still under way."""
-    if view.state in format.UNENDED or not level.standings:
+    if view.state in wording.UNENDED or not level.standings:
         return ""
     everyone = [standing.contender.name for standing in level.standings]
     valid = [standing.contender.name for standing in level.standings if standing.cell.valid]
@@ -194,7 +196,7 @@ def _cautions(view: RunView) -> Iterator[Point]:
         fix = f"fix: {_whole(caution.advice)}" if caution.advice else ""
         yield Point("CAUTION", _whole(caution.text), fix)
     if len(all_cautions) > CAUTIONS_MAX:
-        more = format.count(len(all_cautions) - CAUTIONS_MAX, "more caution")
+        more = numbers.count(len(all_cautions) - CAUTIONS_MAX, "more caution")
         yield Point("CAUTION", f"{more}: -v")
     if not all_cautions and not view.gates:
         yield Point("CAUTION", none_found(view))
@@ -202,7 +204,7 @@ def _cautions(view: RunView) -> Iterator[Point]:
 
 def _whole(text: str) -> str:
     """A text on one line, never cut."""
-    return format.plain(text, len(text))
+    return one_line(text, len(text))
 
 
 def _noise(view: RunView, analysis: Analysis) -> Iterator[Point]:
@@ -226,17 +228,17 @@ def _pair(view: RunView, pair: Pair, sign: str) -> str:
 
 def _figures(pair: Pair) -> str:
     """`23 % [1, 49]`: how much faster the first is."""
-    middle, interval = format.excess(pair.ratio.ratio, pair.ratio.low, pair.ratio.high)
-    return f"{middle} % [{', '.join(interval)}]" if interval else f"{middle} % {format.UNKNOWN}"
+    middle, interval = numbers.excess(pair.ratio.ratio, pair.ratio.low, pair.ratio.high)
+    return f"{middle} % [{', '.join(interval)}]" if interval else f"{middle} % {numbers.UNKNOWN}"
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = [format.plain(name, 40) for name in names]
+    shown = [one_line(name, 40) for name in names]
     if len(shown) > NAMES_MAX:
         shown = [*shown[:NAMES_MAX], f"{len(shown) - NAMES_MAX} more"]
-    return format.listing(shown)
+    return numbers.listing(shown)
 
 
 def _shown(view: RunView, name: str) -> str:
     label = next((c.label or c.name for c in view.contenders if c.name == name), name)
-    return format.plain(label, 40)
+    return one_line(label, 40)

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from deadheat import numbers
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level
 from deadheat.report.findings.limits import limits
 from deadheat.report.findings.lone import lone_rate
@@ -24,7 +24,7 @@ def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     yield from _noise(view, analysis.main)
     yield from _resolution(analysis.main.ranking, bool(view.sliced))
     if view.sliced and analysis.measured_share is not None:
-        share = format.percent(analysis.measured_share, 0)
+        share = numbers.percent(analysis.measured_share, 0)
         yield Statement(
             "measured", f"{share} of the race's time; the rest is starts, thaws and drains"
         )
@@ -41,13 +41,13 @@ def _ceiling(view: RunView, level: Level) -> Iterator[Statement]:
         if control.name != NULL_SERVER or ceiling_per_s is None:
             continue
         text = (
-            f"the client reached {format.rate(ceiling_per_s)} requests/s against the null server, "
+            f"the client reached {numbers.rate(ceiling_per_s)} requests/s against the null server, "
             "which does as little as possible"
         )
         known = [(s.cell.rate_per_s("median") or 0.0, s.name) for s in level.standings]
         if known and (fastest := max(known))[0] > 0:
             text += (
-                f"; {fastest[1]} reached {format.percent(fastest[0] / ceiling_per_s, 0)} of that"
+                f"; {fastest[1]} reached {numbers.percent(fastest[0] / ceiling_per_s, 0)} of that"
             )
         yield Statement("ceiling", text)
 
@@ -61,10 +61,10 @@ def _noise(view: RunView, level: Level) -> Iterator[Statement]:
         if len(rates) > 1 and middle is not None:
             least, most = (100 * (rate / middle - 1) for rate in (min(rates), max(rates)))
             ranges.append(
-                f"{control.name} by {least:+.1f} to {most:+.1f} % around {format.rate(middle)}"
+                f"{control.name} by {least:+.1f} to {most:+.1f} % around {numbers.rate(middle)}"
             )
     if ranges:
-        text = f"our control servers varied: {format.listing(ranges)} requests/s"
+        text = f"our control servers varied: {numbers.listing(ranges)} requests/s"
         yield Statement("noise", f"{text}; {noise_means(view, level)}")
 
 
@@ -102,7 +102,7 @@ def _rates_per_s(contender: ContenderView, connections: int) -> Sequence[float]:
 
 def _resolution(ranking: Ranking | None, sliced: bool) -> Iterator[Statement]:
     if ranking is not None and not math.isnan(ranking.minimum_detectable_effect):
-        least = format.percent(ranking.minimum_detectable_effect)
+        least = numbers.percent(ranking.minimum_detectable_effect)
         which = " between contenders that raced to the end" if sliced else ""
         yield Statement("resolution", f"80 % power to detect a difference of {least}{which}")
 
@@ -112,8 +112,8 @@ def calibration(at: str, result: Mapping[str, Any]) -> str:
     parts = []
     if (share := result.get("false_difference_rate")) is not None:
         parts.append(
-            f"{format.percent(share)} of {result.get('null_pairs', '?')} pairs of equal servers "
-            f"seemed to differ ({format.percent(result.get('nominal', 0.05), 0)} is expected by "
+            f"{numbers.percent(share)} of {result.get('null_pairs', '?')} pairs of equal servers "
+            f"seemed to differ ({numbers.percent(result.get('nominal', 0.05), 0)} is expected by "
             "chance)"
         )
         if not result.get("passed", True):
@@ -121,7 +121,7 @@ def calibration(at: str, result: Mapping[str, Any]) -> str:
     if slowdowns := result.get("slowdowns"):
         parts.append(_slowdown_text(slowdowns))
     if (effect := result.get("minimum_detectable_effect")) is not None:
-        parts.append(f"80 % power to detect a difference of {format.percent(effect)}")
+        parts.append(f"80 % power to detect a difference of {numbers.percent(effect)}")
     return f"a machine of this kind, on {at[:10]}: {'; '.join(parts)}"
 
 
@@ -134,8 +134,11 @@ def _slowdown_text(slowdowns: Sequence[Mapping[str, Any]]) -> str:
         smallest = slowdown
     if smallest is None:
         worst = max(slowdown["injected"] for slowdown in slowdowns)
-        return f"not even a slowdown of {format.percent(worst, 0)} was found in every race"
-    share, races = format.percent(smallest["injected"], 0), format.count(smallest["races"], "race")
+        return f"not even a slowdown of {numbers.percent(worst, 0)} was found in every race"
+    share, races = (
+        numbers.percent(smallest["injected"], 0),
+        numbers.count(smallest["races"], "race"),
+    )
     return f"a slowdown of {share} was found in {smallest['found']} of {races}"
 
 
@@ -154,21 +157,21 @@ def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
         if comparisons > 1
         else "the interval holds"
     )
-    hold += f" at {format.percent(ranking.level.confidence, 0)}{_looks(view)}"
+    hold += f" at {numbers.percent(ranking.level.confidence, 0)}{_looks(view)}"
     if view.sliced:
         yield f"{hold}; {_sliced_method(analysis)}"
         return
     if view.protocol.get("residency") == "alone":
-        repetitions = format.count(analysis.blocks, "repetition")
+        repetitions = numbers.count(analysis.blocks, "repetition")
         yield (
             f"{hold}; ratios of geometric means over {repetitions}; the contenders ran one after "
             "the other, so a change of the machine is not canceled"
         )
         return
-    starts = format.count(analysis.invocations, "fresh start")
+    starts = numbers.count(analysis.invocations, "fresh start")
     text = (
         f"{hold}; ratios of geometric means, paired by block over "
-        f"{format.count(analysis.blocks, 'block')} in {starts}"
+        f"{numbers.count(analysis.blocks, 'block')} in {starts}"
     )
     if analysis.invocations == 1:
         text += "; one start cannot show how much starts differ"
@@ -183,8 +186,8 @@ def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
 def _sliced_method(analysis: Analysis) -> str:
     return (
         f"rates and ratios come from one model of all slices: "
-        f"{format.count(analysis.blocks, 'block')}, up to "
-        f"{format.count(analysis.invocations, 'instance')} of each contender"
+        f"{numbers.count(analysis.blocks, 'block')}, up to "
+        f"{numbers.count(analysis.invocations, 'instance')} of each contender"
     )
 
 
@@ -195,5 +198,5 @@ def _looks(view: RunView) -> str:
     share = view.conclusion.get("share")
     if share is None:
         return " for this look only: it was not a declared one, so the next may differ"
-    spent = format.percent(share, 0)
+    spent = numbers.percent(share, 0)
     return f" over all declared looks (this one spends {spent} of the allowed error)"

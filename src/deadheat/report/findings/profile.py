@@ -4,7 +4,8 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, Standing, analyze
 from deadheat.report.model.view import RunView
 from deadheat.stats.agreement import Agreement, compare
@@ -136,19 +137,19 @@ def _agreement_text(each: Prediction) -> str:
     if each.agreement is None:
         return f"{each.by} and {each.workload} cannot be compared: one of them has no ranking"
     agreement = each.agreement
-    interval = format.UNKNOWN
+    interval = numbers.UNKNOWN
     if agreement.has_interval:
         interval = f"[{agreement.low:.2f}, {agreement.high:.2f}]"
     inverted = len(agreement.inversions)
     pairs = {0: "no pair is", 1: "1 pair is"}.get(inverted, f"{inverted} pairs are")
     return (
         f"{each.by} predicts {each.workload} with tau-b {agreement.tau_b:.2f} {interval} over "
-        f"{format.count(agreement.contenders, 'server')}; {pairs} separated in opposite orders"
+        f"{numbers.count(agreement.contenders, 'server')}; {pairs} separated in opposite orders"
     )
 
 
 def mover_text(mover: Mover) -> str:
-    text = f"{format.plain(mover.name, 40)} from place {mover.place_before} to {mover.place}"
+    text = f"{one_line(mover.name, 40)} from place {mover.place_before} to {mover.place}"
     if mover.cpu_us_more is not None:
         text += f" ({mover.cpu_us_more:+,.1f} µs)"
     return text if mover.places_apart else f"{text}, though the places overlap"
@@ -156,7 +157,7 @@ def mover_text(mover: Mover) -> str:
 
 def _share(view: RunView, standing: Standing) -> Share:
     ratio = standing.ratio_to_leader
-    known = ratio is not None and standing.ranked and format.is_known(ratio.low, ratio.high)
+    known = ratio is not None and standing.ranked and numbers.is_known(ratio.low, ratio.high)
     return Share(
         rate_per_s=standing.cell.rate_per_s(view.aggregate),
         ratio=ratio.ratio if ratio is not None and ratio.ratio == ratio.ratio else None,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking import Pair
@@ -35,7 +35,7 @@ class Remaining:
             return ""
         if self.least is None:
             return f"too uncertain to settle in {time_text(self.reasonable_s)}"
-        least = format.percent(self.least, 0 if self.least >= 0.1 else 1)
+        least = numbers.percent(self.least, 0 if self.least >= 0.1 else 1)
         return f"below {least}: too close to settle in {time_text(self.reasonable_s)}"
 
 
@@ -45,7 +45,7 @@ def reasonable_s(view: RunView) -> float:
 
 
 def time_text(time_s: float) -> str:
-    return "an hour" if time_s == HOUR_S else format.duration(time_s)
+    return "an hour" if time_s == HOUR_S else numbers.duration(time_s)
 
 
 def remaining(view: RunView, analysis: Analysis, pair: Pair) -> Remaining:

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from deadheat import numbers
 from deadheat.measure.inspection import Inspection
-from deadheat.report import format
 
 
 def line(inspection: Inspection) -> str:
@@ -17,7 +17,7 @@ def line(inspection: Inspection) -> str:
     behavior = inspection.behavior
     traits = [
         f"ready {inspection.ready_s:.2f} s",
-        f"{format.mebibytes(inspection.idle_memory_bytes)} MiB",
+        f"{numbers.mebibytes(inspection.idle_memory_bytes)} MiB",
         behavior["framing"],
         f"head {behavior['head_bytes']} B",
         "keep-alive" if behavior["keep_alive"] else "closes each connection",
@@ -55,4 +55,4 @@ def served(inspection: Inspection) -> str:
     for level, least in inspection.served.items():
         most = inspection.served_most.get(level, least)
         counts.append(f"{least:,}" if most == least else f"{least:,}–{most:,}")
-    return ", ".join(counts) or format.NONE
+    return ", ".join(counts) or numbers.NONE

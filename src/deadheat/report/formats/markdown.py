@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from deadheat.foreign_text import escaped
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import escaped, one_line
 from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.findings.behavior import behavior_columns
 from deadheat.report.findings.capacity import capacity_columns, objective
@@ -119,7 +119,7 @@ def _rankings(view: RunView, analysis: Analysis) -> Iterator[str]:
     for level in reversed([level for level in analysis.levels if level is not analysis.main]):
         columns = ranking_columns(view, analysis, level, [level.connections])
         level_columns = [column for column in columns if column.group in OF_LEVEL]
-        yield from _titled(f"At {format.count(level.connections, 'connection')}", level_columns)
+        yield from _titled(f"At {numbers.count(level.connections, 'connection')}", level_columns)
 
 
 def _shaped(view: RunView, analysis: Analysis) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _caution(caution: Caution) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(format.plain(text))
+    return escape(one_line(text))
 
 
 def _listed(title: str, items: Sequence[str]) -> Iterator[str]:

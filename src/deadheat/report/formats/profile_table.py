@@ -1,6 +1,7 @@
 """The profile of a run of several workloads as a table: servers by workloads."""
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
 from deadheat.report.findings.profile import Profile, Share
 from deadheat.report.model.column import NAME_MAX, Column
 
@@ -9,12 +10,12 @@ TITLE = "Profile: % of the best on each workload"
 
 def profile_columns(overview: Profile) -> list[Column]:
     """A row for each server, a column for each workload: ratio to the best with its interval."""
-    names = tuple(format.plain(row.name, NAME_MAX) for row in overview.rows)
+    names = tuple(one_line(row.name, NAME_MAX) for row in overview.rows)
     return [
         Column("server", names, right=False),
         *(
             Column(
-                f"{format.plain(level.workload, NAME_MAX)}\nat {level.connections:,}",
+                f"{one_line(level.workload, NAME_MAX)}\nat {level.connections:,}",
                 tuple(_cell(row.shares.get(level.workload)) for row in overview.rows),
                 right=False,
                 group=level.workload,
@@ -26,10 +27,4 @@ def profile_columns(overview: Profile) -> list[Column]:
 
 def _cell(share: Share | None) -> str:
     """`61.2 [60.1–62.4]`; a dash where the server lacks the workload or has no rate."""
-    if share is None or share.ratio is None:
-        return format.NONE
-    if share.low is None or share.high is None:
-        return f"{100 * share.ratio:.1f} {format.UNKNOWN}"
-    if share.low == share.high == 1:
-        return "100"
-    return f"{100 * share.ratio:.1f} [{100 * share.low:.1f}–{100 * share.high:.1f}]"
+    return numbers.NONE if share is None else numbers.of_leader(share.ratio, share.low, share.high)

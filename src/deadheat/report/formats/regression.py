@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from xml.etree import ElementTree
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.findings.analysis import Level as AnalyzedLevel
 from deadheat.report.findings.paired import paired_rates
@@ -191,36 +192,36 @@ def _why(
         return f"the head is {change}"
     if outcome is Outcome.PASS:
         return (
-            f"the head is {change}; a slowdown of more than {format.percent(margin)} is ruled out"
+            f"the head is {change}; a slowdown of more than {numbers.percent(margin)} is ruled out"
         )
     return (
-        f"the head is {change}; a slowdown of more than {format.percent(margin)} is neither shown "
+        f"the head is {change}; a slowdown of more than {numbers.percent(margin)} is neither shown "
         f"nor ruled out, because this run detects (with 80 % power) a difference of "
-        f"{format.percent(detectable)} or more"
+        f"{numbers.percent(detectable)} or more"
     )
 
 
 def _cells(regression: Regression) -> list[str]:
     return [
-        format.load(regression.workload, regression.connections),
+        wording.load(regression.workload, regression.connections),
         f"**{regression.outcome.name}**",
         _change(regression),
-        format.rate(regression.base_rate_per_s),
-        format.rate(regression.head_rate_per_s),
-        format.microseconds(regression.base_cpu_us_per_request),
-        format.microseconds(regression.head_cpu_us_per_request),
+        numbers.rate(regression.base_rate_per_s),
+        numbers.rate(regression.head_rate_per_s),
+        numbers.microseconds(regression.base_cpu_us_per_request),
+        numbers.microseconds(regression.head_cpu_us_per_request),
         _detectable(regression),
     ]
 
 
 def _detectable(regression: Regression) -> str:
     known = math.isfinite(regression.minimum_detectable_effect)
-    return format.percent(regression.minimum_detectable_effect) if known else format.NONE
+    return numbers.percent(regression.minimum_detectable_effect) if known else numbers.NONE
 
 
 def _change(regression: Regression) -> str:
     return (
-        format.NONE
+        numbers.NONE
         if math.isnan(regression.ratio)
         else _interval(regression.ratio, regression.low, regression.high)
     )
@@ -232,9 +233,9 @@ def _interval(ratio: float, low: float, high: float) -> str:
     direction = "faster"
     if change < 0:
         change, ends, direction = -change, [-end for end in reversed(ends)], "slower"
-    if not format.is_known(low, high):
-        return f"{change:.1f} % {direction} {format.UNKNOWN}"
-    return f"{change:.1f} % {direction} [{format.signless(ends[0])}, {format.signless(ends[1])}]"
+    if not numbers.is_known(low, high):
+        return f"{change:.1f} % {direction} {numbers.UNKNOWN}"
+    return f"{change:.1f} % {direction} [{numbers.signless(ends[0])}, {numbers.signless(ends[1])}]"
 
 
 def _margin(view: RunView) -> float:

@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Level
 from deadheat.report.findings.scaling import Curve, Point
 from deadheat.report.formats.tables import rate
@@ -12,7 +13,7 @@ from deadheat.report.model.view import RunView
 
 
 def title(level: Level) -> str:
-    return f"Scaling with workers, at {format.count(level.connections, 'connection')}"
+    return f"Scaling with workers, at {numbers.count(level.connections, 'connection')}"
 
 
 def scaling_columns(view: RunView, level: Level, curves: Sequence[Curve]) -> list[Column]:
@@ -21,10 +22,10 @@ def scaling_columns(view: RunView, level: Level, curves: Sequence[Curve]) -> lis
         return []
     rows = [(curve, point) for curve in curves for point in curve.points]
     standings = [point.standing for _, point in rows]
-    names = tuple(format.plain(curve.name, NAME_MAX) for curve, _ in rows)
-    held = f"\n[{format.percent(level.ranking.level.confidence, 0)}]" if level.ranking else ""
+    names = tuple(one_line(curve.name, NAME_MAX) for curve, _ in rows)
+    held = f"\n[{numbers.percent(level.ranking.level.confidence, 0)}]" if level.ranking else ""
     fewest = {curve.points[0].workers for curve in curves}
-    base = format.count(fewest.pop(), "worker") if len(fewest) == 1 else "the fewest"
+    base = numbers.count(fewest.pop(), "worker") if len(fewest) == 1 else "the fewest"
     return [
         Column("server", names, right=False),
         Column("workers", tuple(f"{point.workers:,}" for _, point in rows)),
@@ -33,7 +34,7 @@ def scaling_columns(view: RunView, level: Level, curves: Sequence[Curve]) -> lis
         Column(
             "CPU\nµs/req",
             tuple(
-                format.microseconds(standing.cell.server_cpu_us_per_request)
+                numbers.microseconds(standing.cell.server_cpu_us_per_request)
                 for standing in standings
             ),
         ),
@@ -52,19 +53,19 @@ def sentences(curves: Sequence[Curve]) -> list[str]:
     for curve in curves:
         for text in _cpu_sentences(curve):
             names_by_text[text].append(curve.name)
-    return [f"{format.listing(names)}: {text}" for text, names in names_by_text.items()]
+    return [f"{numbers.listing(names)}: {text}" for text, names in names_by_text.items()]
 
 
 def _gain(point: Point) -> str:
     gain = point.gain
     if gain is None:
-        return format.NONE
+        return numbers.NONE
     if point.doubtful:
         return f"({gain.ratio:.2f})"
     if gain.low is None or gain.high is None:
         return f"{gain.ratio:.2f}"
-    if not format.is_known(gain.low, gain.high):
-        return f"{gain.ratio:.2f} {format.UNKNOWN}"
+    if not numbers.is_known(gain.low, gain.high):
+        return f"{gain.ratio:.2f} {numbers.UNKNOWN}"
     return f"{gain.ratio:.2f} [{gain.low:.2f}–{gain.high:.2f}]"
 
 
@@ -72,7 +73,7 @@ def _cpu_sentences(curve: Curve) -> Iterator[str]:
     most = curve.points[-1].workers
     if curve.cpus >= most:
         return
-    given = format.count(curve.cpus, "CPU")
+    given = numbers.count(curve.cpus, "CPU")
     if len(curve.within) < 2:
         yield f"only {given} for {most:,} workers, so this is not a scaling curve"
     else:

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.grouping import by_cores, by_language, framework
 from deadheat.report.formats.tables import rank, rate
@@ -65,7 +66,7 @@ def _cores(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
 def _languages(view: RunView, level: Level) -> dict[str, Sequence[Column]]:
     groups = by_language(level.standings)
     rows = [standing for group in groups.values() for standing in group]
-    languages = tuple(format.plain(language) for language, group in groups.items() for _ in group)
+    languages = tuple(one_line(language) for language, group in groups.items() for _ in group)
     head = [Column("language", languages, right=False)]
     return {"": [*head, *_names("framework", rows, level, framework), *_rates(view, rows)]}
 
@@ -97,7 +98,7 @@ def _names(
     name: Callable[[Standing], str] = lambda standing: standing.name,
 ) -> list[Column]:
     """The rows' names, and their ranks if the level has any."""
-    names = [Column(header, tuple(format.plain(name(standing)) for standing in rows), right=False)]
+    names = [Column(header, tuple(one_line(name(standing)) for standing in rows), right=False)]
     if level.ranked:
         names.append(Column("rank", tuple(map(rank, rows)), right=False))
     return names
@@ -115,4 +116,4 @@ def _rates(view: RunView, rows: Sequence[Standing]) -> list[Column]:
 
 def _mean(standing: Standing, connections: int) -> str:
     cell = standing.contender.cells.get(connections)
-    return format.milliseconds(cell.service.mean_us if cell else None)
+    return numbers.milliseconds(cell.service.mean_us if cell else None)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.lone import runs_alone
 from deadheat.report.findings.pauses import MEANING, pauses_at
@@ -29,9 +29,9 @@ def short_columns(view: RunView, analysis: Analysis) -> list[Column]:
         column("server", lambda s: server(view, level, s), right=False),
         column(f"{best}req/s", lambda s: rate(view, s, level.connections)),
         column("% of\nfastest", share),
-        column("p99\nms", lambda s: format.milliseconds(s.cell.service["p99"])),
-        column("CPU\nµs/req", lambda s: format.microseconds(s.cell.server_cpu_us_per_request)),
-        column("peak\nMiB", lambda s: format.mebibytes(s.contender.memory_peak_bytes)),
+        column("p99\nms", lambda s: numbers.milliseconds(s.cell.service["p99"])),
+        column("CPU\nµs/req", lambda s: numbers.microseconds(s.cell.server_cpu_us_per_request)),
+        column("peak\nMiB", lambda s: numbers.mebibytes(s.contender.memory_peak_bytes)),
     ]
     left_out = [] if _has_share(level) else ["% of\nfastest"]
     left_out += ["rank"] if runs_alone(view) else []
@@ -55,10 +55,10 @@ def share(standing: Standing) -> str:
     """`77`; `77 ?` if its interval is unknown; a dash without a share."""
     ratio = standing.ratio_to_leader
     if ratio is None or math.isnan(ratio.ratio):
-        return format.NONE
+        return numbers.NONE
     percent = 100 * ratio.ratio
     text = f"{percent:.0f}" if percent >= 10 else f"{percent:.1f}"
-    unknown = standing.ranked and not format.is_known(ratio.low, ratio.high)
+    unknown = standing.ranked and not numbers.is_known(ratio.low, ratio.high)
     return f"{text} ?" if unknown else text
 
 
@@ -67,7 +67,7 @@ def remarks(view: RunView, analysis: Analysis) -> list[str]:
     cells = [standing.cell for standing in analysis.main.standings]
     texts = []
     if len(analysis.levels) > 1:
-        texts.append(f"at {format.count(analysis.main.connections, 'connection')}")
+        texts.append(f"at {numbers.count(analysis.main.connections, 'connection')}")
     if view.aggregate == "best":
         texts.append(
             f"rates are the best of {analysis.blocks}, which favors servers with unsteady rates"
@@ -95,10 +95,10 @@ def _top(level: Level) -> float:
         row.ratio_to_leader.high
         for standing in level.standings
         if (row := standing.row) is not None
-        and format.is_known(row.ratio_to_leader.low, row.ratio_to_leader.high)
+        and numbers.is_known(row.ratio_to_leader.low, row.ratio_to_leader.high)
     ]
     return min(max([1.0, *ends]), TOP_MAX)
 
 
 def _has_share(level: Level) -> bool:
-    return any(share(standing) != format.NONE for standing in level.standings)
+    return any(share(standing) != numbers.NONE for standing in level.standings)

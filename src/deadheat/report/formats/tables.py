@@ -1,9 +1,9 @@
 """The tables that the terminal and Markdown share, as columns of text."""
 
-import math
 from collections.abc import Callable, Sequence
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.lone import runs_alone
 from deadheat.report.findings.pauses import SIGN, pauses_at
@@ -35,20 +35,18 @@ def ranking_columns(
         *(_rates(view, analysis, level, connections) for connections in rates_at),
         *ratio,
         column("spread\n%", spread, "spread"),
-        column("p50\nms", lambda s: format.milliseconds(s.cell.service["p50"]), "latency"),
-        column("p99\nms", lambda s: format.milliseconds(s.cell.service["p99"]), "latency"),
+        column("p50\nms", lambda s: numbers.milliseconds(s.cell.service["p50"]), "latency"),
+        column("p99\nms", lambda s: numbers.milliseconds(s.cell.service["p99"]), "latency"),
         column(
             "CPU\nµs/req",
-            lambda s: format.microseconds(s.cell.server_cpu_us_per_request),
+            lambda s: numbers.microseconds(s.cell.server_cpu_us_per_request),
             "latency",
         ),
         *([column("DB CPU\nµs/req", database_cpu, "latency")] if with_database else []),
-        column("peak\nMiB", lambda s: format.mebibytes(s.contender.memory_peak_bytes), "cost"),
+        column("peak\nMiB", lambda s: numbers.mebibytes(s.contender.memory_peak_bytes), "cost"),
         column("errors\nreq", lambda s: f"{errors(s):,}", "cost"),
-        column("version", lambda s: format.plain(s.contender.version or "", 12), "version", False),
-        column(
-            "language", lambda s: format.plain(s.contender.language or "", 12), "language", False
-        ),
+        column("version", lambda s: one_line(s.contender.version or "", 12), "version", False),
+        column("language", lambda s: one_line(s.contender.language or "", 12), "language", False),
         column("trials\nvalid", lambda s: f"{len(s.cell.valid)}/{len(s.cell.trials)}", "trials"),
     ]
 
@@ -62,53 +60,43 @@ def offered_columns(view: RunView) -> list[Column]:
 
     if not rows:
         return []
-    names = tuple(
-        format.plain(contender.label or contender.name, NAME_MAX) for contender, _ in rows
-    )
+    names = tuple(one_line(contender.label or contender.name, NAME_MAX) for contender, _ in rows)
     return [
         Column("server", names, right=False),
         column("connections", lambda row: f"{row.connections:,}"),
-        column("offered\nreq/s", lambda row: format.rate(row.offered_rate_per_s)),
-        column("achieved\nreq/s", lambda row: format.rate(row.achieved_rate_per_s)),
-        column("p50\nms", lambda row: format.milliseconds(row.response["p50"])),
-        column("p99\nms", lambda row: format.milliseconds(row.response["p99"])),
-        column("p99.9\nms", lambda row: format.milliseconds(row.response["p99_9"])),
+        column("offered\nreq/s", lambda row: numbers.rate(row.offered_rate_per_s)),
+        column("achieved\nreq/s", lambda row: numbers.rate(row.achieved_rate_per_s)),
+        column("p50\nms", lambda row: numbers.milliseconds(row.response["p50"])),
+        column("p99\nms", lambda row: numbers.milliseconds(row.response["p99"])),
+        column("p99.9\nms", lambda row: numbers.milliseconds(row.response["p99_9"])),
         column("trials\nvalid", lambda row: f"{row.trials_valid}/{len(row.trials)}"),
     ]
 
 
 def server(view: RunView, level: Level, standing: Standing) -> str:
     """Its name, with a sign if it pauses."""
-    name = format.plain(standing.name, NAME_MAX)
+    name = one_line(standing.name, NAME_MAX)
     return f"{name} {SIGN}" if standing.contender.name in pauses_at(view, level) else name
 
 
 def rank(standing: Standing) -> str:
     """`3`, `2–4`, or a dash if it is not ranked."""
     if standing.row is None or not standing.ranked:
-        return format.NONE
+        return numbers.NONE
     return standing.row.rank.replace("-", "–")
 
 
 def database_cpu(standing: Standing) -> str:
     """CPU time of the database for a request, beside the server's."""
-    return format.microseconds(standing.cell.database_cpu_us_per_request)
+    return numbers.microseconds(standing.cell.database_cpu_us_per_request)
 
 
 def of_leader(standing: Standing) -> str:
-    """`61.2 [60.1–62.4]`, in percent of the leader's rate.
-
-    `61.2 [unknown]` if the interval is too wide to say anything; only `61.2` without a rank.
-    """
+    """`61.2 [60.1–62.4]`, in percent of the leader's rate."""
     ratio = standing.ratio_to_leader
-    if ratio is None or math.isnan(ratio.ratio):
-        return format.NONE
-    if ratio.low == ratio.high == 1:
-        return "100"
-    percent = f"{100 * ratio.ratio:.1f}"
-    if not format.is_known(ratio.low, ratio.high):
-        return f"{percent} {format.UNKNOWN}" if standing.ranked else percent
-    return f"{percent} [{100 * ratio.low:.1f}–{100 * ratio.high:.1f}]"
+    if ratio is None:
+        return numbers.NONE
+    return numbers.of_leader(ratio.ratio, ratio.low, ratio.high, standing.ranked)
 
 
 def errors(standing: Standing) -> int:
@@ -121,15 +109,15 @@ def rate(view: RunView, standing: Standing, connections: int) -> str:
     cell = standing.contender.cells.get(connections)
     per_s = cell.rate_per_s(view.aggregate) if cell else None
     if cell is None or per_s is None:
-        return format.NONE
-    return f"({format.rate(per_s)})" if cell.doubtful else format.rate(per_s)
+        return numbers.NONE
+    return f"({numbers.rate(per_s)})" if cell.doubtful else numbers.rate(per_s)
 
 
 def spread(standing: Standing) -> str:
     """`-2.1 +3.4`: the slowest and the fastest repetition, in percent from the median."""
     ends, middle = standing.cell.spread_per_s, standing.cell.rate_per_s("median")
     if ends is None or middle is None:
-        return format.NONE
+        return numbers.NONE
     return " ".join(f"{100 * (end / middle - 1):+.1f}" for end in ends)
 
 
@@ -142,7 +130,7 @@ def notes(view: RunView, analysis: Analysis) -> tuple[str, ...]:
     if any(cell.spread_per_s for cell in cells):
         texts.append("spread: slowest and fastest trial around the median")
     if len(analysis.levels) > 1:
-        at = format.count(analysis.main.connections, "connection")
+        at = numbers.count(analysis.main.connections, "connection")
         texts.append(f"order, spread, latency and CPU are at {at}")
     if any(cell.doubtful and cell.rates_per_s for cell in cells):
         texts.append("a rate in brackets comes from invalid trials only")
@@ -168,13 +156,13 @@ def _rates(view: RunView, analysis: Analysis, level: Level, connections: int) ->
 def _ratio_header(level: Level) -> str:
     if level.ranking is None:
         return "% of leader"
-    return f"% of leader\n[{format.percent(level.ranking.level.confidence, 0)}]"
+    return f"% of leader\n[{numbers.percent(level.ranking.level.confidence, 0)}]"
 
 
 def _aggregate_note(view: RunView, analysis: Analysis) -> str:
     if view.aggregate == "best":
         return f"rates are the best of {analysis.blocks}, which favors servers with unsteady rates"
     if view.sliced:
-        return f"rates come from a model of all slices in {format.count(analysis.blocks, 'block')}"
+        return f"rates come from a model of all slices in {numbers.count(analysis.blocks, 'block')}"
     noun = "repetition" if view.protocol.get("residency") == "alone" else "block"
-    return f"rates are {view.aggregate}s over {format.count(analysis.blocks, noun)}"
+    return f"rates are {view.aggregate}s over {numbers.count(analysis.blocks, noun)}"

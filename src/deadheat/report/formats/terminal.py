@@ -9,8 +9,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from deadheat import numbers
 from deadheat.console import console as make_console
-from deadheat.report import format
+from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, Level, analyze
 from deadheat.report.findings.capacity import capacity_columns, objective
 from deadheat.report.findings.cautions import cautions, none_found
@@ -66,7 +67,7 @@ def show(
     for each in view.by_workload:
         own = analysis if len(view.workloads) == 1 else analyze(each)
         if overview is not None:
-            parts.append(Text(f"\n{format.plain(each.workload)}\n", style="bold underline"))
+            parts.append(Text(f"\n{one_line(each.workload)}\n", style="bold underline"))
         is_last = each.workload == view.workloads[-1]
         parts += _answer(each, own, source, console.width, is_last)
         if verbose:
@@ -79,7 +80,7 @@ def _answer(
 ) -> Iterator[RenderableType]:
     """The answer, what was measured, one table, and the points."""
     if analysis.levels:
-        yield Text(f"{format.plain(answer(view, analysis.main))}.\n", style="bold")
+        yield Text(f"{one_line(answer(view, analysis.main))}.\n", style="bold")
     yield Text(f"{measured(view, analysis)}\n", style="dim")
     if view.races and analysis.levels and analysis.main.standings:
         columns = short_columns(view, analysis)
@@ -112,7 +113,7 @@ def _profile(
     for page in pages(profile_columns(overview), width)[0]:
         yield _table(page, None)
         yield Text()
-    yield from (Text(format.plain(line)) for line in predictions(overview))
+    yield from (Text(one_line(line)) for line in predictions(overview))
 
 
 def _with_braces(columns: Sequence[Column], level: Level) -> list[Column]:
@@ -164,17 +165,17 @@ def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderab
         yield from _scaling(view, analysis.main)
     if statements := conclusions(view, analysis):
         yield Text("\nConclusion", style="bold")
-        yield _topics([(statement.topic, format.plain(statement.text)) for statement in statements])
+        yield _topics([(statement.topic, one_line(statement.text)) for statement in statements])
     all_cautions = cautions(view)
     yield Text("\nCautions", style="bold yellow" if all_cautions else "bold")
     if all_cautions:
         for caution in all_cautions:
-            yield Text(f"! {format.plain(caution.text)}")
+            yield Text(f"! {one_line(caution.text)}")
             if caution.advice:
-                advice = Text(format.plain(caution.advice), style="cyan")
+                advice = Text(one_line(caution.advice), style="cyan")
                 yield Padding(advice, (0, 0, 0, ADVICE_INDENT))
     else:
-        yield Text(format.plain(none_found(view)))
+        yield Text(one_line(none_found(view)))
 
 
 def _scaling(view: RunView, level: Level) -> Iterator[RenderableType]:
@@ -182,7 +183,7 @@ def _scaling(view: RunView, level: Level) -> Iterator[RenderableType]:
     if columns := scaling_columns(view, level, scaling_curves):
         yield Text(f"\n{title(level)}", style="bold")
         yield _table(columns, None)
-        yield from (Text(format.plain(line)) for line in sentences(scaling_curves))
+        yield from (Text(one_line(line)) for line in sentences(scaling_curves))
 
 
 def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], list[Column]]:
@@ -209,7 +210,7 @@ def pages(columns: Sequence[Column], width: int) -> tuple[list[list[Column]], li
 
 
 def _not_shown(columns: Sequence[Column]) -> list[str]:
-    names = format.listing([" ".join(column.header.split()[:1]) for column in columns])
+    names = numbers.listing([" ".join(column.header.split()[:1]) for column in columns])
     return [f"{names}: shown in a wider terminal or with --format md"] if columns else []
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from deadheat.report import format
+from deadheat import numbers
 
 AXIS_MIN = 12
 TOP_MAX = 1.25  # of the fastest, at the right end: an interval may pass it
@@ -18,7 +18,7 @@ def bar(ratio: float, low: float, high: float, cells: int, top: float) -> str:
     if math.isnan(ratio):
         return ""
     end = _cell(ratio, cells, top)
-    if not format.is_known(low, high):
+    if not numbers.is_known(low, high):
         return FULL * (end // 2) + HATCHED * (end - end // 2) + FADED * (cells - end)
     first, last = _cell(low, cells, top), _cell(high, cells, top)
     if last - first < 2:

@@ -1,7 +1,7 @@
 """A badge for a README: a label and a verdict, in one line."""
 
 from deadheat.errors import DeadheatError
-from deadheat.report import format
+from deadheat.foreign_text import one_line
 from deadheat.report.findings.analysis import Analysis, Standing
 from deadheat.report.findings.versus import chosen_versus, name_of
 from deadheat.report.formats.tables import rank
@@ -50,5 +50,5 @@ def badge(label: str, verdict: str, color: str) -> str:
         svg.text(left / 2, base, label, anchor="middle", fill=svg.GROUND, size=11),
         svg.text(left + right / 2, base, verdict, anchor="middle", fill=svg.GROUND, size=11),
     ]
-    words = format.plain(f"{label}: {verdict}")
+    words = one_line(f"{label}: {verdict}")
     return svg.document(HEIGHT, words, parts, round(left + right, 1))

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from deadheat import numbers
 from deadheat.protocol import label_of
-from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.grouping import Groups, by_cores, by_language, framework
 from deadheat.report.findings.headline import answer
@@ -89,7 +89,7 @@ def _draw(
 def _title(view: RunView, level: Level) -> str:
     if level.ranked:
         return f"{answer(view, level)}."
-    at = format.count(level.connections, "connection")
+    at = numbers.count(level.connections, "connection")
     return f"Requests/s at {at}, {label_of(view.protocol)}; no server is ranked."
 
 
@@ -151,7 +151,7 @@ def _is_unknown(standing: Standing) -> bool:
     if standing.row is None or not standing.ranked:
         return False
     ratio = standing.row.ratio_to_leader
-    return not format.is_known(ratio.low, ratio.high)
+    return not numbers.is_known(ratio.low, ratio.high)
 
 
 def _axis(chart: Chart, most: float, y: float) -> list[str]:

@@ -7,7 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import Cell, RunView
 from deadheat.report.picture import lines, svg
@@ -38,14 +38,14 @@ def draw(view: RunView, analysis: Analysis) -> str | None:
         return None
     shown = [
         Line(
-            name=f"{100 * share[-1]:.0f} % {name}",
+            name=f"{numbers.percent(share[-1], 0)} {name}",
             points=tuple((float(trial), 100 * each) for trial, each in enumerate(share, start=1)),
             color=svg.PALETTE[1] if fell(share) else svg.MUTED,
         )
         for name, share in by_loss[:CURVES_MAX]
     ]
     decayed = sum(fell(share) for _, share in by_loss)
-    of = format.count(len(by_loss), "server")
+    of = numbers.count(len(by_loss), "server")
     title = f"{decayed or 'None'} of {of} ended a start more than 10 % below its first trial"
     if controls:
         title += ", beside the controls"

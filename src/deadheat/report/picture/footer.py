@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from deadheat.report import format
+from deadheat import numbers
+from deadheat.report import wording
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import svg
@@ -25,9 +26,9 @@ def with_footer(
     """
     server = next((host for host in view.hosts if host.role == "server"), None)
     lines = [
-        f"{_load(view, analysis, workloads)}; {format.moment(view.started_at)}, run {view.run_id}",
+        f"{_load(view, analysis, workloads)}; {numbers.moment(view.started_at)}, run {view.run_id}",
         *([_whiskers(analysis)] if whiskers else ()),
-        format.machine(server.fingerprint) if server else "unknown machine",
+        wording.machine(server.fingerprint) if server else "unknown machine",
     ]
     footer = [
         svg.text(16, y + svg.STEP * i, text, fill=svg.MUTED, size=11, longest=125)
@@ -38,7 +39,7 @@ def with_footer(
 
 def _load(view: RunView, analysis: Analysis, workloads: str | None) -> str:
     protocol = view.protocol.get("name", "?")
-    connections = format.count(analysis.main.connections, "connection") if analysis.levels else ""
+    connections = numbers.count(analysis.main.connections, "connection") if analysis.levels else ""
     if workloads is None and (len(view.workloads) > 1 or view.workload != HELLO):
         workloads = f"workload {view.workload}"
     return ", ".join(filter(None, [f"protocol {protocol}", workloads, connections]))
@@ -48,7 +49,7 @@ def _whiskers(analysis: Analysis) -> str:
     ranking = analysis.main.ranking
     if ranking is None:
         return "whiskers: the slowest and the fastest trial; hatched: no valid trial"
-    confidence = format.percent(ranking.level.confidence, 0)
+    confidence = numbers.percent(ranking.level.confidence, 0)
     return (
         f"whiskers: interval of the ratio to the fastest, jointly at {confidence}; "
         "a fading line: unknown; hatched: not ranked"

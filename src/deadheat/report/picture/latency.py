@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.model.view import RunView
 from deadheat.report.picture import lines, svg
@@ -31,7 +31,7 @@ def draw(view: RunView, analysis: Analysis) -> str | None:
     shown = [line for line in shown if line.points]
     if not shown:
         return None
-    at = format.count(analysis.main.connections, "connection")
+    at = numbers.count(analysis.main.connections, "connection")
     title = f"Service time at {at}, closed loop"
     if len(measured) > CURVES_MAX:
         title += f": the first {CURVES_MAX} of {len(measured)}"

@@ -1,6 +1,6 @@
 """The profile: each server's share of the best on each workload, with its interval."""
 
-from deadheat.report import format
+from deadheat import numbers
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.findings.profile import Profile, Share, profile
 from deadheat.report.model.view import RunView
@@ -31,7 +31,7 @@ def draw(view: RunView, analysis: Analysis) -> str | None:
     for place, (level, color) in enumerate(zip(overview.levels, colors, strict=True)):
         x = left + place * (width + GAP)
         parts.append(svg.text(x, top - 18, level.workload, weight=600, longest=24))
-        at = format.count(level.connections, "connection")
+        at = numbers.count(level.connections, "connection")
         parts.append(svg.text(x, top - 5, at, fill=svg.MUTED, size=11))
         parts.append(svg.line(x, top, x, bottom, svg.LINE))
         for number, row in enumerate(overview.rows):
@@ -42,14 +42,14 @@ def draw(view: RunView, analysis: Analysis) -> str | None:
 
 
 def _title(overview: Profile) -> str:
-    names = format.listing([level.workload for level in overview.levels])
+    names = numbers.listing([level.workload for level in overview.levels])
     return f"Rate as a share of the best, on {names}"
 
 
 def _bar(share: Share | None, x: float, middle: float, width: float, color: str) -> list[str]:
     """The share in percent behind its bar; a dash where there is none."""
     if share is None or share.ratio is None:
-        return [svg.text(x + 4, middle + 4.5, format.NONE, fill=svg.MUTED, size=11)]
+        return [svg.text(x + 4, middle + 4.5, numbers.NONE, fill=svg.MUTED, size=11)]
     room = width - 34  # for the figure
     length = room * min(share.ratio, 1.0)
     shape = (x, middle - BAR / 2, length, BAR)

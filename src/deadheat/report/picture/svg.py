@@ -5,7 +5,7 @@ import html
 import textwrap
 from collections.abc import Sequence
 
-from deadheat.report import format
+from deadheat.foreign_text import LINE_MAX, one_line
 
 WIDTH = 860
 STEP = 16  # line height of small text
@@ -50,7 +50,7 @@ def document(height: float, title: str, parts: Sequence[str], width: float = WID
 
 def title(words: str) -> list[str]:
     """A heading, wrapped into lines."""
-    lines = textwrap.wrap(format.plain(words), TITLE_CHARS)
+    lines = textwrap.wrap(one_line(words), TITLE_CHARS)
     return [text(16, 28 + 22 * i, line, size=16, weight=600) for i, line in enumerate(lines)]
 
 
@@ -59,9 +59,9 @@ def title_height(lines: Sequence[str]) -> float:
     return 22.0 * len(lines) + 16
 
 
-def plain(text: str, longest: int = format.TEXT_MAX) -> str:
+def plain(text: str, longest: int = LINE_MAX) -> str:
     """Foreign text on one line, without markup or direction characters."""
-    return html.escape(format.plain(text, longest))
+    return html.escape(one_line(text, longest))
 
 
 def text(
@@ -73,7 +73,7 @@ def text(
     fill: str = INK,
     size: float = 13,
     weight: int = 400,
-    longest: int = format.TEXT_MAX,
+    longest: int = LINE_MAX,
 ) -> str:
     """`y` is the baseline."""
     return (
