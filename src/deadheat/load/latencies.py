@@ -1,4 +1,4 @@
-"""The engine's mode `latencies`: each line asks for those of the machine (docs/engine.md)."""
+"""The engine's mode `latencies`: a line asks for those of the machine (docs/engine-slices.md)."""
 
 from dataclasses import dataclass
 from typing import Any
