@@ -182,7 +182,6 @@ def test_a_race_goes_on_where_latencies_cannot_be_read(fake: FakeWorld) -> None:
 @pytest.mark.parametrize(
     ("slices", "message"),
     [
-        ({"discard_s": 0.3}, "has to be more than slices.discard_s = 0.3"),
         ({"rounds": 2, "control_every": 4}, "at most slices.rounds"),
         ({"length_s": 1}, "length_s"),
     ],

@@ -159,7 +159,9 @@ def test_real_server_that_slows_down(
     with Store(tmp_path / "runs.sqlite") as store:
         with open_run(store, world, protocol, ["test"], 1) as run:
             entered_contenders = enter_made([tired], store, run.id)
-            context = RunContext(world, protocol, store, run.id, entered_contenders, 1, silent)
+            context = RunContext.begin(
+                world, protocol, store, run.id, entered_contenders, 1, silent
+            )
             Alone(context, {}).run()
         (series,) = load_series(store, load_replay(store, run.id))
     assert len(series.trials) == trials

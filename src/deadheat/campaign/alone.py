@@ -27,6 +27,7 @@ class Alone:
 
     def __init__(self, run: RunContext, labels: Mapping[str, str]) -> None:
         world, protocol, past = run.world, run.protocol, run.past
+        self._run = run
         self._world = world
         self._protocol = protocol
         self._store = run.store
@@ -36,7 +37,6 @@ class Alone:
         self._listen = run.listen
         self._starter = Starter(world, protocol, run.store, run.listen)
         self._past = past
-        self._begun_s = world.server_host.now_s() - self._past.elapsed_s
         self._trials_done = len(self._past.measured)
         self._trials_planned = self._trials_done + sum(
             len(list(self._steps_left(entered))) for entered in self._entered
@@ -64,7 +64,7 @@ class Alone:
                     warm = None
                 if warm is None:
                     starts += 1
-                    warm = self._starter.start(entered, starts, self._now_s())
+                    warm = self._starter.start(entered, starts, self._run.now_s())
                     lifecycle.thaw(self._world, warm.instance)
                 record = self._trial(warm, step)
                 rates_per_s.append(record.rate_per_s or 0.0)
@@ -124,7 +124,7 @@ class Alone:
             invocation=1,
             block=step.repetition,
             heat=1,
-            at_s=self._now_s(),
+            at_s=self._run.now_s(),
             steady=warm.warmed.kind,
             workload=self._protocol.workload_names[0],
         )
@@ -134,12 +134,9 @@ class Alone:
 
     def _report_progress(self, name: str, step: Step) -> None:
         left = self._trials_planned - self._trials_done
-        left_s = left * self._now_s() / self._trials_done if self._trials_done else None
+        left_s = left * self._run.now_s() / self._trials_done if self._trials_done else None
         what = f"{name}: repetition {step.repetition} at {step.connections}"
         self._listen(Progress(what, done=self._trials_done, of=self._trials_planned, left_s=left_s))
-
-    def _now_s(self) -> float:
-        return self._world.server_host.now_s() - self._begun_s
 
 
 def _in_order(

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from deadheat.campaign.context import RunContext
 from deadheat.campaign.slice_standings import SliceStandings
 from deadheat.events import Board, BoardRow
 from deadheat.measure.gates.judge import BLOCK_GATES
-from deadheat.protocol import Protocol
 from deadheat.stats.decision import Verdict
 from deadheat.stats.known_interval import without_interval
 from deadheat.store import TrialRecord
@@ -14,13 +14,13 @@ OF_THE_MACHINE = frozenset(gate.__name__ for gate in BLOCK_GATES)
 
 
 def board(
-    protocol: Protocol,
+    run: RunContext,
     standings: SliceStandings,
     block: int,
-    elapsed_s: float,
     records: Sequence[TrialRecord],
 ) -> Board:
     """The standings after a block with these trials."""
+    protocol = run.protocol
     level = protocol.main_level
     ranking = standings.last_ranking
     unknown = without_interval(ranking) if ranking else ()
@@ -49,7 +49,7 @@ def board(
         block=block,
         decided=decided,
         pairs=max(len(rows) - 1, 0),
-        elapsed_s=elapsed_s,
-        budget_s=protocol.stopping.time_limit_s,
+        elapsed_s=run.now_s(),
+        budget_s=run.ends_s,
         disturbed=tuple(sorted(gates & OF_THE_MACHINE)),
     )

@@ -14,6 +14,7 @@ from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_made
 from deadheat.campaign.failures import none_left, require_valid
 from deadheat.campaign.race import Race
+from deadheat.campaign.resolve import resolve
 from deadheat.campaign.run import open_run
 from deadheat.campaign.slice_race import SliceRace
 from deadheat.errors import DeadheatError
@@ -226,11 +227,12 @@ def _race(
     listen: Listener,
 ) -> dict[str, PairFits]:
     """One race, as run -> its pairs; contenders in the order given."""
+    protocol = resolve(protocol, world, len(contenders)).protocol
     with open_run(store, world, protocol, ["deadheat", "calibrate"], seed) as run:
         entered_contenders = enter_made(
             [*contenders, *controls(world.engine_of_controls)], store, run.id
         )
-        context = RunContext(world, protocol, store, run.id, entered_contenders, seed, listen)
+        context = RunContext.begin(world, protocol, store, run.id, entered_contenders, seed, listen)
         race = Race(context) if protocol.slices is None else SliceRace(context)
         look = race.run()
         tally = race.standings.tally

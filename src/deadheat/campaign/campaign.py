@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
@@ -10,11 +9,11 @@ from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
 from deadheat.campaign.failures import none_left
 from deadheat.campaign.latency import measure_latency
-from deadheat.campaign.limits import fit_to, too_few
 from deadheat.campaign.past import Past
 from deadheat.campaign.race import Race
+from deadheat.campaign.resolve import Resolved, limits_of, resolve
 from deadheat.campaign.resume import Unfinished, enter_again
-from deadheat.campaign.run import Run, as_measured, open_run, reopen_run
+from deadheat.campaign.run import Run, open_run, reopen_run
 from deadheat.campaign.slice_race import SliceRace
 from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
@@ -39,7 +38,7 @@ NOT_OURS = (
 class Plan:
     """What a campaign is to do."""
 
-    protocol: Protocol
+    protocol: Protocol  # as asked for; of a run to resume, as stored
     selections: Sequence[Selection]
     labels: Mapping[str, str]  # contender -> label, as published
     extra: Sequence[Contender]  # command lines of the user's
@@ -60,22 +59,22 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         if contender.url is not None:
             lifecycle.start(world, contender)
             listen(Event(f"{contender.name} {NOT_OURS}"))
-    run: Run | None = None
-    known: dict[str, Any] = {}
-    if plan.protocol.residency == "alone":
-        plan, world, remarks = _fit(plan, world, listen)
-        known = {"missing": dict(plan.missing), "remarks": list(remarks)}
-    else:
-        for remark in too_few(plan.protocol, world.server_host.fingerprint()):
-            listen(Event(remark, trouble=True))
+    resolved = _resolved(plan, world)
+    alone = resolved.protocol.residency == "alone"
+    for remark in resolved.remarks:
+        listen(Event(remark, trouble=not alone))
+    if alone:
+        world = replace(world, generator=Several(world.generator, resolved.connections_each))
+    known = {"missing": dict(plan.missing), "remarks": list(resolved.remarks)} if alone else {}
     opened = (
-        open_run(store, world, plan.protocol, plan.command, plan.seed, known)
+        open_run(store, world, resolved.protocol, plan.command, plan.seed, known)
         if plan.left is None
         else reopen_run(store, world, plan.left)
     )
+    run: Run | None = None
     try:
         with opened as run:
-            _race(plan, world, store, builder, run, listen)
+            _race(plan, resolved.protocol, world, store, builder, run, listen)
     except KeyboardInterrupt:
         if run is None:
             raise
@@ -84,6 +83,20 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
         error.run_id = run.id if run else None
         raise
     return run.id
+
+
+def _resolved(plan: Plan, world: World) -> Resolved:
+    """What runs: of a run that goes on, the protocol that it stored."""
+    if plan.left is None:
+        return resolve(plan.protocol, world, len(plan.selections) + len(plan.extra))
+    protocol = plan.left.protocol
+    limits = limits_of(protocol, world)
+    if limits.protocol.connections != protocol.connections:
+        raise DeadheatError(
+            f"run {plan.left.id} cannot go on within today's limits: {'; '.join(limits.remarks)}",
+            "widen the limits again, or start a run of its own",
+        )
+    return limits
 
 
 def _left_by(run: Run, plan: Plan, store: Store) -> str:
@@ -95,44 +108,29 @@ def _left_by(run: Run, plan: Plan, store: Store) -> str:
     return f"what was measured is kept{goes_on}"
 
 
-def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple[str, ...]]:
-    """The plan and the world as the limits of the machines allow; each change is an event."""
-    load, server = world.load_host.fingerprint(), world.server_host.fingerprint()
-    fitted = fit_to(plan.protocol, load, server, min(len(side.cpus) for side in world.loads))
-    if plan.left is not None and fitted.protocol.connections != plan.protocol.connections:
-        raise DeadheatError(
-            f"run {plan.left.id} cannot go on within today's limits: {'; '.join(fitted.remarks)}",
-            "widen the limits again, or start a run of its own",
-        )
-    for remark in fitted.remarks:
-        listen(Event(remark))
-    generator = Several(world.generator, fitted.connections_each)
-    return (
-        replace(plan, protocol=fitted.protocol),
-        replace(world, generator=generator),
-        fitted.remarks,
-    )
-
-
 def _race(
-    plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
+    plan: Plan,
+    protocol: Protocol,
+    world: World,
+    store: Store,
+    builder: Builder,
+    run: Run,
+    listen: Listener,
 ) -> None:
     past = plan.left.past if plan.left else Past()
-    protocol = as_measured(_within(plan.protocol, past), world)
-    entered = _enter(plan, world, store, builder, run, listen)
-    context = RunContext(world, protocol, store, run.id, entered, plan.seed, listen, past)
+    entered = _enter(plan, protocol, world, store, builder, run, listen)
+    context = RunContext.begin(world, protocol, store, run.id, entered, plan.seed, listen, past)
     if protocol.residency == "alone":
         Alone(context, plan.labels).run()
         run.conclusion["why"] = "all repetitions done"
         return
     race = Race(context) if protocol.slices is None else SliceRace(context)
-    begun_s = world.server_host.now_s() - past.elapsed_s
     try:
         look = race.run()
     except KeyboardInterrupt:
         run.conclusion["look"] = race.standings.last.number
         raise
-    run.conclusion["race_s"] = world.server_host.now_s() - begun_s
+    run.conclusion["race_s"] = context.now_s()
     if not race.standings.contenders_left:
         more = "; `deadheat verify` says more" if plan.selections else ""
         raise none_left(race.standings.tally.out, f"the reasons are printed above{more}")
@@ -145,19 +143,17 @@ def _race(
         measure_latency(context, race.standings, race.invocation + 1, plan.latency_s)
 
 
-def _within(protocol: Protocol, past: Past) -> Protocol:
-    """The protocol with the end of the extension, if this is one, as its budget."""
-    if past.extension is None:
-        return protocol
-    stopping = protocol.stopping.model_copy(update={"budget_s": past.extension.until_s})
-    return protocol.model_copy(update={"stopping": stopping})
-
-
 def _enter(
-    plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
+    plan: Plan,
+    protocol: Protocol,
+    world: World,
+    store: Store,
+    builder: Builder,
+    run: Run,
+    listen: Listener,
 ) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
-    extra = [*plan.extra, *controls_for(plan.protocol, world.engine_of_controls)]
+    extra = [*plan.extra, *controls_for(protocol, world.engine_of_controls)]
     if plan.left is not None:
         return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
     entered = [

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from deadheat.campaign.past import Past
 from deadheat.events import Listener
@@ -24,6 +25,36 @@ class RunContext:
     seed: int
     listen: Listener
     past: Past = field(default_factory=Past)
+    begun_s: float = 0.0  # on the clock of the server host; see `begin`
+
+    @classmethod
+    def begin(
+        cls,
+        world: World,
+        protocol: Protocol,
+        store: Store,
+        run_id: str,
+        entered_contenders: Sequence[EnteredContender],
+        seed: int,
+        listen: Listener,
+        past: Past | None = None,
+    ) -> Self:
+        """A run that begins now, or goes on from its past: pauses do not count."""
+        past = past or Past()
+        begun_s = world.server_host.now_s() - past.elapsed_s
+        return cls(
+            world, protocol, store, run_id, entered_contenders, seed, listen, past, begun_s
+        )
+
+    def now_s(self) -> float:
+        """The time since the run began, without pauses."""
+        return self.world.server_host.now_s() - self.begun_s
+
+    @property
+    def ends_s(self) -> float:
+        """When the budget is spent, or the extension; a fixed number of repetitions has no end."""
+        extension = self.past.extension
+        return self.protocol.stopping.time_limit_s if extension is None else extension.until_s
 
     def unmeasured(self) -> set[str]:
         """The contenders and controls of which no trial in the past went well."""

@@ -7,11 +7,11 @@ of freedom. More slices only average over more slices (`stats/measurement_value.
 import statistics
 from collections.abc import Mapping, Sequence
 
+from deadheat.campaign.context import RunContext
 from deadheat.campaign.rotation import became_steady
 from deadheat.campaign.slice_standings import FEWEST_INSTANCES, SliceStandings
 from deadheat.campaign.slice_time import block_s, slice_s
 from deadheat.measure.warm_instance import WarmInstance
-from deadheat.protocol import Protocol
 from deadheat.stats.measurement_value import Action, Contribution, Cost, contributions
 
 ESTIMATE_BLOCKS = 2  # between two estimates of what a fresh start is worth
@@ -22,9 +22,11 @@ UNSTEADY_MAX = 3  # starts in a row: after so many, it is the server, not a nois
 class FreshStarts:
     """Decides before each block; `note_block` reports the instances of a block."""
 
-    def __init__(self, protocol: Protocol, standings: SliceStandings) -> None:
+    def __init__(self, run: RunContext, standings: SliceStandings) -> None:
+        protocol = run.protocol
         if protocol.slices is None:
             raise ValueError(f"protocol {protocol.name} has no slices")
+        self._run = run
         self._protocol = protocol
         self._rule = protocol.slices
         self._stopping = protocol.stopping
@@ -67,7 +69,7 @@ class FreshStarts:
             name: self._costs_s.get(name, usual_s) + block_s(self._protocol, 1) for name in names
         }
         wanted = dict.fromkeys(names, FEWEST_INSTANCES)
-        left_s = self._stopping.budget_s - FEWEST_INSTANCES * sum(each_s.values())
+        left_s = self._run.ends_s - FEWEST_INSTANCES * sum(each_s.values())
         for count in range(FEWEST_INSTANCES + 1, self._stopping.invocations + 1):
             for name in sorted(names, key=each_s.__getitem__):
                 if each_s[name] <= left_s:
@@ -75,9 +77,7 @@ class FreshStarts:
                     left_s -= each_s[name]
         return wanted
 
-    def due(
-        self, instances: Sequence[WarmInstance], group: Sequence[str], now_s: float
-    ) -> list[str]:
+    def due(self, instances: Sequence[WarmInstance], group: Sequence[str]) -> list[str]:
         """The contenders of `group` that get a fresh instance now, those most worth it first.
 
         A contender with few instances has a wide interval or none. It gets a fresh one after each
@@ -90,7 +90,7 @@ class FreshStarts:
         """
         if self._stopping.kind == "settle":
             self._estimate(instances)
-        left_s = self._stopping.time_limit_s - now_s
+        left_s = self._run.ends_s - self._run.now_s()
         chosen: list[str] = []
         newest = {instance.name: instance for instance in instances}
         for instance in sorted(newest.values(), key=self._urgency):

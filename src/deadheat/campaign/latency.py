@@ -34,8 +34,7 @@ def measure_latency(
     """
     protocol = run.protocol.model_copy(update={"slices": None})  # each load is a trial
     order = random.Random(f"{run.seed} latency")
-    begun_s = run.world.server_host.now_s() - run.past.elapsed_s
-    trials = TrialRunner(run, standings, begun_s)
+    trials = TrialRunner(run, standings)
     starter = Starter(run.world, protocol, run.store, run.listen)
     waiting = [e for e in run.entered_contenders if standings.races(e.contender.name)]
     order.shuffle(waiting)
@@ -48,7 +47,7 @@ def measure_latency(
     run.listen(Event(text))
     for number in itertools.count(1):
         with Heat(run.world, starter, lambda *_: None, protocol.at_once) as heat:
-            heat.start_as_many_as_fit(waiting, lambda entered: heat.start(entered, invocation, 0.0))
+            heat.start_as_many_as_fit(waiting, lambda entered: heat.start(entered, invocation, run.now_s()))
             pairs = [
                 (instance, workload)
                 for instance in heat.contenders

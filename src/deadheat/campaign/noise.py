@@ -20,7 +20,7 @@ def wait_until_quiet(run: RunContext, trouble: str, left_s: float) -> None:
     """
     clock = run.world.server_host
     begun_s = clock.now_s()
-    most_s = min(WAIT_SHARE_MAX * run.protocol.stopping.budget_s, left_s)
+    most_s = min(WAIT_SHARE_MAX * run.ends_s, left_s)
     busy = _busy(run.world)
     if busy is None:
         run.listen(Event(f"{trouble}: the machine is quiet now, so the race goes on", trouble=True))

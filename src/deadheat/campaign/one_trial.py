@@ -15,12 +15,9 @@ from deadheat.workload import Level
 class TrialRunner:
     """Runs trials of a run and stores each; `done` counts them, earlier ones included."""
 
-    def __init__(
-        self, run: RunContext, standings: Standings, begun_s: float, done: int = 0
-    ) -> None:
+    def __init__(self, run: RunContext, standings: Standings, done: int = 0) -> None:
         self._run = run
         self._standings = standings
-        self._begun_s = begun_s
         self._troubles = Troubles(run.listen)
         self.done = done
 
@@ -45,7 +42,7 @@ class TrialRunner:
             invocation=instance.invocation,
             block=block,
             heat=heat_number,
-            at_s=world.server_host.now_s() - self._begun_s,
+            at_s=self._run.now_s(),
             steady=instance.warmed_on(workload).kind,
             workload=workload,
         )

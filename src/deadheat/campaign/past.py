@@ -13,6 +13,8 @@ from deadheat.store import StoredRun, TrialRecord
 from deadheat.store.rows import StoredTrial
 from deadheat.workload import HELLO, Level
 
+AFTER_THE_RACE = ("latency", "latency_rate")  # kinds of trials that take no time of the race
+
 
 @dataclass(frozen=True, slots=True)
 class Extension:
@@ -101,7 +103,7 @@ class Past:
             )
             for trial in run.trials
         ]
-        ends_s = (_end_s(record) for record in records)
+        ends_s = (_end_s(record) for record in records if record.kind not in AFTER_THE_RACE)
         return cls(
             elapsed_s=max(ends_s, default=0.0),
             trials=[(names[record.contender_id], record) for record in records],

@@ -39,7 +39,6 @@ class Race:
         )
         self._starter = Starter(run.world, protocol, run.store, run.listen, self._left_s)
         self._pace = pace_of(protocol.stopping)
-        self._begun_s = run.world.server_host.now_s() - past.elapsed_s
         self._invocation = past.invocations
         complete = past.complete(run.levels_of, self._pace.blocks_due)
         self._cut_short = past.invocations - len(complete)  # do not count in the pace
@@ -50,7 +49,7 @@ class Race:
             protocol, run.named("contender"), run.named("control"), run.levels_of
         )
         self.standings.recall(past)
-        self._trials = TrialRunner(run, self.standings, self._begun_s, len(past.measured))
+        self._trials = TrialRunner(run, self.standings, len(past.measured))
         self._half_loads = HalfLoads(run, self._trials)
         self._invalid = InvalidStreak(has_budget=run.protocol.stopping.kind == "settle")
         self._noisy: str | None = None  # the machine is, and how that showed
@@ -97,11 +96,11 @@ class Race:
     def _moment(self) -> Moment:
         """Before the first block of an invocation."""
         number = self._invocation - self._cut_short
-        return Moment(number, 0, self._now_s(), 0.0, 0.0, self.standings.settled)
+        return Moment(number, 0, self._run.now_s(), 0.0, 0.0, self.standings.settled)
 
     def _run_heat(self, number: int, waiting: list[EnteredContender], before: Moment) -> Moment:
         """Start those of `waiting` that fit, and run the heat's blocks."""
-        begun_s = self._now_s()
+        begun_s = self._run.now_s()
         at_once = self._protocol.at_once
         with Heat(self._run.world, self._starter, self._drop, at_once) as heat:
             for entered in [e for e in self._entered if e.contender.role == "control"]:
@@ -110,8 +109,8 @@ class Race:
             moment = replace(
                 before,
                 blocks=0,
-                elapsed_s=self._now_s(),
-                starting_s=before.starting_s + self._now_s() - begun_s,
+                elapsed_s=self._run.now_s(),
+                starting_s=before.starting_s + self._run.now_s() - begun_s,
                 more_heats=bool(waiting),
             )
             while heat.contenders and self._another_block(number, moment, before):
@@ -124,7 +123,7 @@ class Race:
         return moment.blocks < first.blocks
 
     def _start(self, heat: Heat, entered: EnteredContender) -> None:
-        instance = heat.start(entered, self._invocation, self._now_s())
+        instance = heat.start(entered, self._invocation, self._run.now_s())
         if instance is None:
             return
         self._entered[self._entered.index(entered)] = instance.entered
@@ -140,7 +139,7 @@ class Race:
 
     def _block(self, number: int, heat: Heat, before: Moment, last_heat: Moment) -> Moment:
         """One pass over every instance at every level, in random order."""
-        begun_s = self._now_s()
+        begun_s = self._run.now_s()
         block = (number - 1) * last_heat.blocks + before.blocks + 1
         for instance, level in self._shuffled(
             (present, level)
@@ -153,12 +152,12 @@ class Race:
             wait_until_quiet(self._run, self._noisy, self._left_s())
         self._noisy = None
         if not before.more_heats:
-            self.standings.look(self._now_s() / self._protocol.stopping.budget_s)
+            self.standings.look(self._run.now_s() / self._protocol.stopping.budget_s)
         return replace(
             before,
             blocks=before.blocks + 1,
-            elapsed_s=self._now_s(),
-            block_s=max(before.block_s, last_heat.block_s + self._now_s() - begun_s),
+            elapsed_s=self._run.now_s(),
+            block_s=max(before.block_s, last_heat.block_s + self._run.now_s() - begun_s),
             settled=self.standings.settled,
         )
 
@@ -212,7 +211,7 @@ class Race:
             - self._planned_done[each.contender.name]
             for each in self._entered
         )
-        left_s = left * self._now_s() / done if done else None
+        left_s = left * self._run.now_s() / done if done else None
         return Progress(what, done=done, of=done + left, left_s=left_s)
 
     def _left_s(self) -> float:
@@ -225,7 +224,4 @@ class Race:
         is_first = self._invocation == past.invocations + 1
         if stopping.kind == "fixed" or (past.elapsed_s and is_first and self._lacks_trials()):
             return math.inf
-        return stopping.budget_s - self._now_s()
-
-    def _now_s(self) -> float:
-        return self._run.world.server_host.now_s() - self._begun_s
+        return self._run.ends_s - self._run.now_s()

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deadheat import __version__
+from deadheat.campaign.resolve import make_ready
 from deadheat.campaign.resume import Unfinished
 from deadheat.errors import DeadheatError, LinkLost
-from deadheat.host import Host
 from deadheat.measure.world import World, by_role
 from deadheat.protocol import Protocol
 from deadheat.store import Store
@@ -33,7 +33,7 @@ def open_run(
 ) -> Iterator[Run]:
     """Begin a run and store its hosts; end it as complete, interrupted or failed.
 
-    `known` is the part of its conclusion that is known from the start.
+    `protocol` is the one that runs (see `resolve`). `known` is the part of its conclusion that is known from the start.
     """
     conclusion = dict(known or {})
     run_id = store.begin_run(
@@ -45,7 +45,6 @@ def open_run(
         conclusion=conclusion,
     )
     with _ended(store, Run(run_id, conclusion)) as run:
-        _ready(world, protocol)
         store.add_host(run.id, "server", world.server_cpus, world.server_host.fingerprint())
         for role, side in by_role(world.loads).items():
             store.add_host(run.id, role, side.cpus, side.host.fingerprint())
@@ -55,39 +54,12 @@ def open_run(
 @contextmanager
 def reopen_run(store: Store, world: World, left: Unfinished) -> Iterator[Run]:
     """Resume a run that ended early, under the same id; end it as `open_run` does."""
-    _ready(world, left.protocol)
+    make_ready(left.protocol, world)
     left.require_same(world)
     run = Run(left.id, left.resumed())
     store.reopen_run(run.id, left.run.writer, run.conclusion)
     with _ended(store, run):
         yield run
-
-
-def _ready(world: World, protocol: Protocol) -> None:
-    """Bring the machines into the state that the protocol asks for; fingerprints show it."""
-    if protocol.awake:
-        for host in _hosts(world):
-            host.keep_awake()
-
-
-def as_measured(protocol: Protocol, world: World) -> Protocol:
-    """The protocol on these machines: where idle CPUs sleep, more of each slice is discarded."""
-    if protocol.slices is None or all(_is_awake(host) for host in _hosts(world)):
-        return protocol
-    rule = protocol.slices
-    more = {
-        name: round(getattr(rule, name) + rule.asleep_discard_s, 6)
-        for name in ("discard_s", "renew_discard_s")
-    }
-    return protocol.model_copy(update={"slices": rule.model_copy(update=more)})
-
-
-def _is_awake(host: Host) -> bool:
-    return host.fingerprint()["cpu"]["idle"]["wake_up_us"] is not None
-
-
-def _hosts(world: World) -> list[Host]:
-    return [world.server_host, *(side.host for side in world.loads)]
 
 
 @contextmanager

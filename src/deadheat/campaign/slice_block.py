@@ -33,7 +33,6 @@ class SliceBlock:
     def __init__(
         self,
         run: RunContext,
-        begun_s: float,
         number: int,
         used: Collection[int],
         troubles: Troubles,
@@ -44,7 +43,6 @@ class SliceBlock:
             raise ValueError(f"protocol {run.protocol.name} has no slices")
         self._run = run
         self._rule = run.protocol.slices
-        self._begun_s = begun_s
         self._number = number
         self._used = used
         self._troubles = troubles
@@ -62,7 +60,7 @@ class SliceBlock:
         workers of a server that has one for each connection. An instance with a failed slice is
         left out of the rounds that follow.
         """
-        at_s = self._now_s()
+        at_s = self._run.now_s()
         for workers in (i.workers for i in instances if i.workers is not None):
             workers.begin()
         slices: dict[Key, list[Slice]] = {}
@@ -102,7 +100,7 @@ class SliceBlock:
 
     def _is_late(self) -> bool:
         """The budget is the end of the race, also in the middle of a block."""
-        return self._now_s() >= self._run.protocol.stopping.time_limit_s
+        return self._run.now_s() >= self._run.ends_s
 
     def _workers_gone(self, instance: WarmInstance) -> int | None:
         """A protocol that never renews connections has no processes that end with them."""
@@ -154,7 +152,7 @@ class SliceBlock:
             instance.instance,
             instance.loads[level],
             request,
-            self._now_s(),
+            self._run.now_s(),
             (self._number - 1) * self._rule.rounds + round_number,
         )
         self._drops = after = host.listen_drops()
@@ -235,9 +233,6 @@ class SliceBlock:
         spec = next(iter(instances[0].loads.values())).spec
         pooled = pool([replace(result, histograms={}) for result in results])
         return judge_machines(machines, spec, pooled)
-
-    def _now_s(self) -> float:
-        return self._run.world.server_host.now_s() - self._begun_s
 
 
 def neighbors_together(ranked: Sequence[WarmInstance], order: random.Random) -> list[WarmInstance]:

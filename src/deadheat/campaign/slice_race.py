@@ -49,7 +49,6 @@ class SliceRace:
         self._entered = list(run.entered_contenders)
         self._random = random.Random(f"{run.seed} {len(run.past.trials)}")
         self._starter = Starter(run.world, run.protocol, run.store, run.listen, self._left_s)
-        self._begun_s = run.world.server_host.now_s() - run.past.elapsed_s
         self._starts = dict(run.past.starts)
         self._blocks = max((trial.block for _, trial in run.past.trials), default=0)
         self._block_s_each = 0.0  # what the last block took for each contender
@@ -60,10 +59,10 @@ class SliceRace:
             run.protocol, run.named("contender"), run.named("control"), run.levels_of
         )
         self.standings.recall(run.past)
-        self._fresh = FreshStarts(run.protocol, self.standings)
+        self._fresh = FreshStarts(run, self.standings)
         self._rotation = Rotation(self._random)
         self._lengths = SliceLengths(run.protocol)
-        self._half_loads = HalfLoads(run, TrialRunner(run, self.standings, self._begun_s))
+        self._half_loads = HalfLoads(run, TrialRunner(run, self.standings))
         self._invalid = InvalidStreak(
             sliced=True, has_budget=run.protocol.stopping.kind == "settle"
         )
@@ -80,12 +79,11 @@ class SliceRace:
 
     def run(self) -> Look:
         """Race to the end. What has been measured is in the store, however this ends."""
-        budget_s = self._protocol.stopping.time_limit_s
         heat_of_all = Heat(self._run.world, self._starter, self._drop, self._protocol.at_once)
         with self._reader, heat_of_all as heat:
             while self.standings.contenders_left and not self._done():
                 for group in self._groups(heat):
-                    is_late = self._now_s() + self._block_s_each * len(group) > budget_s
+                    is_late = self._run.now_s() + self._block_s_each * len(group) > self._run.ends_s
                     if is_late and not self._owes_block(group):
                         return self.standings.last_look()
                     self._prepare(heat, group)
@@ -100,14 +98,14 @@ class SliceRace:
         """The contenders for whose first start the budget was too short."""
         names = [name for name in self.standings.names if not self.standings.instances(name)]
         if names and self._left_s() <= 0:
-            budget = spell_duration(self._protocol.stopping.budget_s)
+            budget = spell_duration(self._run.ends_s)
             text = f"the budget of {budget} was spent before these were measured: "
             self._run.listen(Event(text + ", ".join(names), trouble=True))
 
     def _left_s(self) -> float:
         if self._owes_block(self.standings.racing_names):
             return math.inf
-        return self._protocol.stopping.time_limit_s - self._now_s()
+        return self._run.ends_s - self._run.now_s()
 
     def _done(self) -> bool:
         if not self.standings.racing_names:  # decided, or dropped out
@@ -120,7 +118,7 @@ class SliceRace:
                 for name in self.standings.racing_names
             )
         ) or (
-            self._now_s() >= self._protocol.stopping.time_limit_s
+            self._run.now_s() >= self._run.ends_s
             and not self._owes_block(self.standings.racing_names)
         )
 
@@ -173,7 +171,7 @@ class SliceRace:
         Contenders start in random order, after the controls: one that always started last would
         always be frozen for the shortest time before its block.
         """
-        due = self._fresh.due(heat.contenders, group, self._now_s())
+        due = self._fresh.due(heat.contenders, group)
         wanted = [
             entered
             for entered in self._entered
@@ -200,7 +198,7 @@ class SliceRace:
     def _start(self, heat: Heat, entered: EnteredContender) -> None:
         name = entered.contender.name
         self._starts[name] = self._starts.get(name, 0) + 1
-        instance = heat.start(entered, self._starts[name], self._now_s())
+        instance = heat.start(entered, self._starts[name], self._run.now_s())
         if instance is None:
             return
         self._entered[self._entered.index(entered)] = instance.entered
@@ -215,7 +213,7 @@ class SliceRace:
         self.standings.drop(entered.contender.name, why)
 
     def _block(self, heat: Heat, group: Sequence[str]) -> None:
-        begun_s = self._now_s()
+        begun_s = self._run.now_s()
         self._blocks += 1
         self._run.listen(self._progress(group))
         order = self._by_rate(list(dict.fromkeys(i.name for i in heat.instances)))
@@ -223,7 +221,6 @@ class SliceRace:
         present = [i for i in picked if self._takes_part(i.entered, group)]
         block = SliceBlock(
             self._run,
-            self._begun_s,
             self._blocks,
             self._rotation.used,
             self._troubles,
@@ -239,7 +236,7 @@ class SliceRace:
             self._note_invalid(heat, instance, record)
             self._note_fault(heat, instance, record)
             self._half_loads.check(heat, instance, record)
-        self._block_s_each = (self._now_s() - begun_s) / len(group)
+        self._block_s_each = (self._run.now_s() - begun_s) / len(group)
         self._fresh.note_block(present, self._block_s_each)
         self.standings.instances_wanted = self._fresh.instances_affordable()
         self.standings.look(self._progress_share())
@@ -247,7 +244,7 @@ class SliceRace:
             self._lengths.lengthen(name, level)
         self._report_order()
         trials = [record for _, record in records]
-        self._run.listen(board(self._protocol, self.standings, self._blocks, self._now_s(), trials))
+        self._run.listen(board(self._run, self.standings, self._blocks, trials))
         self._wait_if_noisy()
 
     def _wait_if_noisy(self) -> None:
@@ -289,7 +286,7 @@ class SliceRace:
     def _report_order(self) -> None:
         """The order so far, after half a minute and at each look."""
         look = self.standings.last.number
-        if self._now_s() < FIRST_ORDER_S or self._reported_at_s >= FIRST_ORDER_S + (look or 0):
+        if self._run.now_s() < FIRST_ORDER_S or self._reported_at_s >= FIRST_ORDER_S + (look or 0):
             return
         self._reported_at_s = FIRST_ORDER_S + (look or 0) + 1
         level = self._protocol.main_level
@@ -301,7 +298,7 @@ class SliceRace:
         several = len(self._protocol.workload_names) > 1
         on = f" on {level.workload}" if several else ""
         if rates:
-            text = f"after {self._now_s():.0f} s, requests/s{on}: {', '.join(rates)}"
+            text = f"after {self._run.now_s():.0f} s, requests/s{on}: {', '.join(rates)}"
             self._run.listen(Event(text))
 
     def _progress(self, group: Sequence[str]) -> Progress:
@@ -314,11 +311,8 @@ class SliceRace:
         names = self.standings.names
         done = sum(map(self.standings.blocks, names))
         of = self._protocol.stopping.repetitions * len(names)
-        left_s = self._now_s() * (of / done - 1) if done else None
+        left_s = self._run.now_s() * (of / done - 1) if done else None
         return Progress(what, done=done, of=of, left_s=left_s)
 
     def _progress_share(self) -> float:
-        return self._now_s() / self._protocol.stopping.budget_s
-
-    def _now_s(self) -> float:
-        return self._run.world.server_host.now_s() - self._begun_s
+        return self._run.now_s() / self._protocol.stopping.budget_s

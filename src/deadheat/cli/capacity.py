@@ -6,6 +6,7 @@ import click
 
 from deadheat.campaign.capacity import Capacity, Objective, find_capacities
 from deadheat.campaign.entry import enter_contenders, require_contenders
+from deadheat.campaign.resolve import resolve
 from deadheat.campaign.run import open_run
 from deadheat.catalog import choose, selection
 from deadheat.cli.containers import Runtime, builder_of, runtime_options
@@ -103,7 +104,9 @@ def command(
         ) as world,
         builder_of(runtime, world.server_host, world, limits) as builder,
         progress_view() as listen,
-        open_run(store, world, protocol, command_line(), 0) as run,
+        open_run(
+            store, world, resolve(protocol, world, len(chosen)).protocol, command_line(), 0
+        ) as run,
     ):
         run.conclusion["slo"] = slo
         entered = enter_contenders(chosen, {}, world, store, run.id, builder, listen)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from deadheat.campaign.campaign import Plan
-from deadheat.campaign.slice_time import within_budget
 from deadheat.catalog import Catalog, FileFault, Selection, selection
 from deadheat.cli.own import OwnServers
 from deadheat.cli.replay import replay_lineup
@@ -57,7 +56,7 @@ def new_plan(
     names = {chosen.name for chosen in selections}
     extra = own.contenders(names, protocol)
     return Plan(
-        protocol=within_budget(protocol, len(selections) + len(extra)),
+        protocol=protocol,
         selections=selections,
         labels=lineup.labels if lineup else {},
         extra=extra,

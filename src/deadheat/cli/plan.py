@@ -4,6 +4,8 @@ import click
 
 from deadheat.campaign.estimate import Estimate, estimate
 from deadheat.campaign.outline import Outline, outline
+from deadheat.campaign.resolve import on_hosts
+from deadheat.campaign.slice_time import within_budget
 from deadheat.catalog import selection
 from deadheat.cli.help import Command
 from deadheat.cli.hosts import Hosts, machine_options
@@ -13,7 +15,7 @@ from deadheat.cli.options import (
     language_option,
     protocol_options,
 )
-from deadheat.cli.replay import fit_here, on_hosts, replay_lineup
+from deadheat.cli.replay import fit_here, replay_lineup
 from deadheat.cli.server_names import complete_servers
 from deadheat.cli.workbench import answering, chosen_servers, lacking, open_catalog
 from deadheat.output import echo, echo_json
@@ -46,7 +48,7 @@ def command(
       deadheat plan --protocol kzmake-2018 --duration-scale 0.1
     """
     servers_catalog = open_catalog(catalog)
-    protocol = on_hosts(protocol, hosts)
+    protocol = on_hosts(protocol, beside=not hosts)
     lineup = replay_lineup(protocol, servers_catalog, servers, languages)
     without: list[str] = []
     if lineup is not None:
@@ -63,6 +65,7 @@ def command(
         protocol = fitted.protocol
         forecast = outline(protocol, names, labels, missing, fitted.remarks)
     else:
+        protocol = within_budget(protocol, len(names))
         forecast = estimate(protocol, names, without)
     if as_json:
         echo_json({**forecast.to_json(), "protocol": protocol.model_dump()})

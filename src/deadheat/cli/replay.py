@@ -6,8 +6,8 @@ from pathlib import Path
 from deadheat.audit.decay import decay_page, load_series
 from deadheat.audit.page import Page
 from deadheat.audit.replay import Replay
-from deadheat.campaign.limits import Fitted, fit_to
 from deadheat.campaign.lineup import Lineup, line_up
+from deadheat.campaign.resolve import Resolved, fit_to
 from deadheat.catalog import Catalog
 from deadheat.cli.hosts import Hosts, host_of
 from deadheat.cli.workbench import chosen_servers
@@ -39,7 +39,7 @@ def replay_lineup(
     return lineup
 
 
-def fit_here(protocol: Protocol, hosts: Hosts) -> Fitted:
+def fit_here(protocol: Protocol, hosts: Hosts) -> Resolved:
     """The protocol within the limits of the machines."""
     with host_of(hosts.server) as host:
         fingerprint = host.fingerprint()
@@ -50,15 +50,6 @@ def fit_here(protocol: Protocol, hosts: Hosts) -> Fitted:
     crowded = protocol.origin is not None
     _, load_cpus = split_cpus(fingerprint, protocol.threads, crowded)
     return fit_to(protocol, fingerprint, fingerprint, len(load_cpus))
-
-
-def on_hosts(protocol: Protocol, hosts: Hosts) -> Protocol:
-    """The protocol on one machine or two; a replay lists a difference as a deviation."""
-    if protocol.origin is None or (protocol.origin.client_host == "same") != bool(hosts):
-        return protocol
-    place = "another host" if hosts else "the same host"
-    deviations = (*protocol.deviations, f"client on {place}")
-    return protocol.model_copy(update={"deviations": deviations})
 
 
 def decay_of(store: Store, replay: Replay, root: Path) -> Page:

@@ -189,11 +189,6 @@ class Protocol(Strict):
             self.residency == "frozen" and self.generator == "engine"
         ):
             raise ValueError("slices need residency = 'frozen' and generator = 'engine'")
-        if self.slices is not None and self.duration_s <= self.slices.discard_s:
-            raise ValueError(
-                f"duration_s = {self.duration_s:g} has to be more than slices.discard_s = "
-                f"{self.slices.discard_s:g}: a slice has to outlast its start"
-            )
         names = ", ".join(self.workload_names)
         if self.workloads and self.generator != "engine":
             raise ValueError(
