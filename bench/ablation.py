@@ -25,8 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from bench.model import cases, rate, truth_of
-from deadheat.campaign.slice_standings import slice_rows
-from deadheat.measure.slices import SERIES
+from deadheat.measure.slices import SERIES, TrialSlices, columns_of
 from deadheat.stats import counted_slices, slice_model
 from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.distributions import t_critical
@@ -34,7 +33,6 @@ from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.modeled import modeled_names
 from deadheat.stats.placement import placements
 from deadheat.stats.settling import Settling
-from deadheat.stats.slice_columns import SliceTable
 from deadheat.stats.slice_model import fit_slices
 from deadheat.store import Store, read_run
 from deadheat.store.bundle import import_runs, open_bundle
@@ -99,13 +97,15 @@ def stored_half_widths(path: Path) -> Iterator[tuple[str, float]]:
         contenders = [each.name for each in run.contenders if each.role == "contender"]
         controls = [each.name for each in run.contenders if each.role != "contender"]
     for part in (*PARTS, WAITED):
-        table = SliceTable()
+        everyone = [*contenders, *controls]
+        trials = []
         for name, trial, rows in valid:
             if part == WAITED:
                 rows = [{**row, "client_waited": False} for row in rows]
-            table.add(slice_rows(name, trial.instance_id or 0, trial.block, rows))
+            place = everyone.index(name)
+            trials.append(TrialSlices(place, trial.instance_id or 0, trial.block, rows))
         with without(part):
-            columns = count_slices(table.columns).slices
+            columns = count_slices(columns_of(everyone, trials)).slices
             racing = modeled_names(columns, contenders, controls)
             fit = fit_slices(slices_of(columns, racing))
         ratios = [pair.ratio for pair in rank_from_model(fit, racing, controls=controls).pairs]

@@ -18,12 +18,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.campaign.slice_standings import slice_rows
-from deadheat.measure.slices import SERIES
+from deadheat.measure.slices import SERIES, TrialSlices, columns_of
 from deadheat.stats.counted_slices import count_slices, slices_of
 from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.placement import placements
-from deadheat.stats.slice_columns import SliceColumns, SliceTable
+from deadheat.stats.slice_columns import SliceColumns
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Slices
 from deadheat.store import Store, read_run
@@ -63,14 +62,15 @@ def main() -> None:
 def read(store: Store, run_id: str) -> tuple[list[str], SliceColumns]:
     """The contenders of a race, and its slices that count."""
     run = read_run(store, run_id)
-    names = {contender.id: contender.name for contender in run.contenders}
-    table, rows = SliceTable(), run.packed_series(SERIES)
-    for trial in run.trials:
-        valid = trial.kind == "measure" and trial.state == "ok"
-        if valid and trial.id in rows and trial.id not in run.gates_failed:
-            name, instance = names[trial.contender_id], trial.instance_id or 0
-            table.add(slice_rows(name, instance, trial.block, rows[trial.id]))
-    columns = count_slices(table.columns).slices
+    places = {contender.id: place for place, contender in enumerate(run.contenders)}
+    rows = run.packed_series(SERIES)
+    trials = [
+        TrialSlices(places[each.contender_id], each.instance_id or 0, each.block, rows[each.id])
+        for each in run.trials
+        if each.kind == "measure" and each.state == "ok"
+        if each.id in rows and each.id not in run.gates_failed
+    ]
+    columns = count_slices(columns_of([each.name for each in run.contenders], trials)).slices
     contenders = [c.name for c in run.contenders if c.role == "contender"]
     return [name for name in contenders if name in columns.present], columns
 

@@ -1,4 +1,4 @@
-"""Two schedules of a race: how narrow are the intervals after the same time?
+"""Two protocols of a race: how narrow are the intervals after the same time?
 
 `settle` and another protocol take turns on one field of ten: the eight servers of `make run`, and a
 second copy of a Go and of a Node.js server. Every race gets the same budget. The figure is the
@@ -6,7 +6,6 @@ median half-width of the simultaneous intervals of all pairs, as a fraction of t
 is the quotient of the two protocols' medians. A pair without an interval counts as the widest; if
 most pairs of a protocol have none, there is no quotient.
 
-    python -m bench.schedules --pairs 5 --budget 2m -o docs/results/schedules.json
     python -m bench.schedules --against few-starts.toml --pairs 3 --budget 4m
 """
 
@@ -52,9 +51,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--against", default="settle-trials", help="the other protocol: a name or a file"
-    )
+    parser.add_argument("--against", default="bench/settle-asleep.toml", help="the other protocol")
     parser.add_argument("--pairs", type=int, default=5, help="races of each protocol")
     parser.add_argument("--budget", default="2m", help="of each race")
     parser.add_argument("--show", type=Path, help="print a stored summary instead")
@@ -92,7 +89,7 @@ def median_half_width(races: Sequence[dict[str, Any]], protocol: str) -> float:
 
 
 def show(summary: dict[str, Any]) -> None:
-    against = summary.get("against", "settle-trials")
+    against = summary["against"]
     for each in summary["races"]:
         widths = sorted(each["half_widths"])
         middle = statistics.median(widths)

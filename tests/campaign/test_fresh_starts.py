@@ -8,11 +8,11 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from deadheat.campaign.context import RunContext
 from deadheat.campaign.fresh_starts import UNSTEADY_MAX, FreshStarts
-from deadheat.campaign.slice_standings import SliceStandings
+from deadheat.campaign.run import RaceContext
+from deadheat.campaign.standings import Standings
 from deadheat.measure.warm_instance import WarmInstance
-from deadheat.protocol import Protocol
+from deadheat.protocol import SliceProtocol
 
 BUDGET_S = 100.0
 
@@ -48,11 +48,12 @@ class FakeStandings:
         return SimpleNamespace(estimate=robust, instances=counts, slices=20 * counts), names
 
 
-def protocol(**slices: Any) -> Protocol:
-    return Protocol.model_validate(
+def protocol(**slices: Any) -> SliceProtocol:
+    return SliceProtocol.model_validate(
         {
             "name": "made",
             "about": "For a test.",
+            "kind": "slices",
             "connections": [10],
             "duration_s": 0.1,
             "slices": {"rounds": 10, "starts_share": 0.1, **slices},
@@ -77,7 +78,7 @@ def instance(name: str, took_s: float, number: int, kind: str = "flat") -> WarmI
 
 def fresh_starts(standings: FakeStandings, now_s: float = 10, **slices: Any) -> FreshStarts:
     run = SimpleNamespace(protocol=protocol(**slices), ends_s=BUDGET_S, now_s=lambda: now_s)
-    return FreshStarts(cast(RunContext, run), cast(SliceStandings, standings))
+    return FreshStarts(cast(RaceContext, run), cast(Standings, standings))
 
 
 def due(

@@ -8,7 +8,7 @@ import pytest
 
 from deadheat.campaign.resolve import fit_to, resolve, too_few
 from deadheat.errors import DeadheatError
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol
 from tests.audit.made import protocol
 from tests.campaign.fake_world import FakeWorld
 from tests.campaign.made_protocols import SETTLE, sliced
@@ -24,7 +24,7 @@ def machine(open_files: int = 65_536, sysctl: dict[str, str] | None = None) -> d
     return {"open_files_hard": open_files, "sysctl": SYSCTL | (sysctl or {})}
 
 
-def landshark(**values: Any) -> Protocol:
+def landshark(**values: Any) -> AloneProtocol:
     return protocol(connections=[100, 20_000], generator="ab", aggregate="mean", **values)
 
 
@@ -104,10 +104,10 @@ def test_remarks_on_short_queues_and_shared_cpus() -> None:
 
 def test_race_remarks_on_too_few_descriptors_of_servers() -> None:
     """Regression: under ulimit -n 256, servers failed at 1,000 connections without a remark."""
-    (remark,) = too_few(protocol(connections=[100, 1000]), machine(256))
+    (remark,) = too_few(sliced(connections=[100, 1000]), machine(256))
     assert remark.startswith("a server with one process may open 256 files here")
     assert remark.endswith("ulimit -n 65536")
-    assert too_few(protocol(connections=[100]), machine(256)) == ()
+    assert too_few(sliced(connections=[100]), machine(256)) == ()
 
 
 def test_remarks_on_settings_that_differ_from_published() -> None:

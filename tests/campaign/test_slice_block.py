@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.campaign.slice_block import neighbors_together
+from deadheat.campaign.block import neighbors_together
 from deadheat.events import Event
 from deadheat.host import Sample
 from deadheat.measure.load_process import HANG_UP_S
@@ -192,5 +192,5 @@ def test_rejects_slices_that_cannot_work(slices: dict[str, Any], message: str) -
 
 
 def test_rejects_slices_of_another_generator() -> None:
-    with pytest.raises(ValueError, match="slices need residency"):
+    with pytest.raises(ValueError, match="generator"):
         sliced(generator="wrk")

@@ -5,16 +5,14 @@ from dataclasses import dataclass, field, replace
 
 from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
-from deadheat.campaign.context import RunContext
 from deadheat.campaign.entry import enter_contenders, enter_made, require_contenders
 from deadheat.campaign.failures import none_left
-from deadheat.campaign.latency import measure_latency
 from deadheat.campaign.past import Past
 from deadheat.campaign.race import Race
 from deadheat.campaign.resolve import Resolved, limits_of, resolve
 from deadheat.campaign.resume import Unfinished, enter_again
-from deadheat.campaign.run import Run, open_run, reopen_run
-from deadheat.campaign.slice_race import SliceRace
+from deadheat.campaign.run import RaceContext, Run, RunContext, open_run, reopen_run
+from deadheat.campaign.trials import measure_latency
 from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.events import Event, Listener
@@ -23,7 +21,7 @@ from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, controls_for
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Settle, SliceProtocol
 from deadheat.store import Store
 from deadheat.store.listing import run_summary
 from deadheat.store.run_argument import run_argument
@@ -33,12 +31,14 @@ NOT_OURS = (
     "would change is not seen; a command behind `--` is started, held apart and frozen"
 )
 
+Conducted = SliceProtocol | AloneProtocol
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a campaign is to do."""
 
-    protocol: Protocol  # as asked for; of a run to resume, as stored
+    protocol: Conducted  # as asked for; of a run to resume, as stored
     selections: Sequence[Selection]
     labels: Mapping[str, str]  # contender -> label, as published
     extra: Sequence[Contender]  # command lines of the user's
@@ -47,6 +47,10 @@ class Plan:
     latency_s: float | None = None  # measure latency apart, this long at each rate
     missing: Mapping[str, str] = field(default_factory=dict)  # published row -> why none runs
     left: Unfinished | None = None  # the run to resume, instead of a new one
+
+    @property
+    def past(self) -> Past:
+        return self.left.past if self.left else Past()
 
 
 def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Listener) -> str:
@@ -60,21 +64,28 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
             lifecycle.start(world, contender)
             listen(Event(f"{contender.name} {NOT_OURS}"))
     resolved = _resolved(plan, world)
-    alone = resolved.protocol.residency == "alone"
+    protocol = resolved.protocol
+    alone = isinstance(protocol, AloneProtocol)
     for remark in resolved.remarks:
         listen(Event(remark, trouble=not alone))
     if alone:
         world = replace(world, generator=Several(world.generator, resolved.connections_each))
     known = {"missing": dict(plan.missing), "remarks": list(resolved.remarks)} if alone else {}
     opened = (
-        open_run(store, world, resolved.protocol, plan.command, plan.seed, known)
+        open_run(store, world, protocol, plan.command, plan.seed, known)
         if plan.left is None
         else reopen_run(store, world, plan.left)
     )
     run: Run | None = None
     try:
         with opened as run:
-            _race(plan, resolved.protocol, world, store, builder, run, listen)
+            entered = _enter(plan, protocol, world, store, builder, run, listen)
+            about = (store, run.id, entered, plan.seed, listen, plan.past)
+            if isinstance(protocol, AloneProtocol):
+                Alone(RunContext(world, protocol, *about), plan.labels).run()
+                run.conclusion["why"] = "all repetitions done"
+            else:
+                _race(plan, RaceContext(world, protocol, *about), run)
     except KeyboardInterrupt:
         if run is None:
             raise
@@ -85,11 +96,15 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
     return run.id
 
 
-def _resolved(plan: Plan, world: World) -> Resolved:
+def _resolved(plan: Plan, world: World) -> Resolved[SliceProtocol] | Resolved[AloneProtocol]:
     """What runs: of a run that goes on, the protocol that it stored."""
+    protocol, contenders = plan.protocol, len(plan.selections) + len(plan.extra)
+    if isinstance(protocol, SliceProtocol):
+        if plan.left is not None:
+            return limits_of(protocol, world)
+        return resolve(protocol, world, contenders)
     if plan.left is None:
-        return resolve(plan.protocol, world, len(plan.selections) + len(plan.extra))
-    protocol = plan.left.protocol
+        return resolve(protocol, world, contenders)
     limits = limits_of(protocol, world)
     if limits.protocol.connections != protocol.connections:
         raise DeadheatError(
@@ -99,53 +114,9 @@ def _resolved(plan: Plan, world: World) -> Resolved:
     return limits
 
 
-def _left_by(run: Run, plan: Plan, store: Store) -> str:
-    """What an interrupt leaves; how a server of the user's own was started is not kept."""
-    if not run_summary(store, run.id).trials:
-        return "nothing was measured yet"
-    argument = run_argument(run.id, store.path)
-    goes_on = "" if plan.extra else f"; deadheat run --resume {argument} goes on"
-    return f"what was measured is kept{goes_on}"
-
-
-def _race(
-    plan: Plan,
-    protocol: Protocol,
-    world: World,
-    store: Store,
-    builder: Builder,
-    run: Run,
-    listen: Listener,
-) -> None:
-    past = plan.left.past if plan.left else Past()
-    entered = _enter(plan, protocol, world, store, builder, run, listen)
-    context = RunContext.begin(world, protocol, store, run.id, entered, plan.seed, listen, past)
-    if protocol.residency == "alone":
-        Alone(context, plan.labels).run()
-        run.conclusion["why"] = "all repetitions done"
-        return
-    race = Race(context) if protocol.slices is None else SliceRace(context)
-    try:
-        look = race.run()
-    except KeyboardInterrupt:
-        run.conclusion["look"] = race.standings.last.number
-        raise
-    run.conclusion["race_s"] = context.now_s()
-    if not race.standings.contenders_left:
-        more = "; `deadheat verify` says more" if plan.selections else ""
-        raise none_left(race.standings.tally.out, f"the reasons are printed above{more}")
-    why = "all repetitions done"
-    if protocol.stopping.kind == "settle":
-        answered = "settled" if protocol.stopping.question == "order" else "verdict reached"
-        why = answered if look.settled else "budget spent"
-    run.conclusion |= {"why": why, "share": look.share, "look": look.number}
-    if plan.latency_s is not None:
-        measure_latency(context, race.standings, race.invocation + 1, plan.latency_s)
-
-
 def _enter(
     plan: Plan,
-    protocol: Protocol,
+    protocol: Conducted,
     world: World,
     store: Store,
     builder: Builder,
@@ -162,3 +133,33 @@ def _enter(
     ]
     require_contenders(entered)
     return entered
+
+
+def _race(plan: Plan, context: RaceContext, run: Run) -> None:
+    """Race, then measure latency if that is asked for; `run` gets the conclusion."""
+    stopping, race = context.protocol.stopping, Race(context)
+    try:
+        look = race.run()
+    except KeyboardInterrupt:
+        run.conclusion["look"] = race.standings.last.number
+        raise
+    run.conclusion["race_s"] = context.now_s()
+    if not race.standings.contenders_left:
+        more = "; `deadheat verify` says more" if plan.selections else ""
+        raise none_left(race.standings.tally.out, f"the reasons are printed above{more}")
+    why = "all repetitions done"
+    if isinstance(stopping, Settle):
+        answered = "settled" if stopping.question == "order" else "verdict reached"
+        why = answered if look.settled else "budget spent"
+    run.conclusion |= {"why": why, "share": look.share, "look": look.number}
+    if plan.latency_s is not None:
+        measure_latency(context, race.standings, race.trials, race.invocation + 1, plan.latency_s)
+
+
+def _left_by(run: Run, plan: Plan, store: Store) -> str:
+    """What an interrupt leaves; how a server of the user's own was started is not kept."""
+    if not run_summary(store, run.id).trials:
+        return "nothing was measured yet"
+    argument = run_argument(run.id, store.path)
+    goes_on = "" if plan.extra else f"; deadheat run --resume {argument} goes on"
+    return f"what was measured is kept{goes_on}"

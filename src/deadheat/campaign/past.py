@@ -1,7 +1,7 @@
 """`Past`: what a run has measured before it is resumed. A new run has an empty one."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -113,10 +113,6 @@ class Past:
         )
 
     @property
-    def invocations(self) -> int:
-        return max((trial.invocation for _, trial in self.trials), default=0)
-
-    @property
     def measured(self) -> list[tuple[str, TrialRecord]]:
         """The trials in closed loop, which the standings are made of."""
         return [(name, trial) for name, trial in self.trials if trial.kind == "measure"]
@@ -131,32 +127,6 @@ class Past:
             (trial.connections, trial.block)
             for contender, trial in self.measured
             if contender == name and trial.state == "ok"
-        }
-
-    def complete(
-        self, levels: Callable[[str], Sequence[Level]], blocks: Callable[[int], int]
-    ) -> set[int]:
-        """The numbers of the complete invocations.
-
-        A complete invocation has all its blocks, `blocks(invocation)` of them, for each
-        contender that had no failed trial in it, at each of its levels.
-        """
-        counts: dict[int, Counter[tuple[str, Level]]] = {}
-        failed: set[tuple[int, str]] = set()
-        for name, trial in self.measured:
-            counts.setdefault(trial.invocation, Counter())[name, level_of(trial)] += 1
-            if trial.state == "failed":
-                failed.add((trial.invocation, name))
-        names = {name for name, _ in self.measured}
-        return {
-            invocation
-            for invocation, count in counts.items()
-            if all(
-                count[name, level] >= blocks(invocation)
-                for name in names
-                if (invocation, name) not in failed
-                for level in levels(name)
-            )
         }
 
 

@@ -7,43 +7,51 @@ Nothing changes it afterwards.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from deadheat.campaign.slice_time import within_budget
+from deadheat.campaign.slice_lengths import within_budget
 from deadheat.errors import DeadheatError
 from deadheat.host import Host
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProtocol
 
 DESCRIPTORS_BESIDE = 64  # of a process, in addition to its connections
 CLIENTS_MAX = 8  # client processes of one trial
 UNLIMITED = 1 << 20  # if the fingerprint has no value
 
+P = TypeVar("P", SliceProtocol, AloneProtocol, SearchProtocol)
+
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """The protocol that runs, the connections that one client process may hold, and remarks."""
+class Resolved(Generic[P]):
+    """The protocol that runs, and remarks on how the machines limit it.
 
-    protocol: Protocol
+    `connections_each` is how many connections one client process may hold.
+    """
+
+    protocol: P
     connections_each: int
     remarks: tuple[str, ...]
 
 
-def resolve(protocol: Protocol, world: World, contenders: int) -> Resolved:
+def resolve(protocol: P, world: World, contenders: int) -> Resolved[P]:
     """The protocol as it runs on these machines with so many contenders.
 
     Brings the machines into the state that the protocol asks for, because that decides, too. Raises
     `DeadheatError` if no level is possible.
     """
     make_ready(protocol, world)
-    placed = on_hosts(protocol, world.beside)
-    return limits_of(for_wake_ups(within_budget(placed, contenders), world), world)
+    if isinstance(protocol, AloneProtocol):
+        return limits_of(on_hosts(protocol, world.beside), world)
+    if isinstance(protocol, SliceProtocol):
+        return limits_of(for_wake_ups(within_budget(protocol, contenders), world), world)
+    return limits_of(protocol, world)
 
 
-def limits_of(protocol: Protocol, world: World) -> Resolved:
+def limits_of(protocol: P, world: World) -> Resolved[P]:
     """The protocol within the limits of these machines."""
     load, server = world.load_host.fingerprint(), world.server_host.fingerprint()
-    if protocol.residency == "alone":
+    if isinstance(protocol, AloneProtocol):
         return fit_to(protocol, load, server, min(len(side.cpus) for side in world.loads))
     return Resolved(protocol, UNLIMITED, too_few(protocol, server))
 
@@ -55,7 +63,7 @@ def make_ready(protocol: Protocol, world: World) -> None:
             host.keep_awake()
 
 
-def on_hosts(protocol: Protocol, beside: bool) -> Protocol:
+def on_hosts(protocol: AloneProtocol, beside: bool) -> AloneProtocol:
     """The protocol with the load `beside` the server or not; a replay lists a difference."""
     if protocol.origin is None or (protocol.origin.client_host == "same") == beside:
         return protocol
@@ -64,9 +72,9 @@ def on_hosts(protocol: Protocol, beside: bool) -> Protocol:
     return protocol.model_copy(update={"deviations": deviations})
 
 
-def for_wake_ups(protocol: Protocol, world: World) -> Protocol:
+def for_wake_ups(protocol: SliceProtocol, world: World) -> SliceProtocol:
     """Where idle CPUs sleep, more of each slice is discarded."""
-    if protocol.slices is None or all(_is_awake(host) for host in _hosts(world)):
+    if all(_is_awake(host) for host in _hosts(world)):
         return protocol
     rule = protocol.slices
     more = {
@@ -85,8 +93,8 @@ def _hosts(world: World) -> list[Host]:
 
 
 def fit_to(
-    protocol: Protocol, load: Mapping[str, Any], server: Mapping[str, Any], load_cpus: int
-) -> Resolved:
+    protocol: AloneProtocol, load: Mapping[str, Any], server: Mapping[str, Any], load_cpus: int
+) -> Resolved[AloneProtocol]:
     """Fit a protocol to two fingerprints, which may be of one machine.
 
     Leaves out levels that no allowed number of client processes can hold, with a remark. Raises
@@ -171,7 +179,7 @@ def _level_remarks(connections: int, each: int, server: Mapping[str, Any]) -> li
     return remarks
 
 
-def _setting_remarks(protocol: Protocol, server: Mapping[str, Any]) -> list[str]:
+def _setting_remarks(protocol: AloneProtocol, server: Mapping[str, Any]) -> list[str]:
     """Settings that differ from those of the published machine, with commands to change them."""
     if (origin := protocol.origin) is None:
         return []

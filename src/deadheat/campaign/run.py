@@ -1,17 +1,74 @@
-"""`Run`: one run in the store, from its first row to its conclusion."""
+"""A run: what every part of a campaign knows of it, and its row in the store, first to last."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from deadheat import __version__
+from deadheat.campaign.past import Past
 from deadheat.campaign.resolve import make_ready
 from deadheat.campaign.resume import Unfinished
 from deadheat.errors import DeadheatError, LinkLost
+from deadheat.events import Listener
+from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World, by_role
-from deadheat.protocol import Protocol
+from deadheat.protocol import Protocol, SliceProtocol
 from deadheat.store import Store
+from deadheat.workload import Level
+
+P_co = TypeVar("P_co", bound=Protocol, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext(Generic[P_co]):
+    """One run: what it measures, with what, where it is stored, and who listens.
+
+    It begins when it is made, or goes on from its past: pauses do not count.
+    """
+
+    world: World
+    protocol: P_co
+    store: Store
+    run_id: str
+    entered_contenders: Sequence[EnteredContender]
+    seed: int
+    listen: Listener
+    past: Past = field(default_factory=Past)
+    begun_s: float = field(init=False)  # on the clock of the server host
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "begun_s", self.world.server_host.now_s() - self.past.elapsed_s)
+
+    def now_s(self) -> float:
+        """The time since the run began, without pauses."""
+        return self.world.server_host.now_s() - self.begun_s
+
+    def unmeasured(self) -> set[str]:
+        """The contenders and controls of which no trial in the past went well."""
+        measured = {name for name, trial in self.past.measured if trial.state == "ok"}
+        return {entered.contender.name for entered in self.entered_contenders} - measured
+
+    def levels_of(self, name: str) -> tuple[Level, ...]:
+        """The levels at which a contender is measured; all of one that is not entered."""
+        entered = {each.contender.name: each.contender for each in self.entered_contenders}
+        return entered[name].levels_of(self.protocol) if name in entered else self.protocol.levels
+
+    def named(self, role: str) -> list[str]:
+        """The contenders with a role: `contender` or `control`."""
+        return [e.contender.name for e in self.entered_contenders if e.contender.role == role]
+
+
+class RaceContext(RunContext[SliceProtocol]):
+    """A race in slices."""
+
+    __slots__ = ()
+
+    @property
+    def ends_s(self) -> float:
+        """When the budget is spent, or the extension; a fixed number of repetitions has no end."""
+        extension = self.past.extension
+        return self.protocol.stopping.time_limit_s if extension is None else extension.until_s
 
 
 @dataclass(slots=True)
@@ -33,7 +90,8 @@ def open_run(
 ) -> Iterator[Run]:
     """Begin a run and store its hosts; end it as complete, interrupted or failed.
 
-    `protocol` is the one that runs (see `resolve`). `known` is the part of its conclusion that is known from the start.
+    `protocol` is the one that runs (see `resolve`). `known` is the part of its conclusion that is
+    known from the start.
     """
     conclusion = dict(known or {})
     run_id = store.begin_run(
