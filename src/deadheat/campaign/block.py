@@ -13,12 +13,10 @@ from deadheat.campaign.run import RaceContext
 from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.host import ENDS_ONLY_S, Completed, Host, Sample, Usage
 from deadheat.load import LoadResult, LoadSpec
-from deadheat.load.latencies import Latencies
 from deadheat.load.pooling import pool
 from deadheat.load.slices import SliceRequest
 from deadheat.measure.gates.evidence import Evidence
 from deadheat.measure.gates.judge import judge_block, on_load_host, worst_of
-from deadheat.measure.latencies import LatencyReader
 from deadheat.measure.load_process import processes_on
 from deadheat.measure.network_counters import LOAD, increases
 from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
@@ -110,7 +108,6 @@ class Block:
         number: int,
         used: Collection[int],
         troubles: Troubles,
-        reader: LatencyReader,
         lengths: SliceLengths,
     ) -> None:
         self._run = run
@@ -118,10 +115,8 @@ class Block:
         self._number = number
         self._used = used
         self._troubles = troubles
-        self._reader = reader
         self._lengths = lengths
         self._drops: int | None = None  # of all listen queues, after the last slice
-        self._latencies: Latencies | None = None  # after the last slice
 
     def run(
         self, instances: Sequence[WarmInstance], order: random.Random
@@ -218,7 +213,6 @@ class Block:
         )
         host = self._run.world.server_host
         before = self._drops if self._drops is not None else host.listen_drops()
-        latencies = self._latencies or self._reader.read()
         measured = measure_slice(
             self._run.world,
             instance.instance,
@@ -229,8 +223,7 @@ class Block:
         )
         self._drops = after = host.listen_drops()
         drops = None if before is None or after is None else after - before
-        self._latencies = self._reader.read()
-        return replace(measured, listen_drops=drops, latencies=(latencies, self._latencies))
+        return replace(measured, listen_drops=drops)
 
     def _trials(
         self,

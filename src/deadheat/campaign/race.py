@@ -16,7 +16,6 @@ from deadheat.campaign.trials import HalfLoads, TrialRunner
 from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.measure.latencies import LatencyReader
 from deadheat.measure.starter import Starter
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.protocol import Settle
@@ -62,7 +61,6 @@ class Race:
         self._invalid = InvalidStreak(has_budget=isinstance(run.protocol.stopping, Settle))
         self._noisy: str | None = None  # the machine is, and how that showed
         self._unmeasured = run.unmeasured()
-        self._reader = LatencyReader.within(run.world, run.listen)
         self._is_first_block = True
         self._passes = 0  # over the contenders that race
 
@@ -74,7 +72,7 @@ class Race:
     def run(self) -> Look:
         """Race to the end. What has been measured is in the store, however this ends."""
         heat_of_all = Heat(self._run.world, self._starter, self._drop, self._protocol.at_once)
-        with self._reader, heat_of_all as heat:
+        with heat_of_all as heat:
             while self.standings.contenders_left and not self._done():
                 for group in self._groups(heat):
                     is_late = self._run.now_s() + self._block_s_each * len(group) > self._run.ends_s
@@ -218,7 +216,6 @@ class Race:
             self._blocks,
             self._rotation.used,
             self._troubles,
-            self._reader,
             self._lengths,
         )
         records = block.run(present, self._random)

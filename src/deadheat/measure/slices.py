@@ -11,7 +11,6 @@ import numpy as np
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Usage
 from deadheat.load import LoadResult
-from deadheat.load.latencies import CORE_TO_CORE, MEMORY, Latencies
 from deadheat.load.pooling import mean, pool
 from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
@@ -29,7 +28,6 @@ from deadheat.measure.trial import (
     other_figures,
 )
 from deadheat.measure.world import World
-from deadheat.stats.placement import NOT_READ
 from deadheat.stats.slice_columns import SliceColumns, weight_of
 from deadheat.stats.slices import Indices
 from deadheat.store import Gate, TrialRecord
@@ -45,7 +43,6 @@ class Slice:
     round: int
     result: LoadResult | None
     fault: str | None = None
-    latencies: tuple[Latencies, Latencies] = (Latencies(), Latencies())  # before and after
     database_cpu_s: float | None = None  # of the workload's database; None: there is none
     listen_drops: int | None = None  # of the listen queues, while it was the only one that ran
 
@@ -68,17 +65,9 @@ class Slice:
                 row["database_cpu_s"] = self.database_cpu_s
             if self.result.skew_us is not None:
                 row["skew_us"] = self.result.skew_us
-            for name in (CORE_TO_CORE, MEMORY):
-                if (readings := self._read(name)) is not None:
-                    row[name] = readings
             if client_waited(self.result):
                 row["client_waited"] = True
         return row
-
-    def _read(self, name: str) -> list[float] | None:
-        """A latency before and after; None if one of the two is not known."""
-        before, after = (getattr(each, name) for each in self.latencies)
-        return None if before is None or after is None else [before, after]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +217,6 @@ def columns_of(names: Sequence[str], trials: Sequence[TrialSlices]) -> SliceColu
         [bool(row.get("rate_per_s") and not row.get("client_waited")) for row in rows], dtype=bool
     )
     used = list(compress(rows, chosen))
-    apart_ns = np.array([row.get(CORE_TO_CORE, NOT_READ) for row in used], dtype=float)
-    before_ns, after_ns = apart_ns.reshape(-1, 2).T
-    memory_ns = np.array([row.get(MEMORY, NOT_READ) for row in used], dtype=float)
 
     def of_trials(values: Sequence[int]) -> Indices:
         of_slices: Indices = np.repeat(np.asarray(values, dtype=np.int64), slices)[chosen]
@@ -246,7 +232,4 @@ def columns_of(names: Sequence[str], trials: Sequence[TrialSlices]) -> SliceColu
         rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
         weight=np.array([weight_of(row) for row in used], dtype=float),
         witness_per_s=np.array([row.get("witness_per_s", math.nan) for row in used], dtype=float),
-        before_ns=before_ns,
-        after_ns=after_ns,
-        memory_ns=np.sqrt(memory_ns.reshape(-1, 2).prod(axis=1)),
     )
