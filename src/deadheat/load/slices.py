@@ -1,6 +1,6 @@
 """The engine's resident mode: one line asks for a slice, one line answers.
 
-The lines are described in docs/engine.md, section "Slices".
+The lines are described in docs/engine-slices.md.
 """
 
 import json
