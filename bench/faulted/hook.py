@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from deadheat.build.builder import Builder
-from deadheat.campaign import revision, slice_block
+from deadheat.campaign import block, revision
 from deadheat.cli import main
 from deadheat.host import agent_host, local
 from deadheat.measure import attempt, starter
@@ -54,7 +54,7 @@ watch(Builder, "_make", "build")
 watch(revision, "_make", "build")
 watch(starter.Starter, "start", "start")
 watch(attempt, "warm", "warm-up")
-watch(slice_block, "measure_slice", "slice")
+watch(block, "measure_slice", "slice")
 watch(Store, "add_trials", "store")
 watch(attempt, "stop", "stop")
 watch(starter, "stop", "stop")

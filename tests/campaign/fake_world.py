@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deadheat.build.builder import Builder
-from deadheat.campaign.campaign import Plan, conduct
+from deadheat.campaign.campaign import Conducted, Plan, conduct
 from deadheat.campaign.resume import Unfinished, load_unfinished
 from deadheat.catalog import load_server, selection
 from deadheat.events import Board, Event, Progress
@@ -18,7 +18,6 @@ from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
 from deadheat.load import Engine
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol
 from deadheat.store import Store
 from tests.build.made import made_server
 
@@ -82,7 +81,7 @@ class FakeWorld:
         for name, server in self.servers.items():
             self.servers[name] = replace(server, ready_after_s=ready_after_s)
 
-    def conduct(self, protocol: Protocol, seed: int = 1, **plan: Any) -> str:
+    def conduct(self, protocol: Conducted, seed: int = 1, **plan: Any) -> str:
         """A whole campaign; returns the run's id."""
         for name, rate in (("null-server", 1e6), ("reference", 1500)):
             self.rates.setdefault(name, rate)

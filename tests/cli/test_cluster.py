@@ -27,8 +27,8 @@ def test_without_ray_the_hint_names_the_extra(
 
 
 def test_a_protocol_without_slices_is_refused(deadheat: Deadheat) -> None:
-    ended = deadheat("cluster", "run", "hello", "--protocol", "brief")
-    assert "--protocol brief: a cluster run needs a race in slices" in ended.err
+    ended = deadheat("cluster", "run", "hello", "--protocol", "paper")
+    assert "--protocol paper: its kind is 'alone', and here it has to be 'slices'" in ended.err
 
 
 def test_an_output_folder_with_files_is_refused(

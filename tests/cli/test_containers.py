@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from deadheat.build.container_tool import ContainerTool, container_tool
 from deadheat.build.image_builder import ImageBuilder
 from deadheat.build.prepare import prepare
-from deadheat.campaign.capacity import Capacity
+from deadheat.campaign.capacity import Capacity, Objective
+from deadheat.campaign.run import RunContext
 from deadheat.catalog import load_server, selection
 from deadheat.cli import capacity
 from deadheat.host import HostError, Limits
@@ -29,8 +29,7 @@ from deadheat.measure import lifecycle
 from deadheat.measure.contender import Contender, contender_from
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol
-from deadheat.store import Store
+from deadheat.protocol import SearchProtocol
 from tests.cli.conftest import Deadheat
 from tests.host.support import eventually
 
@@ -188,13 +187,11 @@ def test_capacity_searches_with_a_container(
     shutil.copy(PROTOCOLS / "capacity.toml", tmp_path / "catalog/protocols")
     searched: list[str] = []
 
-    def find_capacities(
-        world: World, protocol: Protocol, store: Store, run_id: str, *more: Any
-    ) -> list[Capacity]:
-        (entered,) = more[0]
+    def find_capacities(run: RunContext[SearchProtocol], _: Objective) -> list[Capacity]:
+        (entered,) = run.entered_contenders
         assert entered.contender.image is not None
-        instance = lifecycle.start(world, entered.contender)
-        lifecycle.stop(world, instance)
+        instance = lifecycle.start(run.world, entered.contender)
+        lifecycle.stop(run.world, instance)
         searched.append(entered.contender.name)
         return []
 

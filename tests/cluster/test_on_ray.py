@@ -31,6 +31,7 @@ MEMORY_BYTES = 80_000_000
 PROTOCOL = """
 name = "brief"
 about = "A few slices of two starts"
+kind = "slices"
 connections = [4]
 duration_s = 0.05
 
@@ -46,7 +47,6 @@ duration_s = 0.1
 [stopping]
 kind = "settle"
 invocations = 2
-blocks_min = 2
 budget_s = 5
 """
 

@@ -31,9 +31,14 @@ with two_hosts(Hosts(server=sys.argv[1]), "engine", 1) as world:
 LEVELS = """
 name = "levels"
 about = "Two levels"
+kind = "slices"
 connections = [1, 4]
 duration_s = 0.4
 controls = true
+
+[slices]
+rounds = 1
+control_every = 1
 
 [warmup]
 kind = "fixed"

@@ -73,9 +73,9 @@ def test_a_search_for_capacity_is_no_race(tmp_path: Path) -> None:
 def test_every_shipped_protocol_has_a_method_of_its_schedule(tmp_path: Path, name: str) -> None:
     protocol = load_protocol(ROOT, name).model_dump(mode="json")
     text = method_of(tmp_path, protocol, invocations=1)
-    assert ("ran one after the other" in text) == (protocol["residency"] == "alone")
-    assert ("slice" in text) == bool(protocol["slices"])
-    assert ("recover" in text or "idle" in text) == bool(protocol["recovery"])
+    assert ("ran one after the other" in text) == (protocol["kind"] == "alone")
+    assert ("slice" in text) == (protocol["kind"] == "slices")
+    assert ("recover" in text or "idle" in text) == bool(protocol.get("recovery"))
 
 
 def test_json_and_markdown_have_the_same_sentences(tmp_path: Path) -> None:

@@ -115,19 +115,14 @@ def run(
     from deadheat.cluster.job import TOGETHER_MAX
     from deadheat.cluster.on_ray import ray_cluster
     from deadheat.cluster.race import ClusterPlan, ClusterRace
-    from deadheat.protocol import amend, load_protocol
+    from deadheat.protocol import SliceProtocol, amend, load_as
 
     root = find_root(catalog)
     rules = amend(
-        load_protocol(root, protocol or "settle"),
+        load_as(root, protocol or "settle", SliceProtocol),
         {"connections": connections, "workloads": workload_values(root, workload)},
         {"budget_s": budget, "margin": margin},
     )
-    if rules.slices is None:
-        raise DeadheatError(
-            f"--protocol {protocol}: a cluster run needs a race in slices, such as settle",
-            "omit it, or add [slices] to the protocol",
-        )
     opened = open_catalog(catalog)
     patterns = list(dict.fromkeys([*servers, *shared]))
     chosen = answering([selection(s) for s in chosen_servers(opened, patterns)], rules)

@@ -1,7 +1,7 @@
 """One attempt to start an instance: verified, warm and frozen. The store keeps what came of it."""
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -174,13 +174,13 @@ class Attempt:
         return names[:1] if contender.role == "control" else names
 
     def _open_loads(self, instance: Instance) -> None:
-        """Open one load process per level, where the protocol has slices.
+        """Open one load process per level, where slices are measured.
 
         Only one keeps its connections: the one that warms the instance first. The contender is
         left out of the workloads whose load cannot begin. Raises `Ended` where another attempt may
         go well: the load process failed, or the link to the server's host may have.
         """
-        if self._protocol.slices is None:
+        if not self._starts.keeps_loads:
             return
         faults: dict[str, str] = {}
         workloads = self._workloads()
@@ -298,12 +298,16 @@ def stop(
 def end(world: World, instance: Instance, loads: Mapping[Level, LoadProcess]) -> dict[str, Any]:
     """Stop an instance and its load processes. Returns what the store keeps of it.
 
-    Several threads may do this for several instances at the same time.
+    The instance is stopped even if a load process cannot be. Several threads may do this for
+    several instances at the same time.
     """
     tail = lifecycle.log_tail(world, instance)
-    for load in {load.process: load for load in loads.values()}.values():
-        close_load(world, load)
-    ended = lifecycle.stop(world, instance)
+    try:
+        with ExitStack() as closing:
+            for load in {load.process: load for load in loads.values()}.values():
+                closing.callback(close_load, world, load)
+    finally:
+        ended = lifecycle.stop(world, instance)
     how: dict[str, Any] = {"how": ended.how}
     if ended.log_cut_bytes:
         how["log_cut_bytes"] = ended.log_cut_bytes

@@ -1,8 +1,12 @@
 """Slices of one instance at one level, and the trial that they add up to in a block."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, compress
 from typing import Any
+
+import numpy as np
 
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Usage
@@ -24,6 +28,8 @@ from deadheat.measure.trial import (
     other_figures,
 )
 from deadheat.measure.world import World
+from deadheat.stats.slice_columns import SliceColumns, weight_of
+from deadheat.stats.slices import Indices
 from deadheat.store import Gate, TrialRecord
 
 SERIES = "slices"  # the name of the series that keeps them
@@ -187,3 +193,43 @@ def _run_wait_share(results: Sequence[LoadResult]) -> float | None:
     undisturbed = [result for result in results if not client_waited(result)]
     counted = undisturbed if 2 * len(undisturbed) >= len(results) else results
     return mean([result.run_wait_share for result in counted], counted)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSlices:
+    """The stored slices of one trial, whose contender is that place in a list of names."""
+
+    contender: int
+    instance: int
+    block: int
+    rows: Sequence[Mapping[str, Any]]
+
+
+def columns_of(names: Sequence[str], trials: Sequence[TrialSlices]) -> SliceColumns:
+    """The slices of these trials that count, read column by column.
+
+    A slice in which nothing was sent has no requests to weigh by; in one where the client waited
+    for its CPU, the rate is not the server's.
+    """
+    rows = list(chain.from_iterable(trial.rows for trial in trials))
+    slices = np.array([len(trial.rows) for trial in trials], dtype=np.int64)
+    chosen = np.array(
+        [bool(row.get("rate_per_s") and not row.get("client_waited")) for row in rows], dtype=bool
+    )
+    used = list(compress(rows, chosen))
+
+    def of_trials(values: Sequence[int]) -> Indices:
+        of_slices: Indices = np.repeat(np.asarray(values, dtype=np.int64), slices)[chosen]
+        return of_slices
+
+    return SliceColumns(
+        names=tuple(names),
+        contender=of_trials([trial.contender for trial in trials]),
+        instance=of_trials([trial.instance for trial in trials]),
+        block=of_trials([trial.block for trial in trials]),
+        round=np.array([row["round"] for row in used], dtype=np.int64),
+        at_s=np.array([row["at_s"] for row in used], dtype=float),
+        rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
+        weight=np.array([weight_of(row) for row in used], dtype=float),
+        witness_per_s=np.array([row.get("witness_per_s", math.nan) for row in used], dtype=float),
+    )

@@ -22,6 +22,7 @@ class Starter:
 
     A contender that answers a workload wrong is left out of that workload: the instances have it
     in `entered`. `left_s` says how much of the race's budget is left: a start takes no longer.
+    With `keeps_loads`, instances keep load processes with open connections, for slices.
     """
 
     def __init__(
@@ -31,8 +32,10 @@ class Starter:
         store: Store,
         listen: Listener,
         left_s: Callable[[], float] = lambda: math.inf,
+        keeps_loads: bool = False,
     ) -> None:
-        self._starts = Starts(world, protocol, store, listen, left_s, EarlierStarts())
+        earlier = EarlierStarts()
+        self._starts = Starts(world, protocol, store, listen, left_s, earlier, keeps_loads)
 
     def start(self, entered: EnteredContender, invocation: int, at_s: float) -> WarmInstance:
         """Start, verify (the first time), warm, freeze.

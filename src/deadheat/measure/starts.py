@@ -39,7 +39,10 @@ class EarlierStarts:
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """What all starts of a race share. A start takes no longer than `left_s`."""
+    """What all starts of a race share. A start takes no longer than `left_s`.
+
+    With `keeps_loads`, instances keep load processes with open connections, for slices.
+    """
 
     world: World
     protocol: Protocol
@@ -47,3 +50,4 @@ class Starts:
     listen: Listener
     left_s: Callable[[], float]
     earlier: EarlierStarts
+    keeps_loads: bool

@@ -19,13 +19,11 @@ from deadheat.measure.network_counters import increases
 from deadheat.measure.verify import BODY
 from deadheat.measure.workers import Workers
 from deadheat.measure.world import World
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Protocol, SliceProtocol
 from deadheat.store import Gate, TrialPlace, TrialRecord
 from deadheat.workload import Workload
 
 SAMPLE_INTERVAL_S = 0.2  # some lie inside the shortest slice
-ANSWERS_A_CONNECTION = 5
-SLICE_S_MAX = 3.0
 BODY_UNREAD = {"engine": ("--any-body",), "ab": ("-l",)}
 KEPT_APART = ("series", "histograms", "errors", "rate_per_s", "requests_ok", "elapsed_s")
 
@@ -39,36 +37,26 @@ class TrialContext(TrialPlace):
 
 
 def load_spec(
-    protocol: Protocol,
-    instance: Instance,
-    connections: int,
-    rate_per_s: float = 0.0,
-    workload: str | None = None,
+    protocol: Protocol, instance: Instance, connections: int, workload: str | None = None
 ) -> LoadSpec:
-    """A protocol's load at one level, closed loop; of its first workload unless one is named.
-
-    A slice, and a trial of a race to settle, lasts until each connection of a server that answers
-    `rate_per_s` has been answered some times, so that a slow server's is no matter of luck; within
-    reason. Other protocols' durations are asked for, and other generators take whole seconds alone.
-    """
-    duration_s = protocol.duration_s
-    is_short = protocol.slices is not None or protocol.stopping.kind == "settle"
-    if is_short and protocol.generator == "engine" and rate_per_s > 0:
-        needed_s = ANSWERS_A_CONNECTION * connections / rate_per_s
-        duration_s = max(duration_s, min(needed_s, SLICE_S_MAX))
+    """A protocol's load at one level, closed loop; of its first workload unless one is named."""
     sent = workload_of(protocol, instance.contender, workload)
+    alone = protocol if isinstance(protocol, AloneProtocol) else None
     return LoadSpec(
         url=instance.url,
         connections=connections,
-        duration_s=round(duration_s, 3),
+        duration_s=round(protocol.duration_s, 3),
         threads=protocol.threads,
-        discard_s=protocol.discard_s,
+        discard_s=0.0 if isinstance(protocol, SliceProtocol) else protocol.discard_s,
         timeout_s=protocol.timeout_s,
         keep_alive=protocol.keep_alive,
-        request_cap=protocol.request_cap,
+        request_cap=alone.request_cap if alone else None,
         expect_body=None if sent or instance.contender.any_body else BODY.decode(),
         workload=sent.for_engine() if sent else None,
-        arguments=(*protocol.arguments, *unread(instance.contender, protocol.generator)),
+        arguments=(
+            *(alone.arguments if alone else ()),
+            *unread(instance.contender, protocol.generator),
+        ),
     )
 
 

@@ -81,7 +81,7 @@ def _measured(view: RunView, analysis: Analysis) -> str:
             f"{format.count(analysis.invocations, 'fresh start')} of each"
         )
     text = f"{load}: {trials} of {duration}"
-    if view.protocol.get("residency") == "alone":
+    if view.protocol.get("kind") == "alone":
         return f"{text}, {_alone(view)}"
     return (
         f"{text} in {format.count(analysis.blocks, 'block')} over "

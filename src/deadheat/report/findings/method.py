@@ -30,7 +30,7 @@ def _schedule(view: RunView) -> Iterator[str]:
         yield _search(view)
     elif view.protocol.get("slices"):
         yield _slices(view)
-    elif view.protocol.get("residency") == "alone":
+    elif view.protocol.get("kind") == "alone":
         yield _alone(view)
         if view.protocol.get("recovery"):
             yield (

@@ -70,7 +70,7 @@ def _noise(view: RunView, level: Level) -> Iterator[Statement]:
 
 def noise_means(view: RunView, level: Level) -> str:
     """What the noise of the machine means for the answer."""
-    if view.protocol.get("residency") == "alone":
+    if view.protocol.get("kind") == "alone":
         return "rates and ratios may be off by as much, since each contender ran at another time"
     if level.ranking is None or len(level.ranking.rows) < 2:
         return "rates may be off by as much"
@@ -158,7 +158,7 @@ def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
     if view.sliced:
         yield f"{hold}; {_sliced_method(analysis)}"
         return
-    if view.protocol.get("residency") == "alone":
+    if view.protocol.get("kind") == "alone":
         repetitions = format.count(analysis.blocks, "repetition")
         yield (
             f"{hold}; ratios of geometric means over {repetitions}; the contenders ran one after "

@@ -176,5 +176,5 @@ def _aggregate_note(view: RunView, analysis: Analysis) -> str:
         return f"rates are the best of {analysis.blocks}, which favors servers with unsteady rates"
     if view.sliced:
         return f"rates come from a model of all slices in {format.count(analysis.blocks, 'block')}"
-    noun = "repetition" if view.protocol.get("residency") == "alone" else "block"
+    noun = "repetition" if view.protocol.get("kind") == "alone" else "block"
     return f"rates are {view.aggregate}s over {format.count(analysis.blocks, noun)}"

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deadheat.campaign.half_load import HALF_LOAD
+from deadheat.campaign.past import AFTER_THE_RACE
+from deadheat.campaign.trials import HALF_LOAD
 from deadheat.host.machine import host_key
-from deadheat.protocol import workload_names_of, workloads_of
+from deadheat.protocol import tagged, workload_names_of, workloads_of
 from deadheat.report.model.client_use import with_client_limits
 from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
 from deadheat.report.model.facts import Facts, grouped, place_in_load
@@ -59,7 +60,7 @@ def view_of(run: StoredRun, whole: bool, series_trials_max: int | None, kept: Ke
         first,
         workloads=workloads,
         later=tuple(later),
-        protocol=run.protocol,
+        protocol=tagged(run.protocol),
         link_losses=LinkLosses.of(run),
     )
 
@@ -84,8 +85,10 @@ def _on(
         started_at=run.started_at,
         ended_at=run.ended_at,
         state=run.state,
-        last_trial_at_s=max((trial.at_s for trial in run.trials), default=None),
-        protocol=_protocol_of(run.protocol, workload),
+        last_trial_at_s=max(
+            (trial.at_s for trial in run.trials if trial.kind not in AFTER_THE_RACE), default=None
+        ),
+        protocol=_protocol_of(tagged(run.protocol), workload),
         command=run.command,
         seed=run.seed,
         deadheat_version=run.deadheat_version,

@@ -1,31 +1,100 @@
-"""Fits a protocol to the limits of the machines, before anything runs."""
+"""Resolves a protocol: the values that run on these machines, before anything is stored.
+
+A protocol as asked for, by its file and the command line, becomes the one that runs and is stored.
+Nothing changes it afterwards.
+"""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from deadheat.campaign.slice_lengths import within_budget
 from deadheat.errors import DeadheatError
-from deadheat.protocol import Protocol
+from deadheat.host import Host
+from deadheat.measure.world import World
+from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol, SliceProtocol
 
 DESCRIPTORS_BESIDE = 64  # of a process, in addition to its connections
 CLIENTS_MAX = 8  # client processes of one trial
 UNLIMITED = 1 << 20  # if the fingerprint has no value
 
+P = TypeVar("P", SliceProtocol, AloneProtocol, SearchProtocol)
+
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
-    """A protocol with the levels that are possible, the connections that one client process may
-    hold, and remarks for the reader."""
+class Resolved(Generic[P]):
+    """The protocol that runs, and remarks on how the machines limit it.
 
-    protocol: Protocol
+    `connections_each` is how many connections one client process may hold.
+    """
+
+    protocol: P
     connections_each: int
     remarks: tuple[str, ...]
 
 
+def resolve(protocol: P, world: World, contenders: int) -> Resolved[P]:
+    """The protocol as it runs on these machines with so many contenders.
+
+    Brings the machines into the state that the protocol asks for, because that decides, too. Raises
+    `DeadheatError` if no level is possible.
+    """
+    make_ready(protocol, world)
+    if isinstance(protocol, AloneProtocol):
+        return limits_of(on_hosts(protocol, world.beside), world)
+    if isinstance(protocol, SliceProtocol):
+        return limits_of(for_wake_ups(within_budget(protocol, contenders), world), world)
+    return limits_of(protocol, world)
+
+
+def limits_of(protocol: P, world: World) -> Resolved[P]:
+    """The protocol within the limits of these machines."""
+    load, server = world.load_host.fingerprint(), world.server_host.fingerprint()
+    if isinstance(protocol, AloneProtocol):
+        return fit_to(protocol, load, server, min(len(side.cpus) for side in world.loads))
+    return Resolved(protocol, UNLIMITED, too_few(protocol, server))
+
+
+def make_ready(protocol: Protocol, world: World) -> None:
+    """Keep idle CPUs awake, where the protocol asks for it; fingerprints show it."""
+    if protocol.awake:
+        for host in _hosts(world):
+            host.keep_awake()
+
+
+def on_hosts(protocol: AloneProtocol, beside: bool) -> AloneProtocol:
+    """The protocol with the load `beside` the server or not; a replay lists a difference."""
+    if protocol.origin is None or (protocol.origin.client_host == "same") == beside:
+        return protocol
+    place = "the same host" if beside else "another host"
+    deviations = (*protocol.deviations, f"client on {place}")
+    return protocol.model_copy(update={"deviations": deviations})
+
+
+def for_wake_ups(protocol: SliceProtocol, world: World) -> SliceProtocol:
+    """Where idle CPUs sleep, more of each slice is discarded."""
+    if all(_is_awake(host) for host in _hosts(world)):
+        return protocol
+    rule = protocol.slices
+    more = {
+        name: round(getattr(rule, name) + rule.asleep_discard_s, 6)
+        for name in ("discard_s", "renew_discard_s")
+    } | {"asleep_discard_s": 0.0}
+    return protocol.model_copy(update={"slices": rule.model_copy(update=more)})
+
+
+def _is_awake(host: Host) -> bool:
+    return host.fingerprint()["cpu"]["idle"]["wake_up_us"] is not None
+
+
+def _hosts(world: World) -> list[Host]:
+    return [world.server_host, *(side.host for side in world.loads)]
+
+
 def fit_to(
-    protocol: Protocol, load: Mapping[str, Any], server: Mapping[str, Any], load_cpus: int
-) -> Fitted:
+    protocol: AloneProtocol, load: Mapping[str, Any], server: Mapping[str, Any], load_cpus: int
+) -> Resolved[AloneProtocol]:
     """Fit a protocol to two fingerprints, which may be of one machine.
 
     Leaves out levels that no allowed number of client processes can hold, with a remark. Raises
@@ -56,7 +125,7 @@ def fit_to(
         fitted = protocol.model_copy(
             update={"connections": tuple(levels), "deviations": deviations}
         )
-    return Fitted(fitted, each, tuple(remarks))
+    return Resolved(fitted, each, tuple(remarks))
 
 
 def too_few(protocol: Protocol, server: Mapping[str, Any]) -> tuple[str, ...]:
@@ -110,7 +179,7 @@ def _level_remarks(connections: int, each: int, server: Mapping[str, Any]) -> li
     return remarks
 
 
-def _setting_remarks(protocol: Protocol, server: Mapping[str, Any]) -> list[str]:
+def _setting_remarks(protocol: AloneProtocol, server: Mapping[str, Any]) -> list[str]:
     """Settings that differ from those of the published machine, with commands to change them."""
     if (origin := protocol.origin) is None:
         return []

@@ -1,27 +1,101 @@
-"""One block of a race in slices: rounds of one slice of each instance, then a trial of each."""
+"""One block of a race: rounds of one slice of each instance, then a trial of each.
+
+The machines are watched meanwhile: one, or the server host and the load hosts.
+"""
 
 import random
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from deadheat.campaign.block_watch import BlockWatch, Watched, joined, judge_machines
-from deadheat.campaign.context import RunContext
+from deadheat.campaign.failures import Troubles
+from deadheat.campaign.run import RaceContext
 from deadheat.campaign.slice_lengths import SliceLengths
-from deadheat.campaign.trouble import Troubles
-from deadheat.host import Sample, Usage
+from deadheat.host import ENDS_ONLY_S, Completed, Host, Sample, Usage
+from deadheat.load import LoadResult, LoadSpec
 from deadheat.load.pooling import pool
 from deadheat.load.slices import SliceRequest
+from deadheat.measure.gates.evidence import Evidence
+from deadheat.measure.gates.judge import judge_block, on_load_host, worst_of
+from deadheat.measure.load_process import processes_on
+from deadheat.measure.network_counters import LOAD, increases
 from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
 from deadheat.measure.trial import TrialContext
 from deadheat.measure.warm_instance import WarmInstance
+from deadheat.measure.world import World
 from deadheat.store import Gate, TrialRecord
 from deadheat.workload import Level
 
 Key = tuple[int, Level]  # instance id, level
 
 
-class SliceBlock:
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What one machine showed during a block. The times of two machines are never compared."""
+
+    role: str
+    cpus: tuple[int, ...]
+    samples: Sequence[Sample]
+
+    def increases(self) -> dict[str, int]:
+        """The increase of each network counter; those of a load host have its role in front."""
+        return increases(self.samples, LOAD if self.role == "load" else "")
+
+    def gates(self, spec: LoadSpec, pooled: LoadResult) -> list[Gate]:
+        """The machine's gates; advice on a load host says so."""
+        evidence = Evidence(
+            spec=spec,
+            result=pooled,
+            generator=Completed(0, "", "", self.samples[-1].at_s - self.samples[0].at_s, 0.0),
+            samples=self.samples,
+            cpus=self.cpus,
+            beside=self.role == "both",
+        )
+        gates = judge_block(evidence)
+        return on_load_host(gates) if self.role == "load" else gates
+
+
+class BlockWatch:
+    """Samples each machine at both ends of a block, with the process trees that run there."""
+
+    def __init__(self, world: World, instances: Sequence[WarmInstance]) -> None:
+        servers = [i.instance.process for i in instances if i.instance.process]
+        servers += dict.fromkeys(i.database for i in instances if i.database is not None)
+        loads = [load for i in instances for load in i.loads.values()]
+        self._watches: list[tuple[str, Host, tuple[int, ...], str]] = []
+        if world.beside:
+            cpus = (*world.server_cpus, *world.load_cpus)
+            processes = servers + processes_on(world.load_host, loads)
+            self._begin("both", world.server_host, cpus, processes)
+        else:
+            self._begin("server", world.server_host, world.server_cpus, servers)
+            for side in world.loads:
+                self._begin("load", side.host, side.cpus, processes_on(side.host, loads))
+
+    def _begin(
+        self, role: str, host: Host, cpus: tuple[int, ...], processes: Sequence[str]
+    ) -> None:
+        self._watches.append((role, host, cpus, host.watch(processes, ENDS_ONLY_S)))
+
+    def end(self) -> list[Watched]:
+        """The server's machine comes first."""
+        return [
+            Watched(role, cpus, host.unwatch(watch)) for role, host, cpus, watch in self._watches
+        ]
+
+
+def joined(parts: Sequence[Watched]) -> Watched:
+    """One machine over several levels of a block."""
+    samples = [sample for part in parts for sample in part.samples]
+    return replace(parts[0], samples=samples)
+
+
+def judge_machines(machines: Sequence[Watched], spec: LoadSpec, pooled: LoadResult) -> list[Gate]:
+    """One gate for each check, of the machine that fared worst."""
+    return worst_of(gate for machine in machines for gate in machine.gates(spec, pooled))
+
+
+class Block:
     """Measures one block and stores its trials.
 
     Blocks are numbered from 1. Instances in `used` have run a block before, so their connections
@@ -30,18 +104,14 @@ class SliceBlock:
 
     def __init__(
         self,
-        run: RunContext,
-        begun_s: float,
+        run: RaceContext,
         number: int,
         used: Collection[int],
         troubles: Troubles,
         lengths: SliceLengths,
     ) -> None:
-        if run.protocol.slices is None:
-            raise ValueError(f"protocol {run.protocol.name} has no slices")
         self._run = run
         self._rule = run.protocol.slices
-        self._begun_s = begun_s
         self._number = number
         self._used = used
         self._troubles = troubles
@@ -57,7 +127,7 @@ class SliceBlock:
         workers of a server that has one for each connection. An instance with a failed slice is
         left out of the rounds that follow.
         """
-        at_s = self._now_s()
+        at_s = self._run.now_s()
         for workers in (i.workers for i in instances if i.workers is not None):
             workers.begin()
         slices: dict[Key, list[Slice]] = {}
@@ -97,7 +167,7 @@ class SliceBlock:
 
     def _is_late(self) -> bool:
         """The budget is the end of the race, also in the middle of a block."""
-        return self._now_s() >= self._run.protocol.stopping.time_limit_s
+        return self._run.now_s() >= self._run.ends_s
 
     def _workers_gone(self, instance: WarmInstance) -> int | None:
         """A protocol that never renews connections has no processes that end with them."""
@@ -148,7 +218,7 @@ class SliceBlock:
             instance.instance,
             instance.loads[level],
             request,
-            self._now_s(),
+            self._run.now_s(),
             (self._number - 1) * self._rule.rounds + round_number,
         )
         self._drops = after = host.listen_drops()
@@ -228,9 +298,6 @@ class SliceBlock:
         spec = next(iter(instances[0].loads.values())).spec
         pooled = pool([replace(result, histograms={}) for result in results])
         return judge_machines(machines, spec, pooled)
-
-    def _now_s(self) -> float:
-        return self._run.world.server_host.now_s() - self._begun_s
 
 
 def neighbors_together(ranked: Sequence[WarmInstance], order: random.Random) -> list[WarmInstance]:

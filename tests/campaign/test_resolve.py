@@ -1,11 +1,17 @@
+"""What is stored is what runs: the protocol on these machines, and its limits."""
+
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deadheat.campaign.limits import fit_to, too_few
+from deadheat.campaign.resolve import fit_to, resolve, too_few
 from deadheat.errors import DeadheatError
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol
 from tests.audit.made import protocol
+from tests.campaign.fake_world import FakeWorld
+from tests.campaign.made_protocols import SETTLE, sliced
 
 SYSCTL = {
     "net.core.somaxconn": "65535",
@@ -18,8 +24,45 @@ def machine(open_files: int = 65_536, sysctl: dict[str, str] | None = None) -> d
     return {"open_files_hard": open_files, "sysctl": SYSCTL | (sysctl or {})}
 
 
-def landshark(**values: Any) -> Protocol:
+def landshark(**values: Any) -> AloneProtocol:
     return protocol(connections=[100, 20_000], generator="ab", aggregate="mean", **values)
+
+
+def stored(fake: FakeWorld) -> dict[str, Any]:
+    """The protocol that the store has."""
+    (run,) = fake.rows("SELECT protocol FROM run")
+    kept: dict[str, Any] = json.loads(run["protocol"])
+    return kept
+
+
+def test_bug_the_stored_protocol_discarded_60_ms_less_than_was_discarded(tmp_path: Path) -> None:
+    """Where idle CPUs sleep, the run was stored with another protocol than the one that ran."""
+    fake = FakeWorld(tmp_path, fast=3000, slow=1000)
+    fake.before_slice = lambda *_: interrupt_after(fake, 20)
+    run_id = fake.conduct(sliced(slices={"rounds": 4, "discard_s": 0.01}))
+    fake.before_slice = lambda *_: None
+    fake.resume(run_id)  # where nothing is added once more
+    discarded = {request["discard_s"] for _, request in fake.slices if not request["renew"]}
+    assert discarded == {stored(fake)["slices"]["discard_s"]} == {0.07}
+
+
+def interrupt_after(fake: FakeWorld, slices: int) -> None:
+    if len(fake.slices) == slices:
+        raise KeyboardInterrupt
+
+
+def test_the_stored_protocol_has_the_slices_of_a_short_budget(tmp_path: Path) -> None:
+    fake = FakeWorld(tmp_path, **{f"s{n}": 1000.0 + n for n in range(8)})
+    rule = {"rounds": 4, "shortest_s": 0.02}
+    fake.conduct(sliced(slices=rule, awake=True, stopping=SETTLE | {"budget_s": 20}))
+    assert stored(fake)["duration_s"] < 0.1
+
+
+def test_a_protocol_that_is_resolved_stays_as_it_is(tmp_path: Path) -> None:
+    world = FakeWorld(tmp_path, fast=3000).world
+    once = resolve(sliced(), world, 8).protocol
+    assert once != sliced()
+    assert resolve(once, world, 8).protocol == once
 
 
 def test_sufficient_machine_has_no_remarks() -> None:
@@ -61,10 +104,10 @@ def test_remarks_on_short_queues_and_shared_cpus() -> None:
 
 def test_race_remarks_on_too_few_descriptors_of_servers() -> None:
     """Regression: under ulimit -n 256, servers failed at 1,000 connections without a remark."""
-    (remark,) = too_few(protocol(connections=[100, 1000]), machine(256))
+    (remark,) = too_few(sliced(connections=[100, 1000]), machine(256))
     assert remark.startswith("a server with one process may open 256 files here")
     assert remark.endswith("ulimit -n 65536")
-    assert too_few(protocol(connections=[100]), machine(256)) == ()
+    assert too_few(sliced(connections=[100]), machine(256)) == ()
 
 
 def test_remarks_on_settings_that_differ_from_published() -> None:
