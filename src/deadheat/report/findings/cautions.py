@@ -220,18 +220,19 @@ def _moved(view: RunView) -> Iterator[Caution]:
         if len(level.slices.placements) < 2:
             continue
         often, other = level.slices.placements
+        often_ns, other_ns = (f"{each.core_to_core_ns:.0f} ns" for each in (often, other))
         text = (
             "the machine moved its CPUs: a cache line took "
-            f"{often.latency_ns:.0f} ns between them in {often.share:.0%} of the slices and "
-            f"{other.latency_ns:.0f} ns in {other.share:.0%}; rates are those of the time when "
-            f"most contenders raced ({often.share_in_rates:.0%} at {often.latency_ns:.0f} ns)"
+            f"{often_ns} between them in {often.share:.0%} of the slices and "
+            f"{other_ns} in {other.share:.0%}; rates are those of the time when "
+            f"most contenders raced ({often.share_in_rates:.0%} at {often_ns})"
         )
         ratios = other.rate_ratios
         if not ratios:
             yield Caution("cpus_moved", (), text)
             continue
         most = max(ratios, key=lambda name: abs(math.log(ratios[name])))
-        change = f"{ratios[most] - 1:+.0%} at {other.latency_ns:.0f} ns"
+        change = f"{ratios[most] - 1:+.0%} at {other_ns}"
         yield Caution("cpus_moved", (most,), f"{text}; {most} changes most: {change}")
 
 

@@ -58,7 +58,7 @@ def _placements(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any
     """Where the hypervisor had put the CPUs, at the levels of both runs."""
     for connections in sorted(first.sliced.keys() & second.sliced.keys()):
         before, after = (
-            sorted(view.sliced[connections].slices.placements, key=attrgetter("latency_ns"))
+            sorted(view.sliced[connections].slices.placements, key=attrgetter("core_to_core_ns"))
             for view in (first, second)
         )
         if before and after and _differ(before, after):
@@ -69,14 +69,15 @@ def _placements(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any
 def _differ(before: Sequence[Placement], after: Sequence[Placement]) -> bool:
     """Whether latencies or shares differ by more than those of two runs in one placement."""
     return len(before) != len(after) or any(
-        max(a.latency_ns, b.latency_ns) > OTHER_LATENCY * min(a.latency_ns, b.latency_ns)
+        max(a.core_to_core_ns, b.core_to_core_ns)
+        > OTHER_LATENCY * min(a.core_to_core_ns, b.core_to_core_ns)
         or abs(a.share - b.share) > OTHER_SHARE
         for a, b in zip(before, after, strict=True)
     )
 
 
 def _placed(placements: Sequence[Placement]) -> str:
-    return ", ".join(f"{each.latency_ns:.0f} ns in {each.share:.0%}" for each in placements)
+    return ", ".join(f"{each.core_to_core_ns:.0f} ns in {each.share:.0%}" for each in placements)
 
 
 def _mappings(

@@ -123,7 +123,7 @@ def _placements(columns: SliceColumns, names: Sequence[str]) -> Iterator[Placeme
             return
         rates = {place: [rates_per_s(place, each) for each in (number, 0)] for place in modeled}
         yield Placement(
-            latency_ns=latency_ns,
+            core_to_core_ns=latency_ns,
             share=float(placed.share[number]),
             share_in_rates=float(np.mean(placed.of_slice[together] == number)),
             rate_ratios={

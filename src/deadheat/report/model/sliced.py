@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from deadheat.inflate import parse
+from deadheat.report.model.series import SHAPE, Finite
 from deadheat.stats.contender_effects import Estimate
 from deadheat.stats.settling import Settling
 from deadheat.stats.slice_model import ModelFit
@@ -17,17 +18,19 @@ from deadheat.stats.slice_model import ModelFit
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A placement of the CPUs: its core-to-core latency, and its share of the slices.
+    """Where the hypervisor had put the CPUs, in a share of the slices."""
 
-    `share_in_rates` is its share while most contenders raced: rates are for this mix.
-    `rate_ratios` has the median rate of each contender's slices in this placement over that in the
-    most frequent one, of those with enough slices in both.
-    """
+    __pydantic_config__ = SHAPE
 
-    latency_ns: float
-    share: float
-    share_in_rates: float
-    rate_ratios: Mapping[str, float]
+    core_to_core_ns: Finite
+    """How long a cache line took from a server's CPU to a load CPU: the median."""
+    share: Finite
+    """Of all slices. What the shares lack to 1 are slices during which the CPUs moved."""
+    share_in_rates: Finite
+    """Its share while most contenders raced: rates and ratios are for this mix."""
+    rate_ratios: dict[str, Finite]
+    """The median rate of each contender's slices in this placement over that in the first one, of
+    those with enough slices in both."""
 
 
 @dataclass(frozen=True, slots=True)
