@@ -28,7 +28,6 @@ from deadheat.report.model.evidence import (
     Recovery,
 )
 from deadheat.report.model.series import SHAPE, Finite, Series
-from deadheat.report.model.sliced import Placement
 
 SCHEMA: Literal["deadheat-report/6"] = "deadheat-report/6"
 
@@ -378,10 +377,6 @@ class Level(Part):
     pairs: tuple[Pair, ...]
     open: tuple[Open, ...]
     """The first undecided neighboring pairs, then the others together; empty if all are decided."""
-    placements: tuple[Placement, ...]
-    """Of the CPUs, the most frequent first; empty where no core-to-core latency was read."""
-    memory_ns: tuple[Finite, Finite] | None
-    """The memory latency: its 5th and 95th percentile over the slices; null if it was not read."""
     scaling: tuple[Scaling, ...]
 
 

@@ -167,7 +167,6 @@ def _capacity(view: RunView, result: CapacityResult) -> to.Capacity:
 
 def _level(view: RunView, analysis: Analysis, level: Level, source: Source) -> to.Level:
     ranking = level.ranking
-    sliced = view.sliced.get(level.connections)
     return _part(
         to.Level,
         level,
@@ -182,8 +181,6 @@ def _level(view: RunView, analysis: Analysis, level: Level, source: Source) -> t
         standings=[_standing(view, level, standing) for standing in level.standings],
         pairs=list(_pairs(view, analysis, ranking)) if ranking else (),
         open=open_points(view, analysis, level, source) if view.races else (),
-        placements=sliced.slices.placements if sliced else (),
-        memory_ns=sliced.slices.memory_ns if sliced else None,
         scaling=[_scaling(view, curve) for curve in curves(view, level)],
     )
 

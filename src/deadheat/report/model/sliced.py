@@ -10,27 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from deadheat.inflate import parse
-from deadheat.report.model.series import SHAPE, Finite
 from deadheat.stats.contender_effects import Estimate
 from deadheat.stats.settling import Settling
 from deadheat.stats.slice_model import ModelFit
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Where the hypervisor had put the CPUs, in a share of the slices."""
-
-    __pydantic_config__ = SHAPE
-
-    core_to_core_ns: Finite
-    """How long a cache line took from a server's CPU to a load CPU: the median."""
-    share: Finite
-    """Of all slices. What the shares lack to 1 are slices during which the CPUs moved."""
-    share_in_rates: Finite
-    """Its share while most contenders raced: rates and ratios are for this mix."""
-    rate_ratios: dict[str, Finite]
-    """The median rate of each contender's slices in this placement over that in the first one, of
-    those with enough slices in both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +22,7 @@ class AllSlices:
     `names` are those that take part in the model (see `modeled_names`), in its order.
     `settlings` has the contender and the finding of each instance whose slices do not all count.
     `waits` maps a contender to its slices in which the client waited for its CPU, and to all of
-    its slices. `ended_at_s` is the end of the last one, since the run's start. `placements` are
-    those of the CPUs, the most frequent first; empty where no core-to-core latency was read.
-    `memory_ns` is the memory latency, its 5th and 95th percentile over the slices.
+    its slices. `ended_at_s` is the end of the last one, since the run's start.
     """
 
     names: tuple[str, ...]
@@ -50,8 +30,6 @@ class AllSlices:
     settlings: tuple[tuple[str, Settling], ...]
     waits: Mapping[str, tuple[int, int]]
     ended_at_s: float
-    placements: tuple[Placement, ...]
-    memory_ns: tuple[float, float] | None
 
     @property
     def excluded(self) -> dict[str, int]:
@@ -77,8 +55,6 @@ class AllSlices:
             settlings=tuple((name, Settling(**finding)) for name, finding in values["settlings"]),
             waits={name: (waited, slices) for name, (waited, slices) in values["waits"].items()},
             ended_at_s=values["ended_at_s"],
-            placements=tuple(Placement(**placement) for placement in values["placements"]),
-            memory_ns=tuple(values["memory_ns"]) if values["memory_ns"] else None,
         )
 
 
