@@ -9,7 +9,6 @@ SOURCE = Path(__file__).parents[1] / "src" / "deadheat"
 ROOMS = (
     *(
         "cli",
-        "site",
         "serve",
         "audit",
         "cluster",

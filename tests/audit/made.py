@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from deadheat.audit.case import Case
+from deadheat.audit.beside import Case
 from deadheat.audit.replay import Contender, Replay, Trial
 from deadheat.protocol import AloneProtocol
 from deadheat.protocol.figures import Figure, Figures

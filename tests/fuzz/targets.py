@@ -19,8 +19,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from deadheat import report
-from deadheat.audit.case import Case
-from deadheat.audit.defects.all import find_defects
+from deadheat.audit.beside import Case
+from deadheat.audit.defects import find_defects
 from deadheat.campaign.estimate import estimate
 from deadheat.campaign.schedule import outline
 from deadheat.catalog import Server, load_catalog, selection
@@ -29,8 +29,7 @@ from deadheat.foreign_text import printable
 from deadheat.measure.response import read_responses
 from deadheat.protocol import AloneProtocol, SearchProtocol, load_protocol
 from deadheat.protocol.figures import read_figures
-from deadheat.report.foreign import reading
-from deadheat.report.model.runs import find_run, list_runs
+from deadheat.report.model.runs import find_run, list_runs, reading
 from deadheat.store import Store
 from deadheat.store.bundle import export_run, open_bundle
 from tests.audit.made import contender, replay

@@ -13,7 +13,7 @@ from deadheat.host.fake import FakeHost, FakeServer
 from deadheat.load import Engine
 from deadheat.measure.review import Check, review
 from deadheat.measure.world import World
-from deadheat.report.formats.review_markdown import READING_MAX, review_markdown
+from deadheat.report.formats.inspections import READING_MAX, review_markdown
 from tests.servers.contenders import CATALOG
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n"

@@ -185,7 +185,7 @@ def _print(folder: Path, as_json: bool) -> None:
     from deadheat.cluster import document, text
     from deadheat.cluster.combine import combine
     from deadheat.cluster.record import read_record
-    from deadheat.report.formats.encoding import fit
+    from deadheat.console import fit
 
     combined = combine(folder, read_record(folder))
     if as_json:

@@ -40,7 +40,7 @@ from deadheat.measure.world import World
 from deadheat.output import echo, echo_json
 from deadheat.protocol import Protocol, Settle, SliceProtocol, amend
 from deadheat.report.findings.analysis import analyze
-from deadheat.report.findings.headline import answer
+from deadheat.report.findings.conclusion import answer
 from deadheat.report.formats.regression import (
     Regression,
     comment,

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from deadheat.cluster.record import ClusterRecord, RunRecord
-from deadheat.report.foreign import reading
 from deadheat.report.model.load import load_view
+from deadheat.report.model.runs import reading
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.report.model.view import RunView
 from deadheat.stats.host_pair_ranking import host_pair_speeds, rank_over_host_pairs

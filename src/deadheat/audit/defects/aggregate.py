@@ -4,10 +4,10 @@ import itertools
 import statistics
 from collections.abc import Iterator
 
-from deadheat.audit.beside import agree
-from deadheat.audit.case import Case, Defect, agreement_text
+from deadheat.audit.beside import Case, agree, agreement_text
 from deadheat.protocol import AloneProtocol
 from deadheat.report.format import count, listing, percent
+from deadheat.report.model.evidence import Defect
 from deadheat.stats.repetitions import best_of_bias, differ
 
 ROUNDING_SHARE = 0.002  # a printed mean may be off by this much

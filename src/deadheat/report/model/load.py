@@ -8,13 +8,17 @@ from deadheat.campaign.past import AFTER_THE_RACE
 from deadheat.campaign.trials import HALF_LOAD
 from deadheat.host.machine import host_key
 from deadheat.protocol import tagged, workload_names_of, workloads_of
-from deadheat.report.model.client_use import with_client_limits
-from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
-from deadheat.report.model.facts import Facts, grouped, place_in_load
+from deadheat.report.model.evidence import (
+    LinkLosses,
+    RawOutput,
+    build_of,
+    middle_trial,
+    published_rows,
+    raw_output,
+    recoveries,
+)
+from deadheat.report.model.facts import Facts, grouped, place_in_load, with_client_limits
 from deadheat.report.model.kept import Kept
-from deadheat.report.model.link_losses import LinkLosses
-from deadheat.report.model.published import published_rows
-from deadheat.report.model.recovery import recoveries
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
 from deadheat.store import Store, StoredRun, StoreError, read_run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Standing, analyze
 from deadheat.report.findings.analysis import Level as AnalyzedLevel
-from deadheat.report.findings.headline import answer
+from deadheat.report.findings.conclusion import answer
 from deadheat.report.findings.versus import Versus, versus
 from deadheat.report.formats.tables import of_leader, rank
 from deadheat.report.model.view import RunView

@@ -1,17 +1,49 @@
-"""A run in the layout of the published page whose rows it repeats."""
+"""Tables: bars of text, and the layouts of the published pages."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deadheat.report import load_view, write
+from deadheat.report import load_view
 from deadheat.report.findings.analysis import analyze
-from deadheat.report.findings.grouping import MULTI, SINGLE, THREADED
-from deadheat.report.formats.shapes import Shape, shape
-from deadheat.report.model.column import Column
+from deadheat.report.formats.shapes import MULTI, SINGLE, THREADED, Shape, shape
+from deadheat.report.formats.tables import Column, axis, bar, plain_bar
 from tests.report.made import SETTLE, MadeRun, made_run
+
+
+def test_a_whisker_spans_the_interval() -> None:
+    assert bar(0.7, 0.5, 0.9, 10, 1.0) == "█████├█─┤"
+
+
+def test_an_interval_of_less_than_two_characters_has_no_whisker() -> None:
+    assert bar(0.7, 0.69, 0.71, 10, 1.0) == "███████"
+
+
+def test_an_unknown_interval_fades_out() -> None:
+    assert bar(0.4, 0.0, math.inf, 10, 1.0) == "██▒▒░░░░░░"
+
+
+def test_an_interval_beyond_the_end_has_no_end_sign() -> None:
+    assert bar(0.9, 0.5, 1.4, 10, 1.25) == "████├─█──░"
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.001, 1.0, 9.0])
+def test_a_bar_stays_within_its_cells(ratio: float) -> None:
+    for low, high in ((ratio, ratio), (ratio / 2, ratio * 2), (0.0, math.inf)):
+        assert 1 <= len(bar(ratio, low, high, 12, 1.0)) <= 12
+
+
+def test_no_ratio_has_no_bar() -> None:
+    assert bar(math.nan, 0.0, math.inf, 10, 1.0) == plain_bar(math.nan, 10, 1.0) == ""
+
+
+def test_the_axis_marks_the_fastest() -> None:
+    assert axis(20, 1.0) == "0       50       100"
+    assert axis(25, 1.25).endswith("100")
+    assert axis(5, 1.0) == ""
 
 
 def labeled(run: MadeRun, name: str, comparison: str, label: str, **values: Any) -> None:
@@ -88,14 +120,3 @@ def test_groups_other_runs_by_language(run: MadeRun) -> None:
 def test_no_extra_table_for_one_language(run: MadeRun) -> None:
     run.race({"a": 9000, "b": 3000}, levels=(10, 100))
     assert shaped(run) is None
-
-
-def test_the_ranking_comes_first(run: MadeRun) -> None:
-    labeled(run, "a", "woo-2016", "Go")
-    labeled(run, "b", "woo-2016", "Racket")
-    run.race({"a": 9000, "b": 3000}, levels=(10, 100))
-    text = write(load_view(run.store, run.run_id), "md")
-    ranking, page = text.index("| rank | server |"), text.index("## In the layout of woo-2016")
-    assert ranking < page < text.index("## Conclusion")
-    assert f"### {SINGLE}" in text
-    assert f"### {MULTI}" not in text

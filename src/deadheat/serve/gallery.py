@@ -1,24 +1,36 @@
-"""Writes the gallery: an index, a page per run, per server and per pair of servers."""
+"""A gallery of runs as static pages: an index, and a page per run, server and pair of servers."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deadheat.audit.view import with_defects
+from deadheat.audit.audit import with_defects
 from deadheat.errors import DeadheatError
+from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, analyze
 from deadheat.report.findings.next_step import Source
 from deadheat.report.formats import page as report_page
 from deadheat.report.model.load import load_view
 from deadheat.report.model.view import RunView
-from deadheat.report.picture.card import draw, draw_versus
-from deadheat.serve.markup import text
-from deadheat.site.comparison_page import comparison_page
-from deadheat.site.entry import Entry, Figures, Meeting, entry_of, levels_of, pairs_of
-from deadheat.site.index_page import index_page
-from deadheat.site.server_page import server_page
-from deadheat.site.shell import comparison_file, preview_tags, run_file, server_file
+from deadheat.report.picture.card import draw_card, draw_versus
+from deadheat.serve.entries import Entry, Figures, Meeting, entry_of, levels_of, pairs_of
+from deadheat.serve.markup import (
+    Html,
+    Number,
+    comparison_file,
+    link,
+    paragraph,
+    preview_tags,
+    run_file,
+    server_file,
+    server_link,
+    static_page,
+    table,
+    text,
+)
+from deadheat.serve.runs import index_page
+from deadheat.serve.servers import server_page
 from deadheat.store import Store
 from deadheat.workload import HELLO, Level
 
@@ -27,9 +39,9 @@ RUN_NAVIGATION = (
     '<body>\n<nav class="live" aria-label="gallery" style="max-width: 84rem; margin: 0 auto; '
     'padding: .75rem 1.5rem 0; font-size: .9rem"><a href="../index.html">All runs</a></nav>'
 )
-
 Pair = tuple[str, str]
 Png = Callable[[str], bytes]
+ROOT = "../"
 
 
 @dataclass(slots=True)
@@ -66,7 +78,7 @@ class Gallery:
         analysis = analyze(view)
         entry = entry_of(view, analysis)
         self.entries[run_id] = entry
-        image = self._picture(run_file(run_id), draw(view, analysis, ()))
+        image = self._picture(run_file(run_id), draw_card(view, analysis, ()))
         self._write(run_file(run_id), _run_page(view, analysis, entry, image))
         # The last card of a run is that of its first meeting in `finish`.
         main = entry.run.level
@@ -151,3 +163,45 @@ def _run_page(view: RunView, analysis: Analysis, entry: Entry, image: str | None
     return html.replace("<body>", RUN_NAVIGATION, 1).replace(
         '<link rel="icon"', f'{tags}\n<link rel="icon"', 1
     )
+
+
+def comparison_page(meetings: Sequence[Meeting], card: str, image: str | None) -> str:
+    """`meetings` with the newest first; `card` is its SVG, `image` the address of its PNG."""
+    newest = meetings[0]
+    names = sorted(newest.names)
+    header = (
+        "run",
+        Number("connections"),
+        "verdict",
+        *(Number(f"{format.plain(name, 30)}\nreq/s, p99 ms") for name in names),
+        "machine",
+    )
+    parts = [
+        paragraph(newest.detail, "lead"),
+        Html(f'<div class="card">{card}</div>'),
+        table("Every run with both, the newest first", header, [_row(m, names) for m in meetings]),
+        paragraph(_links(names)),
+    ]
+    preview = preview_tags(newest.headline, newest.detail, image)
+    return static_page(newest.headline, parts, ROOT, preview)
+
+
+def _row(meeting: Meeting, names: Sequence[str]) -> tuple[object, ...]:
+    figures = {
+        name: f"{format.rate(rate)}, {format.milliseconds(p99_us)}"
+        for name, rate, p99_us in zip(
+            meeting.names, meeting.rates_per_s, meeting.p99_us, strict=True
+        )
+    }
+    run = meeting.run
+    return (
+        link(f"{ROOT}{run_file(run.run_id)}", format.moment(run.started_at)),
+        Number(format.load(meeting.level.workload, meeting.level.connections)),
+        meeting.headline,
+        *(Number(figures[name]) for name in names),
+        run.machine,
+    )
+
+
+def _links(names: Sequence[str]) -> Html:
+    return Html("All runs of " + " and of ".join(server_link(name, ROOT) for name in names) + ".")

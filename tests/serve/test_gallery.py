@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from deadheat.cli import cli
 from deadheat.report.formats.page import PAGE
-from deadheat.site.shell import comparison_file, slug
+from deadheat.serve.markup import comparison_file, slug
 from deadheat.store.bundle import export_run
 from tests.report.made import SETTLE, MadeRun, failed, made_run
 
