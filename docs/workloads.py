@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from deadheat.workload import load_workload, workload_names
-from deadheat.workload.wire import wire
+from deadheat.workload.model import wire
 
 HERE = Path(__file__).parent
 HEAD = """# Workloads: which requests are sent

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 
 from deadheat.host import ENDS_ONLY_S, Completed, Host, Sample
 from deadheat.load import LoadResult, LoadSpec
-from deadheat.measure.gates.evidence import Evidence
+from deadheat.measure.gates.evidence import LOAD, Evidence, increases
 from deadheat.measure.gates.judge import judge_block, on_load_host, worst_of
 from deadheat.measure.load_process import processes_on
-from deadheat.measure.network_counters import LOAD, increases
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.measure.world import World
 from deadheat.store import Gate
@@ -49,8 +48,8 @@ class BlockWatch:
         loads = [load for i in instances for load in i.loads.values()]
         self._watches: list[tuple[str, Host, tuple[int, ...], str]] = []
         if world.beside:
-            cpus = (*world.server_cpus, *world.load_cpus)
-            processes = servers + processes_on(world.load_host, loads)
+            cpus = (*world.server_cpus, *world.load.cpus)
+            processes = servers + processes_on(world.load.host, loads)
             self._begin("both", world.server_host, cpus, processes)
         else:
             self._begin("server", world.server_host, world.server_cpus, servers)

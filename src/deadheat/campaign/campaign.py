@@ -97,7 +97,7 @@ def _left_by(run: Run, plan: Plan, store: Store) -> str:
 
 def _fit(plan: Plan, world: World, listen: Listener) -> tuple[Plan, World, tuple[str, ...]]:
     """The plan and the world as the limits of the machines allow; each change is an event."""
-    load, server = world.load_host.fingerprint(), world.server_host.fingerprint()
+    load, server = world.load.host.fingerprint(), world.server_host.fingerprint()
     fitted = fit_to(plan.protocol, load, server, min(len(side.cpus) for side in world.loads))
     if plan.left is not None and fitted.protocol.connections != plan.protocol.connections:
         raise DeadheatError(
@@ -157,7 +157,7 @@ def _enter(
     plan: Plan, world: World, store: Store, builder: Builder, run: Run, listen: Listener
 ) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
-    extra = [*plan.extra, *controls_for(plan.protocol, world.engine_of_controls)]
+    extra = [*plan.extra, *controls_for(plan.protocol, world.server_engine)]
     if plan.left is not None:
         return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
     entered = [

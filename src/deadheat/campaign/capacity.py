@@ -9,8 +9,7 @@ from typing import Any
 from deadheat.errors import DeadheatError
 from deadheat.events import Listener, Progress
 from deadheat.measure import lifecycle
-from deadheat.measure.starter import Starter
-from deadheat.measure.starts import Unfit
+from deadheat.measure.starter import Starter, Unfit
 from deadheat.measure.trial import TrialContext, load_spec, measure
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.measure.world import World

@@ -11,7 +11,7 @@ from dataclasses import replace
 from deadheat.campaign.context import RunContext
 from deadheat.campaign.heat import Heat
 from deadheat.campaign.one_trial import TrialRunner
-from deadheat.measure.gates.client import CLIENT_SHARE_MAX
+from deadheat.measure.gates.judge import CLIENT_SHARE_MAX
 from deadheat.measure.gates.pooled import spins
 from deadheat.measure.trial import load_spec
 from deadheat.measure.warm_instance import WarmInstance

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Self
 
-from deadheat.measure.starter import Starter
-from deadheat.measure.starts import OutOfTime, Unfit
+from deadheat.measure.starter import OutOfTime, Starter, Unfit
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.measure.world import World
 

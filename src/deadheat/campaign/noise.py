@@ -6,7 +6,7 @@ from deadheat.campaign.context import RunContext
 from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.host import Host
-from deadheat.host.quietness import Quietness, read_quietness
+from deadheat.host.cpu_time import Quietness, read_quietness
 from deadheat.measure.world import World, by_role
 
 WAIT_SHARE_MAX = 0.1  # of the budget: a machine that stays noisy is measured as it is
@@ -46,7 +46,7 @@ def _busy(world: World) -> Quietness | None:
 
 def _machines(world: World) -> Iterator[tuple[Host, tuple[int, ...]]]:
     if world.beside:
-        yield world.server_host, (*world.server_cpus, *world.load_cpus)
+        yield world.server_host, (*world.server_cpus, *world.load.cpus)
         return
     yield world.server_host, world.server_cpus
     for side in by_role(world.loads).values():

@@ -10,9 +10,8 @@ from deadheat.campaign.context import RunContext
 from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.campaign.trouble import Troubles
 from deadheat.host import Sample, Usage
-from deadheat.load.latencies import Latencies
+from deadheat.load.engine import Latencies, SliceRequest
 from deadheat.load.pooling import pool
-from deadheat.load.slices import SliceRequest
 from deadheat.measure.latencies import LatencyReader
 from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
 from deadheat.measure.trial import TrialContext

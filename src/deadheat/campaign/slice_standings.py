@@ -6,7 +6,7 @@ from typing import Any
 
 from deadheat.campaign.past import Past, level_of
 from deadheat.campaign.standings import Standings
-from deadheat.load.latencies import CORE_TO_CORE, MEMORY
+from deadheat.load.engine import CORE_TO_CORE, MEMORY
 from deadheat.measure.gates.pooled import is_valid
 from deadheat.measure.slices import SERIES
 from deadheat.protocol import Protocol

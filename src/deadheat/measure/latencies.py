@@ -12,7 +12,7 @@ from deadheat.errors import DeadheatError
 from deadheat.events import Event
 from deadheat.host import Host, ProcessSpec
 from deadheat.load import Engine
-from deadheat.load.latencies import Latencies, read_latencies, read_latencies_ready
+from deadheat.load.engine import Latencies, read_latencies, read_latencies_ready
 from deadheat.measure.world import World
 
 START_DEADLINE_S = 10.0
@@ -39,9 +39,9 @@ class LatencyReader:
     @classmethod
     def within(cls, world: World, listen: Callable[[Event], None]) -> Self:
         """Between the CPUs of a race; on two machines, there is nothing to read."""
-        spec = latencies_spec(world.engine, world.server_cpus, world.load_cpus)
-        log = str((world.load_logs or world.logs) / "latencies.log")
-        return cls(world.load_host, spec if world.beside else None, log, listen)
+        spec = latencies_spec(world.load.engine, world.server_cpus, world.load.cpus)
+        log = str(world.load.logs / "latencies.log")
+        return cls(world.load.host, spec if world.beside else None, log, listen)
 
     def __enter__(self) -> Self:
         if self._spec is None:

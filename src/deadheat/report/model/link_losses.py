@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import NonNegativeInt
 from pydantic.dataclasses import dataclass
 
-from deadheat.measure.network_counters import LOAD
+from deadheat.measure.gates.evidence import LOAD
 from deadheat.report.model.shape import SHAPE
 from deadheat.store import StoredRun
 from deadheat.store.rows import StoredTrial

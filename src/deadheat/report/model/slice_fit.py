@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.load.latencies import CORE_TO_CORE, MEMORY
+from deadheat.load.engine import CORE_TO_CORE, MEMORY
 from deadheat.report.model.kept import Kept, digest
 from deadheat.report.model.sliced import AllSlices, Placement, SlicedLevel
 from deadheat.report.model.view import ContenderView, RunView, TrialView
