@@ -1,6 +1,6 @@
-"""Our own load engine, `deadheat-load`, and its resident modes: slices and latencies.
+"""Our own load engine, `deadheat-load`, and its resident mode.
 
-In a resident mode one line asks and one line answers. The lines are described in docs/engine.md,
+There, one line asks for a slice, and one line answers. The lines are described in docs/engine.md,
 section "Slices".
 """
 
@@ -11,7 +11,7 @@ import platform
 import shutil
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 SCHEMA = "deadheat-load/1"
 BINARY = "deadheat-load"
 GO, STOP = '{"type": "go"}', '{"type": "stop"}'
-CORE_TO_CORE, MEMORY = "core_to_core_ns", "memory_ns"
 START_S = 10.0
 
 
@@ -88,11 +87,6 @@ class Engine:
     def slices_command(self, spec: LoadSpec) -> list[str]:
         """The command of a resident load process, which takes slices from its standard input."""
         return [*self._command(spec), "--slices"]
-
-    def latencies_command(self, from_cpus: Sequence[int], to_cpus: Sequence[int]) -> list[str]:
-        """The command of a resident process that reads latencies of the machine."""
-        lists = [",".join(map(str, cpus)) for cpus in (from_cpus, to_cpus)]
-        return [self._binary, "latencies", "--from", lists[0], "--to", lists[1]]
 
     def _command(self, spec: LoadSpec) -> list[str]:
         threads = min(spec.threads, spec.connections)
@@ -236,36 +230,6 @@ def object_of(line: str) -> Mapping[str, Any]:
     if not isinstance(answer, dict):
         raise GeneratorFailed(f"{BINARY} printed no JSON object: {line[:200]}")
     return answer
-
-
-@dataclass(frozen=True, slots=True)
-class Latencies:
-    """How long a cache line takes from one CPU to another, and a read of memory, in nanoseconds.
-
-    None where something disturbed the reading.
-    """
-
-    core_to_core_ns: float | None = None
-    memory_ns: float | None = None
-
-
-def read_latencies_ready(line: str) -> None:
-    """Check the first line. Raises `GeneratorFailed`."""
-    if object_of(line).get("ready") is not True:
-        raise GeneratorFailed(f"{BINARY} is not ready to read latencies: {line[:200]}")
-
-
-def read_latencies(line: str) -> Latencies:
-    """The answer to a line. Raises `GeneratorFailed`."""
-    answer = object_of(line)
-    for name in (CORE_TO_CORE, MEMORY):
-        if name not in answer:
-            raise GeneratorFailed(f"{BINARY} printed no {name}: {line[:200]}")
-    return Latencies(_known(answer[CORE_TO_CORE]), _known(answer[MEMORY]))
-
-
-def _known(reading: Any) -> float | None:
-    return None if reading is None else float(reading)
 
 
 def send_engine(host: "SshHost") -> Engine:
