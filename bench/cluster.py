@@ -34,7 +34,7 @@ from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-RACES = ("make-run", "slices-24-a", "slices-24-b")
+RACES = ("make-run", "race-24-a", "race-24-b")
 SHARED, CONTROLS = 2, 2
 PAIRS = (1, 2, 10, 100)
 INTERACTIONS = (0.0, 0.01, 0.03)

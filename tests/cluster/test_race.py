@@ -16,7 +16,7 @@ from deadheat.events import silent
 from tests.cluster.fake_cluster import QUIET, End, FakeCluster
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
-BUNDLES = [(RESULTS / f"slices-24-{name}.deadheat").read_bytes() for name in "ab"]
+BUNDLES = [(RESULTS / f"race-24-{name}.deadheat").read_bytes() for name in "ab"]
 LOST = "its load host died"
 
 

@@ -19,7 +19,7 @@ from deadheat.store.listing import run_ids
 from tests.report.made import SETTLE, MadeRun, histogram, made_run
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
-BUNDLES = {"make-run": "json", "settle-24-b": "json", "slices-24-b": "terminal"}
+BUNDLES = {"make-run": "json", "race-24-a": "json", "race-24-b": "terminal"}
 
 
 @pytest.fixture(autouse=True)
