@@ -97,7 +97,7 @@ class LoadResult:
     window_s: float | None = None  # in which counted requests were sent; None: `elapsed_s`
     paused_s: float | None = None  # in stretches without any answer that no request explains
     longest_pause_us: float | None = None
-    too_short_to_gather_share: float | None = None  # of the client's waits; docs/engine.md
+    too_short_to_gather_share: float | None = None  # of the client's waits; docs/engine-document.md
     skew_us: float | None = None  # load hosts began at most this far apart; None: it was one
 
     @property

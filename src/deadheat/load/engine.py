@@ -1,7 +1,7 @@
 """Our own load engine, `deadheat-load`, and its resident mode.
 
-There, one line asks for a slice, and one line answers. The lines are described in docs/engine.md,
-section "Slices".
+There, one line asks for a slice, and one line answers. The lines are described in
+docs/engine-slices.md.
 """
 
 import hashlib
