@@ -17,7 +17,7 @@ from deadheat.events import Board, Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
 from deadheat.load import Engine
-from deadheat.measure.world import World
+from deadheat.measure.world import LoadSide, World
 from deadheat.store import Store
 from tests.build.made import made_server
 
@@ -59,13 +59,12 @@ class FakeWorld:
         engine = Engine("deadheat-load")
         self.world = World(
             server_host=self.host,
-            load_host=self.host,
             server_cpus=(0,),
-            load_cpus=(1,),
+            loads=(LoadSide(self.host, (1,), engine, folder / "logs"),),
             generator=engine,
             generator_version="0",
-            engine=engine,
             engine_version="0",
+            server_engine=engine,
             logs=folder / "logs",
         )
 

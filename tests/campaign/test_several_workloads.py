@@ -154,7 +154,7 @@ def test_a_load_that_the_engine_refuses_leaves_a_server_out_of_that_workload_onl
             raise DeadheatError("the answers differ")
         return open_load(world, spec)
 
-    monkeypatch.setattr("deadheat.measure.attempt.open_load", open_right)
+    monkeypatch.setattr("deadheat.measure.starter.open_load", open_right)
     fake.conduct(protocol(connections=[1, 10], stopping=SHORT))
     assert levels(fake, "deft") == {("hello", 1), ("hello", 10)}
     assert fake.troubles() == ["deft is left out of deep: the answers differ"]

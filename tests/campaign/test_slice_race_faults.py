@@ -203,7 +203,7 @@ def test_bug_a_link_cut_for_a_moment_cost_its_contender_the_race(
     """The first request over the link failed while the server lived, which was held against it."""
     answers = itertools.chain(["No route to host"] * refused, itertools.repeat(None))
     fake.preflight_error = lambda name: next(answers) if name == "slow" else None
-    fake.world = replace(fake.world, load_host=FarHost(fake.host))
+    fake.world = replace(fake.world, loads=(replace(fake.world.load, host=FarHost(fake.host)),))
     fake.conduct(sliced())
     fault = "slow cannot be loaded: the first request failed: No route to host"
     starts = fake.rows("SELECT fault FROM instance WHERE fault IS NOT NULL")

@@ -13,8 +13,7 @@ from deadheat.events import Event, Progress
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.measure.recovery import recover
-from deadheat.measure.starter import Starter
-from deadheat.measure.starts import Unfit
+from deadheat.measure.starter import Starter, Unfit
 from deadheat.measure.trial import TrialContext, load_spec
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.protocol import AloneProtocol

@@ -13,12 +13,11 @@ from deadheat.campaign.run import RaceContext
 from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.host import ENDS_ONLY_S, Completed, Host, Sample, Usage
 from deadheat.load import LoadResult, LoadSpec
+from deadheat.load.engine import SliceRequest
 from deadheat.load.pooling import pool
-from deadheat.load.slices import SliceRequest
-from deadheat.measure.gates.evidence import Evidence
+from deadheat.measure.gates.evidence import LOAD, Evidence, increases
 from deadheat.measure.gates.judge import judge_block, on_load_host, worst_of
 from deadheat.measure.load_process import processes_on
-from deadheat.measure.network_counters import LOAD, increases
 from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
 from deadheat.measure.trial import TrialContext
 from deadheat.measure.warm_instance import WarmInstance
@@ -64,8 +63,8 @@ class BlockWatch:
         loads = [load for i in instances for load in i.loads.values()]
         self._watches: list[tuple[str, Host, tuple[int, ...], str]] = []
         if world.beside:
-            cpus = (*world.server_cpus, *world.load_cpus)
-            processes = servers + processes_on(world.load_host, loads)
+            cpus = (*world.server_cpus, *world.load.cpus)
+            processes = servers + processes_on(world.load.host, loads)
             self._begin("both", world.server_host, cpus, processes)
         else:
             self._begin("server", world.server_host, world.server_cpus, servers)

@@ -163,12 +163,12 @@ def _cpu_us_per_request(world: World, protocol: SliceProtocol, units: int) -> fl
         spec = load_spec(protocol, instance, max(protocol.connections))
         spec = replace(spec, duration_s=max(spec.duration_s, PROBE_S))
         before_s = world.server_host.usage(instance.process).cpu_s
-        command = world.engine.command(spec)
+        command = world.load.engine.command(spec)
         try:
-            completed = world.load_host.run(
-                ProcessSpec(command, cpus=world.load_cpus), spec.limit_s
+            completed = world.load.host.run(
+                ProcessSpec(command, cpus=world.load.cpus), spec.limit_s
             )
-            result = world.engine.parse(spec, completed, world.engine_version)
+            result = world.load.engine.parse(spec, completed, world.engine_version)
         except DeadheatError:
             _require_alive(world, instance)
             raise
@@ -212,7 +212,7 @@ def _contenders(world: World, work: Work, copies: int) -> list[Contender]:
 
 
 def _null_server(world: World, name: str, units: int) -> Contender:
-    command = tuple(world.engine_of_controls.null_server("{port}", units, "{host}"))
+    command = tuple(world.server_engine.null_server("{port}", units, "{host}"))
     return Contender(name=name, role="contender", command=command, ready_s=5, stop_s=3)
 
 
@@ -228,7 +228,7 @@ def _race(
     protocol = resolve(protocol, world, len(contenders)).protocol
     with open_run(store, world, protocol, ["deadheat", "calibrate"], seed) as run:
         entered_contenders = enter_made(
-            [*contenders, *controls(world.engine_of_controls)], store, run.id
+            [*contenders, *controls(world.server_engine)], store, run.id
         )
         race = Race(RaceContext(world, protocol, store, run.id, entered_contenders, seed, listen))
         look = race.run()

@@ -124,7 +124,7 @@ def _enter(
     listen: Listener,
 ) -> list[EnteredContender]:
     """Who is started: of a run that goes on, those with something left to do."""
-    extra = [*plan.extra, *controls_for(protocol, world.engine_of_controls)]
+    extra = [*plan.extra, *controls_for(protocol, world.server_engine)]
     if plan.left is not None:
         return enter_again(plan.left, plan.selections, extra, world, store, builder, listen)
     entered = [

@@ -10,8 +10,7 @@ from deadheat.campaign.trials import TrialRunner
 from deadheat.errors import DeadheatError
 from deadheat.events import Progress
 from deadheat.measure import lifecycle
-from deadheat.measure.starter import Starter
-from deadheat.measure.starts import Unfit
+from deadheat.measure.starter import Starter, Unfit
 from deadheat.measure.trial import load_spec
 from deadheat.measure.warm_instance import WarmInstance
 from deadheat.protocol import SearchProtocol

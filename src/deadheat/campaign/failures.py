@@ -14,7 +14,7 @@ from deadheat.duration import spell_duration
 from deadheat.errors import DeadheatError, Unmeasurable
 from deadheat.events import Event, Listener, Progress
 from deadheat.host import Host
-from deadheat.host.quietness import Quietness, read_quietness
+from deadheat.host.cpu_time import Quietness, read_quietness
 from deadheat.measure.gates.pooled import failures
 from deadheat.measure.world import World, by_role
 from deadheat.store import TrialRecord
@@ -215,7 +215,7 @@ def _busy(world: World) -> Quietness | None:
 
 def _machines(world: World) -> Iterator[tuple[Host, tuple[int, ...]]]:
     if world.beside:
-        yield world.server_host, (*world.server_cpus, *world.load_cpus)
+        yield world.server_host, (*world.server_cpus, *world.load.cpus)
         return
     yield world.server_host, world.server_cpus
     for side in by_role(world.loads).values():

@@ -8,8 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Self
 
-from deadheat.measure.starter import Starter
-from deadheat.measure.starts import OutOfTime, Unfit
+from deadheat.measure.starter import OutOfTime, Starter, Unfit
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.measure.world import World
 

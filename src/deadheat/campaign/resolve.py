@@ -50,7 +50,7 @@ def resolve(protocol: P, world: World, contenders: int) -> Resolved[P]:
 
 def limits_of(protocol: P, world: World) -> Resolved[P]:
     """The protocol within the limits of these machines."""
-    load, server = world.load_host.fingerprint(), world.server_host.fingerprint()
+    load, server = world.load.host.fingerprint(), world.server_host.fingerprint()
     if isinstance(protocol, AloneProtocol):
         return fit_to(protocol, load, server, min(len(side.cpus) for side in world.loads))
     return Resolved(protocol, UNLIMITED, too_few(protocol, server))

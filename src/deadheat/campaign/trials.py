@@ -27,7 +27,7 @@ from deadheat.events import Event, Progress
 from deadheat.load import LoadSpec
 from deadheat.measure import lifecycle
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.measure.gates.client import CLIENT_SHARE_MAX
+from deadheat.measure.gates.judge import CLIENT_SHARE_MAX
 from deadheat.measure.gates.pooled import is_valid, spins
 from deadheat.measure.starter import Starter
 from deadheat.measure.trial import TrialContext, load_spec, measure

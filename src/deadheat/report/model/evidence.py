@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import NonNegativeInt
 
-from deadheat.measure.network_counters import LOAD
+from deadheat.measure.gates.evidence import LOAD
 from deadheat.protocol.figures import Figures, read_figures
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.store import StoredRun

@@ -1,24 +1,119 @@
-"""The network interface on the way to an address. Everything is read, nothing is changed."""
+"""The network as this machine sees it: free ports, addresses, one connection, the interface to an
+address. Everything is read, nothing is changed.
+"""
 
 from __future__ import annotations
 
 import array
+import base64
 import fcntl
+import os
+import random
 import re
 import socket
 import struct
+import time
 from pathlib import Path
 
-from .addresses import local_address
-from .fault import Json
-from .kernel_files import numbered, read_text
+from .kernel import numbered, read_text
+from .program import Fault, Json
 
+EXCHANGE_BYTES_MAX = 4 << 20
 GET_MTU, ETHTOOL = 0x8921, 0x8946  # SIOCGIFMTU, SIOCETHTOOL of linux/sockios.h
 GET_DRIVER, GET_FLAGS = 0x03, 0x25  # ETHTOOL_GDRVINFO, ETHTOOL_GFLAGS of linux/ethtool.h
 GET_OFFLOADS = {"rx": 0x14, "tx": 0x16, "sg": 0x18, "tso": 0x1E, "gso": 0x23, "gro": 0x2B}
 LRO_FLAG = 1 << 15
 DRIVER_INFO = struct.Struct("I32s32s32s32s")  # command, driver, version, firmware, bus
 PCI_DEVICES = Path("/sys/bus/pci/devices")
+
+
+class Ports:
+    """Hands out free TCP ports, each only once while others are left.
+
+    The ports are outside the kernel's range of client ports, if that leaves any. Otherwise a
+    connection of a load test could take the port before the server does.
+    """
+
+    def __init__(self) -> None:
+        text = read_text("/proc/sys/net/ipv4/ip_local_port_range") or "32768 60999"
+        low, high = map(int, text.split())
+        self.left = [port for port in range(10_000, 65_536) if not low <= port <= high]
+        random.shuffle(self.left)
+
+    def take(self) -> int:
+        while self.left:
+            port = self.left.pop()
+            if is_free(port):
+                return port
+        with socket.socket() as probe:
+            probe.bind(("", 0))
+            return int(probe.getsockname()[1])
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
+def resolve(name: str) -> str:
+    """The IPv4 address of a name."""
+    try:
+        addresses = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
+    except OSError as error:
+        raise Fault(f"no IPv4 address of {name}: {error}") from error
+    return str(addresses[0][4][0])
+
+
+def peer_address() -> str | None:
+    """The address of the other side of the ssh connection that started this agent."""
+    words = os.environ.get("SSH_CONNECTION", "").split()
+    return words[0] if words else None
+
+
+def local_address(to: str) -> str | None:
+    """This machine's IPv4 address on packets to another one; None if no route leads there."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((to, 9))  # sends nothing
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])
+
+
+def exchange(host: str, port: int, payload: bytes, silence_s: float, deadline_s: float) -> Json:
+    """Send and receive; `deadline_s` bounds all of it, however often single bytes arrive."""
+    where = f"{host}:{port}"
+    end_s = time.monotonic() + deadline_s
+    try:
+        connection = socket.create_connection((host, port), min(silence_s, deadline_s))
+    except OSError as error:
+        raise Fault(f"no connection to {where}: {error}") from error
+    received = bytearray()
+    closed, in_time = False, True
+    with connection:
+        try:
+            connection.settimeout(max(0.001, end_s - time.monotonic()))
+            connection.sendall(payload)
+            while not closed and in_time:
+                left_s = end_s - time.monotonic()
+                connection.settimeout(max(0.001, min(silence_s, left_s)))
+                chunk = connection.recv(1 << 16)
+                received += chunk
+                closed, in_time = not chunk, time.monotonic() < end_s
+                if len(received) > EXCHANGE_BYTES_MAX:
+                    raise Fault(f"{where} sent more than {EXCHANGE_BYTES_MAX} bytes")
+        except socket.timeout:  # noqa: UP041 (not TimeoutError before 3.10)
+            in_time = time.monotonic() < end_s
+        except OSError as error:
+            if not received:
+                raise Fault(f"{where} closed the connection: {error}") from error
+            closed = True
+    answer = base64.b64encode(received).decode()
+    return {"received": answer, "closed": closed, "in_time": closed or in_time}
 
 
 def interface(address: str) -> Json | None:
