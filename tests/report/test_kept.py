@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from deadheat import report
 from deadheat.cli import cli
 from deadheat.report.model import facts, kept, slice_fit
-from deadheat.report.model.distribution import merged
 from deadheat.report.model.kept import kept_path
 from deadheat.report.model.load import load_view
+from deadheat.report.model.series import merged
 from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids

@@ -8,7 +8,7 @@ import pytest
 from deadheat.catalog import FileFault, load_catalog
 from deadheat.errors import DeadheatError
 from deadheat.workload import Sample, Workload, load_workload, workload_names
-from deadheat.workload.wire import wire
+from deadheat.workload.model import wire
 
 HERE = Path(__file__).resolve().parents[2]
 SMALL = """\

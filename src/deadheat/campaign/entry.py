@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from deadheat import numbers
-from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.builder import Builder, Built
-from deadheat.build.prepare import Candidate
+from deadheat.build.prepare import Candidate, build_ahead, jobs_that_fit
 from deadheat.catalog import Selection
 from deadheat.errors import DeadheatError
 from deadheat.events import Event, Listener

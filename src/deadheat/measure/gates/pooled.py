@@ -6,8 +6,8 @@ Judging slice by slice, or trial by trial, would drop the fastest ones and keep 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from deadheat.measure.gates.client import CEILING_SHARE_MAX, CLIENT_SHARE_MAX, MORE_LOAD
 from deadheat.measure.gates.evidence import at_most
+from deadheat.measure.gates.judge import CEILING_SHARE_MAX, CLIENT_SHARE_MAX, MORE_LOAD
 from deadheat.store import Gate, TrialRecord
 from deadheat.store.records import POOLED_GATES
 

@@ -7,9 +7,7 @@ from typing import Any
 
 from deadheat import numbers
 from deadheat.campaign.capacity import SERVER_GATES, Capacity
-from deadheat.foreign_text import one_line
-from deadheat.report.model.column import NAME_MAX, Column
-from deadheat.report.model.statement import Statement
+from deadheat.report.findings.analysis import Statement
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView, TrialView
 
 MEMORY_UNIT_BYTES = 100 * numbers.MIB
@@ -77,28 +75,6 @@ def _disturbed(trial: TrialView) -> bool:
 def objective(view: RunView) -> str:
     """The objective as the user wrote it, such as `p99=10ms`."""
     return str(view.conclusion.get("slo", "the objective"))
-
-
-def capacity_columns(view: RunView) -> list[Column]:
-    """A row for each contender that was searched; no columns if there was none."""
-    results = capacities(view)
-    if not results:
-        return []
-    searched = [result.capacity for result in results]
-    return [
-        Column("server", tuple(one_line(c.name, NAME_MAX) for c in searched), right=False),
-        Column("held\nreq/s", tuple(numbers.rate(c.rate_per_s or None) for c in searched)),
-        Column("not held\nreq/s", tuple(numbers.rate(c.above_per_s) for c in searched)),
-        Column("per CPU\nreq/s", tuple(numbers.rate(r.rate_per_s_per_cpu) for r in results)),
-        Column(
-            "per 100 MiB\nreq/s", tuple(numbers.rate(r.rate_per_s_per_100_mib) for r in results)
-        ),
-        Column(
-            "CPU\nµs/req", tuple(numbers.microseconds(r.server_cpu_us_per_request) for r in results)
-        ),
-        Column("peak\nMiB", tuple(numbers.mebibytes(r.memory_peak_bytes) for r in results)),
-        Column("trials", tuple(f"{c.trials:,}" for c in searched)),
-    ]
 
 
 def capacity_statements(view: RunView) -> Iterator[Statement]:

@@ -2,8 +2,10 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from deadheat import numbers
 from deadheat.report.findings.analysis import Level, Standing
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking import Ranking
@@ -101,3 +103,27 @@ def _gain(
 
 def _inverse(ratio: float, low: float, high: float) -> Gain:
     return Gain(1 / ratio, 1 / high, 1 / low)
+
+
+def scaling_title(level: Level) -> str:
+    return f"Scaling with workers, at {numbers.count(level.connections, 'connection')}"
+
+
+def scaling_sentences(curves: Sequence[Curve]) -> list[str]:
+    """What each curve shows. Curves with the same sentence share it."""
+    names_by_text: defaultdict[str, list[str]] = defaultdict(list)
+    for curve in curves:
+        for text in _cpu_sentences(curve):
+            names_by_text[text].append(curve.name)
+    return [f"{numbers.listing(names)}: {text}" for text, names in names_by_text.items()]
+
+
+def _cpu_sentences(curve: Curve) -> Iterator[str]:
+    most = curve.points[-1].workers
+    if curve.cpus >= most:
+        return
+    given = numbers.count(curve.cpus, "CPU")
+    if len(curve.within) < 2:
+        yield f"only {given} for {most:,} workers, so this is not a scaling curve"
+    else:
+        yield f"only {given}: rows with more workers are not part of the scaling curve"
