@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.endings import ExitCode
 from deadheat.cluster import dispatch, race, text
 from deadheat.cluster.combine import combine
 from deadheat.cluster.on_ray import nodes_of, ray_cluster

@@ -165,7 +165,7 @@ class Unfinished:
                 )
 
 
-def load_unfinished(store: Store, run_id: str, flag: str = "--resume") -> Unfinished:
+def load_unfinished(store: Store, run_id: str) -> Unfinished:
     """Read a run to resume. Raises `DeadheatError` if it cannot be resumed here.
 
     That needs a `deadheat run` of this store, not an imported one, whose contenders were entered.
@@ -173,8 +173,7 @@ def load_unfinished(store: Store, run_id: str, flag: str = "--resume") -> Unfini
     run = read_run(store, run_id)
     if run.command[1:2] != ("run",) or "imported" in run.conclusion:
         raise DeadheatError(
-            f"{flag} {run_id}: only a run that `deadheat run` measured here can be resumed",
-            NEW_RUN,
+            f"run {run_id}: only a run that `deadheat run` measured here can be resumed", NEW_RUN
         )
     protocol = stored_protocol(run_id, run.protocol)
     names = [contender.name for contender in run.contenders]
