@@ -4,10 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from deadheat.build.builder import Builder
-from deadheat.build.container_tool import container_tool
-from deadheat.build.containerfile import BASE_IMAGE
-from deadheat.build.far_builder import FarBuilder
+from deadheat.build.builder import Builder, FarBuilder
+from deadheat.build.image import BASE_IMAGE, container_tool
 from deadheat.build.image_builder import ImageBuilder
 from deadheat.errors import DeadheatError
 from deadheat.host import Host, HostError, Limits

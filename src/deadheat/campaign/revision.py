@@ -86,6 +86,33 @@ def build_revision(
     return folder
 
 
+def build_far_revision(
+    here: Host,
+    far: SshHost,
+    repository: Path,
+    revision: Revision,
+    build: str | None,
+    listen: Listener,
+    build_s: float = BUILD_TIMEOUT_S,
+) -> Path:
+    """The folder of the revision there, in `~/.cache/deadheat/revisions`; see `build_revision`.
+
+    git runs here, and the files of the revision are sent; the build runs there.
+    """
+    folder = far.cache_folder() / "revisions" / folder_name(revision, build)
+    done = folder.with_suffix(".done")
+    with far.locked(folder.with_suffix(".lock")):
+        if far.read_file(done) is None:
+            listen(Progress(f"building {revision.name}"))
+            with tempfile.TemporaryDirectory(prefix="deadheat-") as scratch:
+                tar = Path(scratch) / "revision.tar"
+                archive_revision(here, repository, revision, tar)
+                far.send_archive(gzip.compress(tar.read_bytes(), 6), folder)
+            run_build(far, revision, build, Path(folder), build_s)
+            far.write_file(done, "")
+    return Path(folder)
+
+
 def _make(
     host: Host,
     repository: Path,
@@ -131,33 +158,6 @@ def contender_of(revision: Revision, folder: Path, command: Sequence[str]) -> Co
     return Contender(
         name=revision.name, role="contender", command=tuple(command), cwd=str(folder), any_body=True
     )
-
-
-def build_far_revision(
-    here: Host,
-    far: SshHost,
-    repository: Path,
-    revision: Revision,
-    build: str | None,
-    listen: Listener,
-    build_s: float = BUILD_TIMEOUT_S,
-) -> Path:
-    """The folder of the revision there, in `~/.cache/deadheat/revisions`; see `build_revision`.
-
-    git runs here, and the files of the revision are sent; the build runs there.
-    """
-    folder = far.cache_folder() / "revisions" / folder_name(revision, build)
-    done = folder.with_suffix(".done")
-    with far.locked(folder.with_suffix(".lock")):
-        if far.read_file(done) is None:
-            listen(Progress(f"building {revision.name}"))
-            with tempfile.TemporaryDirectory(prefix="deadheat-") as scratch:
-                tar = Path(scratch) / "revision.tar"
-                archive_revision(here, repository, revision, tar)
-                far.send_archive(gzip.compress(tar.read_bytes(), 6), folder)
-            run_build(far, revision, build, Path(folder), build_s)
-            far.write_file(done, "")
-    return Path(folder)
 
 
 @dataclass(frozen=True, slots=True)

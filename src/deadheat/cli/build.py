@@ -2,8 +2,8 @@
 
 import sys
 
-from deadheat.build.ahead import build_ahead, jobs_that_fit
 from deadheat.build.leftovers import in_use, make_room
+from deadheat.build.prepare import build_ahead, jobs_that_fit
 from deadheat.build.runtime import builder_on
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli.choice import chosen_servers, open_catalog

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 
-from deadheat.campaign.lineup import Lineup, line_up
+from deadheat.campaign.schedule import Lineup, line_up
 from deadheat.catalog import Catalog, Selection, Server, choose, find_root, load_catalog
 from deadheat.errors import DeadheatError
-from deadheat.measure.hosts import Hosts
 from deadheat.output import echo
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
 from deadheat.protocol.figures import shipped_figures
 
 
@@ -59,7 +58,7 @@ def replay_lineup(
     Names, globs and languages narrow it. Warns about a manifest's claim to a row that does not
     exist.
     """
-    if protocol.origin is None:
+    if not isinstance(protocol, AloneProtocol) or protocol.origin is None:
         return None
     figures = shipped_figures(catalog.root, protocol.origin.figures)
     chosen = chosen_servers(catalog, patterns, languages)
@@ -70,10 +69,9 @@ def replay_lineup(
     return lineup
 
 
-def on_hosts(protocol: Protocol, hosts: Hosts) -> Protocol:
-    """The protocol on one machine or two; a replay lists a difference as a deviation."""
-    if protocol.origin is None or (protocol.origin.client_host == "same") != bool(hosts):
-        return protocol
-    place = "another host" if hosts else "the same host"
-    deviations = (*protocol.deviations, f"client on {place}")
-    return protocol.model_copy(update={"deviations": deviations})
+def no_race(protocol: SearchProtocol) -> DeadheatError:
+    """The error of a run or plan by a search."""
+    return DeadheatError(
+        f"--protocol {protocol.name}: it searches for a rate, and compares no servers",
+        "deadheat capacity SERVERS searches; for a race, use another protocol",
+    )

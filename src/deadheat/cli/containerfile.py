@@ -2,7 +2,7 @@
 
 import click
 
-from deadheat.build.containerfile import BASE_IMAGE, containerfile
+from deadheat.build.image import BASE_IMAGE, containerfile
 from deadheat.catalog import selection
 from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.cli.help import listed

@@ -1,6 +1,6 @@
 """How a command ends: its exit code, and the signals SIGTERM and SIGHUP, which act as Ctrl-C does.
 
-`docs/exit-codes.md` has the exit codes too.
+`docs/scripts.md` has the exit codes too.
 """
 
 import atexit

@@ -11,7 +11,7 @@ import click
 
 from deadheat import report
 from deadheat.audit.decay import decay_of
-from deadheat.audit.formats import write
+from deadheat.audit.page import write
 from deadheat.audit.replay import load_replay
 from deadheat.build.leftovers import make_room
 from deadheat.build.runtime import ServerRuntime, builder_of, host_for_builds
@@ -40,6 +40,7 @@ from deadheat.cli.race_options import (
 )
 from deadheat.cli.stored import require_another, warn_of_running_runs
 from deadheat.cli.values import Duration
+from deadheat.console import fit
 from deadheat.duration import spell_duration
 from deadheat.errors import DeadheatError, LinkLost, Unmeasurable
 from deadheat.host import Limits
@@ -47,7 +48,7 @@ from deadheat.host.ssh import SILENCE_S, SshHost
 from deadheat.measure.hosts import Hosts, world_on
 from deadheat.measure.quiet import require_quiet
 from deadheat.output import echo, echo_rendered
-from deadheat.report.formats.encoding import fit
+from deadheat.protocol import AloneProtocol
 from deadheat.report.model.view import RunView
 from deadheat.store import Store, home
 from deadheat.store.rows import StoredContender
@@ -154,10 +155,10 @@ def execute(plan: Plan, execution: Execution, catalog: Catalog) -> ExitCode:
 
 def _require_sense(plan: Plan, execution: Execution) -> None:
     """Raises `DeadheatError` for a plan that cannot be carried out."""
-    if plan.latency_s is not None and plan.protocol.generator != "engine":
+    if plan.latency_s is not None and isinstance(plan.protocol, AloneProtocol):
         raise DeadheatError(
-            f"--latency: {plan.protocol.generator} cannot send at a fixed rate",
-            "use --generator engine, or omit --latency",
+            f"--latency: protocol {plan.protocol.name} measures nothing but its own trials",
+            "omit --latency, or race with --protocol settle",
         )
     if plan.left is None and len(plan.selections) + len(plan.extra) == 0:
         raise DeadheatError("no server to run", "`deadheat list` lists the servers")

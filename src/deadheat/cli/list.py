@@ -18,8 +18,7 @@ from deadheat.catalog import (
     load_catalog,
     missing,
 )
-from deadheat.catalog.probe_cache import ProbeCache
-from deadheat.catalog.toolchain import UPDATE, needs_update, unknown_probes
+from deadheat.catalog.toolchain import UPDATE, ProbeCache, needs_update, unknown_probes
 from deadheat.cli.help import listed
 from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
 from deadheat.foreign_text import escaped

@@ -1,14 +1,15 @@
 """`deadheat plan`: shows what a run would do and how long it takes."""
 
 from deadheat.campaign.estimate import Estimate, estimate
-from deadheat.campaign.limits import Fitted, fit_to
-from deadheat.campaign.outline import Outline, outline
+from deadheat.campaign.resolve import Resolved, fit_to, on_hosts
+from deadheat.campaign.schedule import Outline, outline
+from deadheat.campaign.slice_lengths import within_budget
 from deadheat.catalog import selection
 from deadheat.cli.choice import (
     answering,
     chosen_servers,
     lacking,
-    on_hosts,
+    no_race,
     open_catalog,
     replay_lineup,
 )
@@ -18,7 +19,7 @@ from deadheat.cli.race_options import machine_options, protocol_options
 from deadheat.measure.hosts import Hosts, host_of
 from deadheat.measure.world import cpus_of_load, split_cpus
 from deadheat.output import echo, echo_json
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Protocol, SearchProtocol
 
 
 @listed("plan")
@@ -45,7 +46,8 @@ def command(
       deadheat plan --protocol kzmake-2018 --duration-scale 0.1
     """
     servers_catalog = open_catalog(catalog)
-    protocol = on_hosts(protocol, hosts)
+    if isinstance(protocol, SearchProtocol):
+        raise no_race(protocol)
     lineup = replay_lineup(protocol, servers_catalog, servers, languages)
     without: list[str] = []
     if lineup is not None:
@@ -56,12 +58,13 @@ def command(
         names = [each.name for each in chosen]
         without = [name for each in protocol.workload_names for name in lacking(chosen, each)]
     forecast: Outline | Estimate
-    if protocol.residency == "alone":
+    if isinstance(protocol, AloneProtocol):
         labels, missing = (lineup.labels, lineup.missing) if lineup else ({}, {})
-        fitted = fit_here(protocol, hosts)
+        fitted = fit_here(on_hosts(protocol, beside=not hosts), hosts)
         protocol = fitted.protocol
         forecast = outline(protocol, names, labels, missing, fitted.remarks)
     else:
+        protocol = within_budget(protocol, len(names))
         forecast = estimate(protocol, names, without)
     if as_json:
         echo_json({**forecast.to_json(), "protocol": protocol.model_dump()})
@@ -69,7 +72,7 @@ def command(
     echo("\n".join(forecast.lines()))
 
 
-def fit_here(protocol: Protocol, hosts: Hosts) -> Fitted:
+def fit_here(protocol: AloneProtocol, hosts: Hosts) -> Resolved[AloneProtocol]:
     """The protocol within the limits of the machines."""
     with host_of(hosts.server) as host:
         fingerprint = host.fingerprint()

@@ -14,7 +14,7 @@ from deadheat.cli.options import base_image_option
 from deadheat.cli.values import Duration, Levels, Number, Share, Size
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
-from deadheat.host.agent.limits import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
+from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
 from deadheat.measure.contender import OwnServers
 from deadheat.measure.hosts import HERE, Hosts
 from deadheat.protocol import Protocol, amend, load_protocol
@@ -130,7 +130,7 @@ protocol_options = grouped(
         section=Section.LOAD,
         type=click.Choice(["engine", "wrk", "ab"]),
         metavar="NAME",
-        help="Program that sends the load: engine, wrk or ab.  [default: engine in settle]",
+        help="Program that sends the load of a replay: engine, wrk or ab. A race needs engine.",
     ),
     flag(
         "--load-threads",

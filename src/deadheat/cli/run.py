@@ -4,9 +4,8 @@ import sys
 from dataclasses import dataclass, replace
 
 from deadheat.campaign.campaign import Plan
-from deadheat.campaign.slice_time import within_budget
 from deadheat.catalog import Catalog, FileFault, Selection, selection
-from deadheat.cli.choice import answering, chosen_servers, on_hosts, open_catalog, replay_lineup
+from deadheat.cli.choice import answering, chosen_servers, no_race, open_catalog, replay_lineup
 from deadheat.cli.execution import LATENCY_S, Execution, execute, execution_options
 from deadheat.cli.help import Section, WithCommand, flag, listed
 from deadheat.cli.options import language_option, seed_option, servers_argument, setting_option
@@ -14,7 +13,7 @@ from deadheat.cli.race_options import own_options, protocol_options
 from deadheat.cli.stored import command_line
 from deadheat.cli.values import Levels
 from deadheat.measure.contender import OwnServers
-from deadheat.protocol import Protocol
+from deadheat.protocol import Protocol, SearchProtocol
 
 
 @listed("run", WithCommand)
@@ -74,7 +73,7 @@ def command(
     execution.require_sense()
     catalog = open_catalog(execution.catalog)
     plan = new_plan(
-        on_hosts(protocol, execution.hosts),
+        protocol,
         catalog,
         Choice(servers, languages, setting, workers or (None,)),
         replace(own, elsewhere=execution.hosts.server is not None),
@@ -120,6 +119,8 @@ def new_plan(
     latency_s: float | None,
 ) -> Plan:
     """The plan of a new run. Raises `DeadheatError` for a choice that cannot be measured."""
+    if isinstance(protocol, SearchProtocol):
+        raise no_race(protocol)
     lineup = replay_lineup(protocol, catalog, choice.patterns, choice.languages)
     if lineup is not None:
         selections = list(lineup.selections)
@@ -129,7 +130,7 @@ def new_plan(
     names = {chosen.name for chosen in selections}
     extra = own.contenders(names, protocol)
     return Plan(
-        protocol=within_budget(protocol, len(selections) + len(extra)),
+        protocol=protocol,
         selections=selections,
         labels=lineup.labels if lineup else {},
         extra=extra,

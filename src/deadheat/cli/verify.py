@@ -30,9 +30,7 @@ from deadheat.measure.inspection import Inspection
 from deadheat.measure.inspections import KeptInspections, inspect_all
 from deadheat.measure.review import Check, review
 from deadheat.output import echo, echo_json
-from deadheat.report.formats.inspections import line, summary
-from deadheat.report.formats.review_markdown import review_markdown
-from deadheat.report.formats.server_pages import server_pages
+from deadheat.report.formats.inspections import line, review_markdown, server_pages, summary
 from deadheat.workload import HELLO, Workload, load_workload
 
 ALL_LEVELS = (10, 100, 1000)

@@ -19,9 +19,8 @@ from deadheat.output import echo, echo_json
 from deadheat.report.format import count
 from deadheat.workload import HELLO, Workload, load_workload, workload_names
 from deadheat.workload.curl import read_curl
-from deadheat.workload.har import read_har
-from deadheat.workload.recorded import Imported, workload_text
-from deadheat.workload.wire import wire
+from deadheat.workload.model import wire
+from deadheat.workload.recorded import Imported, read_har, workload_text
 
 
 @click.command("import", cls=Command)

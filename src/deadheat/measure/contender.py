@@ -11,7 +11,7 @@ from deadheat.build.image import Image
 from deadheat.catalog import Selection, fill, fill_env
 from deadheat.errors import DeadheatError
 from deadheat.load import Engine
-from deadheat.protocol import Protocol
+from deadheat.protocol import AloneProtocol, Protocol
 from deadheat.stats.warm_rule import Compiler
 from deadheat.workload import Level, Sample
 
@@ -128,7 +128,7 @@ def controls_for(protocol: Protocol, engine: Engine) -> list[Contender]:
     if not protocol.controls:
         return []
     both = controls(engine)
-    if protocol.residency == "alone":
+    if isinstance(protocol, AloneProtocol):
         return [control for control in both if control.name == NULL_SERVER]
     return both
 
@@ -195,7 +195,7 @@ class OwnServers:
         Raises `DeadheatError` for a server that cannot be measured.
         """
         self.require_sense()
-        if self.urls and protocol.residency == "alone":
+        if self.urls and isinstance(protocol, AloneProtocol):
             raise DeadheatError(
                 f"--url: the protocol {protocol.name} starts its servers itself",
                 "give the start command behind `--`, or use another protocol",
