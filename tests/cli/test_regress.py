@@ -10,7 +10,7 @@ import pytest
 
 from deadheat.campaign.campaign import Plan
 from deadheat.cli import regress
-from deadheat.cli.exit_codes import ExitCode
+from deadheat.cli.endings import ExitCode
 from deadheat.cli.regress import EXIT_CODES
 from deadheat.errors import Unmeasurable
 from deadheat.measure.world import World

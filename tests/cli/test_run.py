@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from deadheat.cli.exit_codes import ExitCode
-from deadheat.cli.workbench import warn_of_running_runs
+from deadheat.cli.endings import ExitCode
+from deadheat.cli.stored import warn_of_running_runs
 from deadheat.host.local import LocalHost
 from deadheat.load import find_engine
 from deadheat.store import Store

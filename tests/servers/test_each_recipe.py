@@ -13,7 +13,7 @@ import pytest
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, prepare
 from deadheat.catalog import Catalog, Selection, load_catalog, selection
-from deadheat.cli.one_host import local_world
+from deadheat.measure.hosts import local_world
 from deadheat.measure import inspection, lifecycle
 from deadheat.measure.contender import contender_from
 from deadheat.measure.inspection import inspect

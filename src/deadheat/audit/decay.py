@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from deadheat import numbers
 from deadheat.audit.page import Page, Section
 from deadheat.audit.replay import Contender, Replay
 from deadheat.audit.sections import heading
-from deadheat.protocol.figures import Figures
+from deadheat.protocol.figures import Figures, read_figures
 from deadheat.report.formats.tables import Column, column
 from deadheat.stats.trend import Trend, trend
 from deadheat.store import Store, read_run
 from deadheat.store.rows import StoredTrial
 
+DECAY = "landshark-2009-decay"  # the one published series
 # (contender, repetition) -> the recovery after it
 Recoveries = Mapping[tuple[str, int], StoredTrial]
 
@@ -158,3 +160,14 @@ def _busy(trial: Aftermath) -> str:
 
 def _seconds(value: float | None) -> str:
     return numbers.NONE if value is None else f"{value:.1f}"
+
+
+def decay_of(store: Store, replay: Replay, root: Path) -> Page:
+    """Decay and recovery of a stored run, with the published series if the catalog has it."""
+    return decay_page(replay, load_series(store, replay), figures_if_any(root, DECAY))
+
+
+def figures_if_any(root: Path, name: str) -> Figures | None:
+    """The figures of `published/NAME.csv`, None if the catalog has no such file."""
+    path = root / "published" / f"{name}.csv"
+    return read_figures(path) if path.is_file() else None

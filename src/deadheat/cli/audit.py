@@ -6,16 +6,15 @@ from pathlib import Path
 import click
 
 from deadheat.audit.audit import audit
+from deadheat.audit.decay import decay_of, figures_if_any
 from deadheat.audit.page import FORMATS, Page, write
 from deadheat.audit.placement import is_elsewhere
 from deadheat.audit.replay import Replay, load_replay
 from deadheat.audit.sections import audit_page
 from deadheat.catalog import find_root
-from deadheat.cli.help import Command
+from deadheat.cli.help import Section, flag, listed
 from deadheat.cli.options import FILE, catalog_option, store_option
-from deadheat.cli.replay import decay_of, figures_if_any
-from deadheat.cli.stored import stored, write_output
-from deadheat.cli.workbench import command_line
+from deadheat.cli.stored import command_line, stored, write_output
 from deadheat.console import fit
 from deadheat.errors import DeadheatError
 from deadheat.output import echo_rendered
@@ -26,25 +25,32 @@ from deadheat.store import Store
 from deadheat.store.listing import latest_run_of
 
 
-@click.command("audit", cls=Command)
+@listed("audit")
 @click.argument("name", required=False)
 @click.argument("run", required=False)
-@click.option(
+@flag(
     "--format",
     "format_",
+    section=Section.OUTPUT,
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
     help="Output format.",
 )
-@click.option("--against", metavar="RUN", help="Another stored replay to compare with.")
-@click.option(
+@flag(
+    "--against",
+    section=Section.STORED_RUNS,
+    metavar="RUN",
+    help="Another stored replay to compare with.",
+)
+@flag(
     "--import",
     "table",
+    section=Section.STORED_RUNS,
     type=FILE,
     help="Published table to compare with, in the columns of published/*.csv.",
 )
-@click.option("-o", "--output", type=FILE, help="File to write.")
+@flag("-o", "--output", section=Section.OUTPUT, type=FILE, help="File to write.")
 @catalog_option
 @store_option
 def command(
@@ -57,10 +63,8 @@ def command(
     catalog: str | None,
     store_path: Path,
 ) -> None:
-    """Compare a stored replay with the published figures.
-
-    A replay is a run that repeats what a published comparison did. The audit shows the ranks then
-    and now, and the defects of the comparison: how its figures mislead.
+    """A replay is a run that repeats what a published comparison did. The audit shows the ranks
+    then and now, and the defects of the comparison: how its figures mislead.
 
     NAME is a replay protocol (`deadheat protocols` lists them). RUN is a stored run of it: an id,
     its last part or a unique beginning; the default is the last one. With --import, NAME is the

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from deadheat import numbers
 from deadheat.build.builder import find_build
 from deadheat.catalog import (
@@ -21,11 +19,9 @@ from deadheat.catalog import (
     load_catalog,
     missing,
 )
-from deadheat.catalog.toolchain import ProbeCache, unknown_probes
-from deadheat.cli.help import Command
-from deadheat.cli.install import UPDATE, needs_update
-from deadheat.cli.options import catalog_option, json_option, language_option
-from deadheat.cli.server_names import complete_servers
+from deadheat.catalog.toolchain import UPDATE, ProbeCache, needs_update, unknown_probes
+from deadheat.cli.help import listed
+from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
 from deadheat.foreign_text import escaped
 from deadheat.output import echo, echo_json
 from deadheat.store import home
@@ -36,18 +32,16 @@ INSTALL = "install what is missing, as root; `deadheat build SERVER --install` d
 STATE_WIDTH_LEAST = 24  # columns; where less is left, the state has its own lines
 
 
-@click.command("list", cls=Command)
-@click.argument("servers", nargs=-1, shell_complete=complete_servers)
+@listed("list")
+@servers_argument
 @language_option
 @catalog_option
 @json_option
 def command(
     servers: tuple[str, ...], languages: tuple[str, ...], catalog: str | None, as_json: bool
 ) -> None:
-    """List the servers: built, ready, or what is missing.
-
-    SERVERS are names or globs; the default is all. Below the table are the lines that install what
-    the listed servers need and this machine does not have.
+    """SERVERS are names or globs; the default is all. Below the table are the lines that install
+    what the listed servers need and this machine does not have.
 
     \b
     Examples:

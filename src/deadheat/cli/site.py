@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from deadheat import numbers
-from deadheat.cli.help import Command
-from deadheat.cli.options import store_option
+from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.options import FOLDER, store_option
 from deadheat.cli.stored import stored
 from deadheat.output import echo
 from deadheat.report.model.runs import find_run, list_runs, reading
@@ -18,22 +18,27 @@ from deadheat.store import Store
 from deadheat.store.bundle import open_bundle
 from deadheat.store.listing import run_ids
 
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
-
-@click.command("site", cls=Command)
+@listed("site")
 @click.argument("runs", nargs=-1)
-@click.option("-o", "--output", type=FOLDER, metavar="DIR", required=True, help="Folder to write.")
-@click.option(
+@flag(
+    "-o",
+    "--output",
+    section=Section.OUTPUT,
+    type=FOLDER,
+    metavar="DIR",
+    required=True,
+    help="Folder to write.",
+)
+@flag(
     "--url",
+    section=Section.SERVERS,
     metavar="URL",
     help="Address at which you will publish the folder. Link previews need it for their pictures.",
 )
 @store_option
 def command(runs: tuple[str, ...], output: Path, url: str | None, store_path: Path) -> None:
-    """Write a gallery of runs as pages that need no server.
-
-    It has an index, and a page per run, per server and per pair of servers. The pages need no
+    """It has an index, and a page per run, per server and per pair of servers. The pages need no
     network either. RUNS are bundles, or ids or unique prefixes of stored runs; the default is every
     stored run. A second gallery in the same folder replaces the first.
 

@@ -176,12 +176,12 @@ def more_for_lone(view: RunView, name: str, source: Source) -> NextStep:
 def _more(view: RunView, time_s: float, source: Source) -> NextStep:
     minutes = math.ceil(time_s / MINUTE_S)
     catalog = shlex.join(_kept(view, ("--catalog",)))
-    command = f"deadheat run --more {minutes}m {source.argument}"
+    command = f"deadheat resume {source.argument} --more {minutes}m"
     return NextStep(" ".join(filter(None, (command, catalog))), minutes)
 
 
 def can_extend(view: RunView, source: Source) -> bool:
-    """Whether `deadheat run --more` can continue it: a race of catalog servers, measured here."""
+    """Whether `deadheat resume --more` can go on: a race of catalog servers, measured here."""
     return (
         view.settles
         and view.state == "complete"
