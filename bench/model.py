@@ -33,7 +33,6 @@ from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.pairs import fit_pairs
 from deadheat.stats.ranking import rank
-from deadheat.stats.responses import most_raced
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Slices
 from deadheat.stats.variance_shrinkage import moderate
@@ -90,14 +89,6 @@ def cases() -> dict[str, Case]:
         "mixed 8, drift": Case(mixed[8], Schedule(80, 4), slice_races.DRIFTING),
         "copies 8, two speeds": Case(Field.copies(8), Schedule(120, 8), slice_races.TWO_SPEEDS),
         "mixed 8, two speeds": Case(mixed[8], Schedule(120, 4), slice_races.TWO_SPEEDS),
-        "copies 8, CPUs move": Case(Field.copies(8), Schedule(120, 8), slice_races.MOVING),
-        "copies 8, CPUs move, noisy": Case(
-            Field.copies(8), Schedule(80, 4), slice_races.NOISY_MOVING
-        ),
-        "mixed 8, CPUs move": Case(mixed[8], Schedule(120, 4), slice_races.MOVING),
-        "mixed 8, CPUs move, stopped early": Case(
-            mixed[8], Schedule(120, (3, 3, 4, 4, 5, 6, 8, 10), EARLY), slice_races.MOVING
-        ),
         "mixed 8, bursts": Case(mixed[8], Schedule(160, 6), slice_races.BURSTS),
         "copies 2, bursts": Case(Field.copies(2), Schedule(160, 6), slice_races.BURSTS),
         "mixed 24, bursts": Case(mixed[24], Schedule(80, 4), slice_races.BURSTS),
@@ -142,20 +133,13 @@ def block_rates(slices: Slices, instances: int) -> Floats:
     return means.reshape(shape)
 
 
-def truth_of(case: Case, slices: Slices) -> Floats:
-    """The true log rates of the contenders; where CPUs move, at the mix of both placements."""
-    together = most_raced(slices.contender, slices.block)  # rates are those of that time
-    moved = float(np.mean(slices.placement[together] == 1))
-    return case.field.true_log_rates + moved * case.machine.gains(slices.contenders)
-
-
 def simulate(name: str, seed: int) -> tuple[Outcome, ...]:
     """The model's outcome on one race, and in lockstep also that of `fit_pairs`."""
     case = cases()[name]
     generator = np.random.default_rng([seed, *name.encode()])
     slices = slice_races.race(generator, case.field, case.schedule, case.machine)
     fit = fit_slices(slices)
-    truth = truth_of(case, slices)
+    truth = case.field.true_log_rates
 
     def outcome(estimate: Estimate, truth: Floats) -> Outcome:
         log_ratio = estimate.log_rate[:, None] - estimate.log_rate

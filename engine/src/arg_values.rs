@@ -36,11 +36,6 @@ pub(crate) fn backend(value: &str) -> Result<Option<Backend>> {
     }
 }
 
-/// Parses the numbers of CPUs.
-pub(crate) fn cpus(value: &str) -> Result<Vec<u16>> {
-    value.split(',').map(|cpu| number(cpu, "CPU numbers separated by commas, as 0,1")).collect()
-}
-
 /// Parses FIRST/COUNT/TOTAL, which the engine passes to its own processes.
 pub(crate) fn shard(value: &str) -> Result<Shard> {
     let wrong = || Error::usage(format!("{value:?}: expected FIRST/COUNT/TOTAL"));

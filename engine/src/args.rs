@@ -7,11 +7,10 @@ use lexopt::Arg::{Long, Short, Value};
 use lexopt::{Parser, ValueExt};
 
 use crate::arg_values::{
-    arrival, at_least_one, backend, cpus, header, number, shard, text_or_file, token,
+    arrival, at_least_one, backend, header, number, shard, text_or_file, token,
 };
 use crate::backend::Backend;
 use crate::config::{Config, Expect, Pace};
-use crate::core_to_core::{self, CpuPair};
 use crate::duration;
 use crate::error::{Error, Result};
 use crate::null_server::NullServerConfig;
@@ -24,13 +23,11 @@ use crate::workload::Workload;
 pub(crate) enum Command {
     Load(Box<Config>),
     NullServer(NullServerConfig),
-    Latencies(Vec<CpuPair>),
     /// Print this text.
     Print(String),
 }
 
 const HELP: &str = include_str!("help.txt");
-const LATENCIES: &str = "latencies";
 const DEFAULT_TIMEOUT_NS: u64 = 10_000_000_000;
 /// Length of a row of the series: default of a run, default of slices, and minimum.
 const INTERVAL_NS: u64 = 100_000_000;
@@ -112,8 +109,6 @@ struct CliArgs {
     bind: Option<IpAddr>,
     null_work: Option<u64>,
     null_body: Option<String>,
-    from_cpus: Option<Vec<u16>>,
-    to_cpus: Option<Vec<u16>>,
 }
 
 const WITH_VALUE: &[&str] = &[
@@ -148,8 +143,6 @@ const WITH_VALUE: &[&str] = &[
     "--bind",
     "--null-work",
     "--null-body",
-    "--from",
-    "--to",
     "--shard",
 ];
 
@@ -205,8 +198,6 @@ impl CliArgs {
             "--bind" => self.bind = Some(number(value, "an IP address")?),
             "--null-work" => self.null_work = Some(number(value, "a whole number")?),
             "--null-body" => self.null_body = Some(value.to_owned()),
-            "--from" => self.from_cpus = Some(cpus(value)?),
-            "--to" => self.to_cpus = Some(cpus(value)?),
             _ => unreachable!("{name} is in WITH_VALUE"),
         }
         Ok(())
@@ -225,22 +216,7 @@ impl CliArgs {
                 body: self.null_body.unwrap_or_else(|| "Hello, World!".to_owned()),
             }));
         }
-        if self.urls.iter().any(|url| url == LATENCIES) {
-            return self.latencies();
-        }
         self.load().map(|config| Command::Load(Box::new(config)))
-    }
-
-    fn latencies(self) -> Result<Command> {
-        if let Some(url) = self.urls.iter().find(|url| *url != LATENCIES) {
-            return Err(Error::usage(format!(
-                "latencies takes no URL, but {url} was given; run the load in another process"
-            )));
-        }
-        match (self.from_cpus, self.to_cpus) {
-            (Some(from), Some(to)) => Ok(Command::Latencies(core_to_core::pairs(&from, &to)?)),
-            _ => Err(Error::usage("latencies needs --from and --to, as --from 0 --to 1")),
-        }
     }
 
     fn load(self) -> Result<Config> {
@@ -255,9 +231,6 @@ impl CliArgs {
         }
         if self.bind.is_some() || self.null_work.is_some() || self.null_body.is_some() {
             return Err(Error::usage("--bind, --null-work and --null-body need --null-server"));
-        }
-        if self.from_cpus.is_some() || self.to_cpus.is_some() {
-            return Err(Error::usage("--from and --to need latencies"));
         }
         if self.json && self.stream {
             return Err(Error::usage(

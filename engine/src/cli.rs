@@ -14,8 +14,8 @@ use crate::output::{say, to_json};
 use crate::phase::Phase;
 use crate::plan::Plan;
 use crate::{
-    calibrate, clock, descriptors, latencies, load, preflight, process, report, signals, slices,
-    stream, summary,
+    calibrate, clock, descriptors, load, preflight, process, report, signals, slices, stream,
+    summary,
 };
 
 const SERVER_ERRORS: u8 = 3;
@@ -32,7 +32,6 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 Ok(0)
             }
             Command::NullServer(config) => serve_nothing(&config),
-            Command::Latencies(pairs) => latencies::serve(&pairs),
             Command::Load(config) if config.shard.is_some() => load_as_child(&config),
             Command::Load(config) if config.slices => slices::serve(&config),
             Command::Load(config) => load(&config).and_then(|document| finish(&config, &document)),

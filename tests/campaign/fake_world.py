@@ -17,7 +17,6 @@ from deadheat.events import Board, Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost, FakeProcess, FakeServer
 from deadheat.load import Engine
-from deadheat.load.latencies import CORE_TO_CORE, MEMORY
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
 from deadheat.store import Store
@@ -49,8 +48,6 @@ class FakeWorld:
         self.before_slice: Callable[[str, dict[str, Any]], None] = lambda _, __: None
         self.preflight_error: Callable[[str], str | None] = lambda _: None  # by the server's name
         self.slices: list[tuple[str, dict[str, Any]]] = []  # whom, and what was asked for
-        self.apart_ns: Callable[[], float | None] = lambda: 25.0  # from one CPU to the other
-        self.memory_ns: Callable[[], float | None] = lambda: 170.0
         # How many connections a server answers in a load of that length; None: all.
         self.served: Callable[[str, float], int | None] = lambda *_: None
         self.retransmits: Counter[str] = Counter()  # of each slice, by the server's name
@@ -162,11 +159,7 @@ class FakeWorld:
         return [name_of(fake.spec) for fake in processes if fake.exited is None]
 
     def _ask(self, host: FakeHost, spec: ProcessSpec, line: str | None) -> str:
-        """One slice of the only server that runs; or a reading, if none does."""
-        if "latencies" in spec.command:
-            if line is None:
-                return READY_TO_READ
-            return json.dumps({CORE_TO_CORE: self.apart_ns(), MEMORY: self.memory_ns()})
+        """One slice of the only server that runs."""
         address = spec.command[1].removeprefix("http://").rstrip("/")
         if line is None:
             fault = self.preflight_error(name_of(listener(host, address).spec))
@@ -216,8 +209,7 @@ def workload_of(spec: ProcessSpec) -> str:
 READY_TO_LOAD = {"type": "ready", "schema": "deadheat-load/1"}
 READY = json.dumps(READY_TO_LOAD)
 PREFLIGHT = "preflight_error"
-RESIDENT = {"--slices", "latencies"}  # processes of ours that are no server
-READY_TO_READ = json.dumps({"ready": True})
+RESIDENT = "--slices"  # in the command of a process of ours that is no server
 
 
 def slice_answer(request: dict[str, Any], spec: ProcessSpec, rate_per_s: float) -> str:
@@ -246,7 +238,7 @@ def living_servers(host: FakeHost) -> list[FakeProcess]:
     return [
         fake
         for fake in host.processes.values()
-        if fake.exited is None and not RESIDENT & {*fake.spec.command}
+        if fake.exited is None and RESIDENT not in fake.spec.command
     ]
 
 

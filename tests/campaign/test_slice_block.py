@@ -1,6 +1,5 @@
 """Blocks of slices, in a world without processes and without a sleep."""
 
-import itertools
 import json
 import math
 from collections import Counter
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 
 from deadheat.campaign.slice_block import neighbors_together
-from deadheat.events import Event
 from deadheat.host import Sample
 from deadheat.measure.load_process import HANG_UP_S
 from tests.campaign.fake_world import FakeWorld
@@ -148,35 +146,6 @@ def test_bug_idle_connections_of_another_level_blocked_a_server(fake: FakeWorld)
     measured = [r["hang_up"] for r in of_fast if r["duration_s"] not in warm_up_s]
     blocks = len(measured) // 8
     assert measured[: 8 * blocks] == [False, False, False, True] * 2 * blocks
-
-
-@pytest.mark.parametrize(
-    ("name", "reads"), [("core_to_core_ns", "apart_ns"), ("memory_ns", "memory_ns")]
-)
-def test_each_slice_has_the_latencies_before_and_after_it(
-    fake: FakeWorld, name: str, reads: str
-) -> None:
-    readings = itertools.count(1)
-    setattr(fake, reads, lambda: float(next(readings)))
-    fake.conduct(sliced(controls=False))
-    rows = [row for _, block, row in fake.slice_rows() if block == 1]
-    pairs = sorted(row[name] for row in rows)
-    assert pairs[:3] == [[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]]
-
-
-def test_a_slice_without_a_reading_has_no_latency(fake: FakeWorld) -> None:
-    fake.apart_ns = lambda: None
-    fake.conduct(sliced(controls=False))
-    rows = [row for _, _, row in fake.slice_rows()]
-    assert all("core_to_core_ns" not in row and "memory_ns" in row for row in rows)
-
-
-def test_a_race_goes_on_where_latencies_cannot_be_read(fake: FakeWorld) -> None:
-    fake.host.on_ask(lambda command: "latencies" in command, lambda *_: "no JSON")
-    fake.conduct(sliced(controls=False))
-    assert {trial["state"] for trial in fake.trials()} == {"ok"}
-    said = [event.what for event in fake.events if isinstance(event, Event)]
-    assert any(what.startswith("the latencies of the machine are not read") for what in said)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ def test_doctor_prints_the_findings_of_this_machine_as_json() -> None:
     assert result.exit_code == 0
     findings = json.loads(result.output)
     assert {"cpus", "open files", "containment", "memory"} <= {f["topic"] for f in findings}
-    assert "core to core" in {finding["topic"] for finding in findings}
     assert {"engine", "wrk", "ab"} <= {finding["topic"] for finding in findings}
     assert all(set(f) == {"level", "topic", "reading", "meaning", "command"} for f in findings)
 

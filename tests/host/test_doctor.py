@@ -190,25 +190,3 @@ def test_a_missing_reading_gives_no_finding() -> None:
 def test_findings_are_sorted_with_the_worst_first() -> None:
     levels = [finding.level for finding in examine(machine({"allowed": [0], "turbo": True}))]
     assert levels == sorted(levels, key=["bad", "warn", "note", "ok"].index)
-
-
-@pytest.mark.parametrize(
-    ("virtual", "latency_ns", "level", "reading"),
-    [
-        (False, [25.0] * 20, "ok", "25 ns"),
-        (True, [150.0] * 20, "note", "150 ns"),
-        (True, [150.0] * 14 + [30.0] * 6, "warn", "30 to 150 ns"),
-        (True, [150.0] * 18 + [900.0] * 2, "note", "150 ns"),  # two readings were disturbed
-    ],
-)
-def test_core_to_core_latency_shows_cpus_that_move(
-    virtual: bool, latency_ns: list[float], level: str, reading: str
-) -> None:
-    finding = finding_on(
-        "core to core", replace(machine({"virtual_machine": virtual}), core_to_core_ns=latency_ns)
-    )
-    assert (finding.level, finding.reading) == (level, reading)
-
-
-def test_core_to_core_latency_that_cannot_be_read_is_no_finding() -> None:
-    assert "core to core" not in {finding.topic for finding in examine(machine())}

@@ -119,7 +119,7 @@ def _slice_models() -> Iterator[Case]:
                 },
                 [
                     *_ranking_figures(ranking),
-                    *(fit.state_intensity, fit.disturbed_share),
+                    fit.state_intensity,
                 ],
             )
 

@@ -6,7 +6,7 @@ instances of one server differ by 1 to 5 %, and some servers pause by themselves
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,7 @@ class Machine:
     it with a `sensitivity_sd` around 1. `spikes` is the share of slices that are hit alone.
 
     At another speed, which begins `changes_per_s` times a second and lasts `change_s` on average,
-    contenders gain from nothing to `change_gain`, each always the same. With `moves`, the speed is
-    a placement of the CPUs, which is read.
+    contenders gain from nothing to `change_gain`, each always the same.
     """
 
     state_sd: float = 0.04
@@ -43,7 +42,6 @@ class Machine:
     changes_per_s: float = 0.0
     change_s: float = 5.0
     change_gain: float = 0.2
-    moves: bool = False
 
     def at_other_speed(self, generator: np.random.Generator, time_s: Floats) -> Floats:
         """1 at times at which the machine runs at another speed, else 0."""
@@ -84,8 +82,6 @@ QUIET = Machine(state_sd=0.015, drift_sd=0.03, disturbances_per_s=0.02, disturba
 NOISY = Machine()
 DRIFTING = Machine(drift_sd=0.5)
 TWO_SPEEDS = Machine(state_sd=0.01, drift_sd=0.02, changes_per_s=0.04)  # a sixth of the time
-MOVING = replace(TWO_SPEEDS, change_s=20.0, moves=True)  # half of the time
-NOISY_MOVING = Machine(changes_per_s=0.04, change_s=20.0, moves=True)
 
 BURSTS = Machine(
     disturbances_per_s=0.4, disturbance_s=0.5, disturbance_depth=0.5, sensitivity_sd=0.05
@@ -224,8 +220,6 @@ def race(
         + np.log(np.maximum(1 - depth * np.maximum(feels[who], 0), 0.05))
         + noise
     )
-    if machine.moves:
-        slices = replace(slices, placement=changed.astype(np.int64))
     return slices.with_log_rates(log_rate)
 
 

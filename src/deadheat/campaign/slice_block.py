@@ -10,10 +10,8 @@ from deadheat.campaign.context import RunContext
 from deadheat.campaign.slice_lengths import SliceLengths
 from deadheat.campaign.trouble import Troubles
 from deadheat.host import Sample, Usage
-from deadheat.load.latencies import Latencies
 from deadheat.load.pooling import pool
 from deadheat.load.slices import SliceRequest
-from deadheat.measure.latencies import LatencyReader
 from deadheat.measure.slices import BlockReadings, Slice, measure_slice, trial_of
 from deadheat.measure.trial import TrialContext
 from deadheat.measure.warm_instance import WarmInstance
@@ -37,7 +35,6 @@ class SliceBlock:
         number: int,
         used: Collection[int],
         troubles: Troubles,
-        reader: LatencyReader,
         lengths: SliceLengths,
     ) -> None:
         if run.protocol.slices is None:
@@ -48,10 +45,8 @@ class SliceBlock:
         self._number = number
         self._used = used
         self._troubles = troubles
-        self._reader = reader
         self._lengths = lengths
         self._drops: int | None = None  # of all listen queues, after the last slice
-        self._latencies: Latencies | None = None  # after the last slice
 
     def run(
         self, instances: Sequence[WarmInstance], order: random.Random
@@ -148,7 +143,6 @@ class SliceBlock:
         )
         host = self._run.world.server_host
         before = self._drops if self._drops is not None else host.listen_drops()
-        latencies = self._latencies or self._reader.read()
         measured = measure_slice(
             self._run.world,
             instance.instance,
@@ -159,8 +153,7 @@ class SliceBlock:
         )
         self._drops = after = host.listen_drops()
         drops = None if before is None or after is None else after - before
-        self._latencies = self._reader.read()
-        return replace(measured, listen_drops=drops, latencies=(latencies, self._latencies))
+        return replace(measured, listen_drops=drops)
 
     def _trials(
         self,

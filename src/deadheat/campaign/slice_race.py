@@ -22,7 +22,6 @@ from deadheat.campaign.trouble import Troubles
 from deadheat.duration import spell_duration
 from deadheat.events import Event, Progress
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.measure.latencies import LatencyReader
 from deadheat.measure.starter import Starter
 from deadheat.measure.warm_instance import EnteredContender, WarmInstance
 from deadheat.store import TrialRecord
@@ -69,7 +68,6 @@ class SliceRace:
         )
         self._noisy: str | None = None  # the machine is, and how that showed
         self._unmeasured = run.unmeasured()
-        self._reader = LatencyReader.within(run.world, run.listen)
         self._is_first_block = True
         self._passes = 0  # over the contenders that race
 
@@ -82,7 +80,7 @@ class SliceRace:
         """Race to the end. What has been measured is in the store, however this ends."""
         budget_s = self._protocol.stopping.time_limit_s
         heat_of_all = Heat(self._run.world, self._starter, self._drop, self._protocol.at_once)
-        with self._reader, heat_of_all as heat:
+        with heat_of_all as heat:
             while self.standings.contenders_left and not self._done():
                 for group in self._groups(heat):
                     is_late = self._now_s() + self._block_s_each * len(group) > budget_s
@@ -227,7 +225,6 @@ class SliceRace:
             self._blocks,
             self._rotation.used,
             self._troubles,
-            self._reader,
             self._lengths,
         )
         records = block.run(present, self._random)

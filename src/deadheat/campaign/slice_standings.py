@@ -6,7 +6,6 @@ from typing import Any
 
 from deadheat.campaign.past import Past, level_of
 from deadheat.campaign.standings import Standings
-from deadheat.load.latencies import CORE_TO_CORE, MEMORY
 from deadheat.measure.gates.pooled import is_valid
 from deadheat.measure.slices import SERIES
 from deadheat.protocol import Protocol
@@ -16,7 +15,6 @@ from deadheat.stats.decision import Verdict
 from deadheat.stats.model_ranking import pair_fits, rank_from_model
 from deadheat.stats.modeled import modeled_names
 from deadheat.stats.pairs import PairFits
-from deadheat.stats.placement import NOT_READ
 from deadheat.stats.ranking import Ranking
 from deadheat.stats.slice_columns import SliceRow, SliceTable, weight_of
 from deadheat.stats.slice_model import ModelFit, fit_slices
@@ -238,8 +236,6 @@ def slice_rows(
 
 
 def _slice_row(name: str, instance: int, block: int, row: Mapping[str, Any]) -> SliceRow:
-    before_ns, after_ns = row.get(CORE_TO_CORE, NOT_READ)
-    memory_ns = math.sqrt(math.prod(row.get(MEMORY, NOT_READ)))
     return SliceRow(
         contender=name,
         instance=instance,
@@ -249,7 +245,4 @@ def _slice_row(name: str, instance: int, block: int, row: Mapping[str, Any]) -> 
         rate_per_s=row["rate_per_s"],
         weight=weight_of(row),
         witness_per_s=row.get("witness_per_s", math.nan),
-        before_ns=before_ns,
-        after_ns=after_ns,
-        memory_ns=memory_ns,
     )

@@ -1,6 +1,5 @@
 """`deadheat doctor`: checks this machine for what disturbs measurements."""
 
-import os
 import sys
 import textwrap
 from collections import Counter
@@ -15,19 +14,14 @@ from deadheat.cli.help import Command
 from deadheat.cli.hosts import Hosts, host_of, machine_options
 from deadheat.cli.options import json_option
 from deadheat.console import console
-from deadheat.errors import DeadheatError
 from deadheat.host import Host, ProcessSpec
 from deadheat.host.doctor import examine
 from deadheat.host.machine import Finding, Level, Machine, Tool
 from deadheat.host.ssh import SshHost
-from deadheat.load import Engine, GeneratorMissing, generator, generator_version
-from deadheat.measure.latencies import LatencyReader, latencies_spec
-from deadheat.measure.world import split_cpus
+from deadheat.load import GeneratorMissing, generator, generator_version
 from deadheat.output import echo, echo_json
 
 WATCH_S = 1.0
-READINGS = 20  # of the core-to-core latency
-BETWEEN_READINGS_S = 0.03
 CAT_TIMEOUT_S = 10.0
 WIDTH = 80
 GENERATORS = ("engine", "wrk", "ab")
@@ -85,29 +79,13 @@ def _examined(target: str | None) -> list[Finding]:
 
 
 def look_at(host: Host) -> Machine:
-    """Read a host for one second without load from deadheat, then its core-to-core latency."""
+    """Read a host for one second without load from deadheat."""
     watch = host.watch([], WATCH_S)
     host.sleep(WATCH_S)
     samples = host.unwatch(watch)
     swaps = host.run(ProcessSpec(("cat", "/proc/swaps")), CAT_TIMEOUT_S).stdout
     tools = [_tool(host, name) for name in GENERATORS]
-    return Machine(host.fingerprint(), samples, tools, swaps, _core_to_core_ns(host))
-
-
-def _core_to_core_ns(host: Host) -> list[float]:
-    """Between the CPUs of a race; empty where the engine is not there, or there is one CPU."""
-    if isinstance(host, SshHost):
-        return []
-    try:
-        spec = latencies_spec(Engine(), *split_cpus(host.fingerprint(), load_threads=1))
-    except DeadheatError:
-        return []
-    readings = []
-    with LatencyReader(host, spec, os.devnull, listen=lambda _: None) as reader:
-        for _ in range(READINGS):
-            readings.append(reader.read().core_to_core_ns)
-            host.sleep(BETWEEN_READINGS_S)
-    return [reading for reading in readings if reading is not None]
+    return Machine(host.fingerprint(), samples, tools, swaps)
 
 
 def _tool(host: Host, name: str) -> Tool:

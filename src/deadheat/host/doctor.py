@@ -84,7 +84,6 @@ CHECKS: tuple[Callable[[Machine], Finding | None], ...] = (
     doctor_cpu.turbo,
     doctor_cpu.smt,
     doctor_cpu.idle_cpus,
-    doctor_cpu.core_to_core,
     doctor_cpu.clocksource,
     containment,
     memory,

@@ -1,13 +1,11 @@
 """Checks of the CPUs of a machine, one function per check. See `doctor`."""
 
-import statistics
 from collections.abc import Mapping, Sequence
 
 from deadheat.host.machine import Finding, Level, Machine
 
 STEAL_SHARE_MAX = 0.01
 BUSY_SHARE_MAX = 0.05
-MOVED = 1.5  # times the latency: the CPUs are no longer where they were
 CHEAP_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
 
 
@@ -126,30 +124,6 @@ def idle_cpus(machine: Machine) -> Finding:
     meaning += " Run deadheat as root, or let it write to this file."
     command = "sudo setfacl -m u:$USER:w /dev/cpu_dma_latency"
     return Finding("warn", "idle cpus", hindrance, meaning, command)
-
-
-def core_to_core(machine: Machine) -> Finding | None:
-    readings = sorted(machine.core_to_core_ns)
-    if not readings:
-        return None
-    spared = len(readings) // 10  # at each end: something may have disturbed them
-    low, high = readings[spared], readings[-1 - spared]
-    what = "from a server's CPU to a load CPU"
-    effect = "servers then gain or lose up to a quarter of their rate"
-    if high > MOVED * low:
-        meaning = (
-            f"A cache line takes this long {what}. The hypervisor moved these CPUs meanwhile: "
-            f"{effect}. A race reads the latency around each slice, and its report states the mix."
-        )
-        return Finding("warn", "core to core", f"{low:.0f} to {high:.0f} ns", meaning)
-    reading = f"{statistics.median(readings):.0f} ns"
-    if not machine.cpu["virtual_machine"]:
-        return Finding("ok", "core to core", reading, f"A cache line takes this long {what}.")
-    meaning = (
-        f"A cache line takes this long {what}. The hypervisor may move these CPUs: {effect}. A "
-        "race reads the latency around each slice."
-    )
-    return Finding("note", "core to core", reading, meaning)
 
 
 def clocksource(machine: Machine) -> Finding | None:

@@ -35,15 +35,13 @@ class Tool:
 class Machine:
     """The input of the checks. The samples span about a second in which deadheat is idle.
 
-    `swaps` is the text of /proc/swaps; `fingerprint` is from `Host.fingerprint`. `core_to_core_ns`
-    has readings of the core-to-core latency, none where it cannot be read.
+    `swaps` is the text of /proc/swaps; `fingerprint` is from `Host.fingerprint`.
     """
 
     fingerprint: Mapping[str, Any]
     samples: Sequence[Sample]
     tools: Sequence[Tool] = ()
     swaps: str = ""
-    core_to_core_ns: Sequence[float] = ()
 
     @property
     def cpu(self) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +74,6 @@ class Engine:
     def slices_command(self, spec: LoadSpec) -> list[str]:
         """The command of a resident load process, which takes slices from its standard input."""
         return [*self._command(spec), "--slices"]
-
-    def latencies_command(self, from_cpus: Sequence[int], to_cpus: Sequence[int]) -> list[str]:
-        """The command of a resident process that reads latencies of the machine."""
-        lists = [",".join(map(str, cpus)) for cpus in (from_cpus, to_cpus)]
-        return [self._binary, "latencies", "--from", lists[0], "--to", lists[1]]
 
     def _command(self, spec: LoadSpec) -> list[str]:
         threads = min(spec.threads, spec.connections)

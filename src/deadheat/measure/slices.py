@@ -7,7 +7,6 @@ from typing import Any
 from deadheat.errors import DeadheatError
 from deadheat.host import Completed, Usage
 from deadheat.load import LoadResult
-from deadheat.load.latencies import CORE_TO_CORE, MEMORY, Latencies
 from deadheat.load.pooling import mean, pool
 from deadheat.load.slices import SliceRequest
 from deadheat.measure import lifecycle
@@ -38,7 +37,6 @@ class Slice:
     round: int
     result: LoadResult | None
     fault: str | None = None
-    latencies: tuple[Latencies, Latencies] = (Latencies(), Latencies())  # before and after
     database_cpu_s: float | None = None  # of the workload's database; None: there is none
     listen_drops: int | None = None  # of the listen queues, while it was the only one that ran
 
@@ -61,17 +59,9 @@ class Slice:
                 row["database_cpu_s"] = self.database_cpu_s
             if self.result.skew_us is not None:
                 row["skew_us"] = self.result.skew_us
-            for name in (CORE_TO_CORE, MEMORY):
-                if (readings := self._read(name)) is not None:
-                    row[name] = readings
             if client_waited(self.result):
                 row["client_waited"] = True
         return row
-
-    def _read(self, name: str) -> list[float] | None:
-        """A latency before and after; None if one of the two is not known."""
-        before, after = (getattr(each, name) for each in self.latencies)
-        return None if before is None or after is None else [before, after]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from deadheat.stats.instance_matrix import Factors, InstanceMatrix
 from deadheat.stats.instance_variance import learn_variances
 from deadheat.stats.machine_state import Equations
 from deadheat.stats.own_noise import own_noise
-from deadheat.stats.responses import SD
 from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slice_weights import LARGEST, WeightedFit
 
@@ -40,8 +39,7 @@ class Estimate:
     degrees; NaN where the data do not link the two. `instance_variance` is one instance's,
     `slice_variance` what one more slice is worth (time correlation included):
     instances vary by instance_variance + slice_variance / slices. `contender_degrees` are the
-    degrees of freedom of the contender's instance variance. `response` is the log of the rate in
-    placement 1 of the CPUs over that in placement 0; NaN where the race had one placement.
+    degrees of freedom of the contender's instance variance.
     """
 
     log_rate: Floats
@@ -50,12 +48,11 @@ class Estimate:
     instance_variance: Floats
     slice_variance: Floats
     contender_degrees: Floats
-    response: Floats
 
 
 @dataclass(frozen=True)
 class _Weights:
-    """M = A (I + T A)^-1, the weights of all unknowns: A is their information, T their variances.
+    """M = A (I + T A)^-1, the weights of all instances: A is their information, T their variances.
 
     Neither A nor T needs to be regular: (I + A T)^-1 follows from the positive definite
     I + S A S, where S is the root of T.
@@ -69,14 +66,6 @@ class _Weights:
     def of(cls, information: InstanceMatrix, spread: Floats) -> "_Weights":
         root = np.sqrt(spread)
         return cls(information, root, information.factors(root, 1.0))
-
-    def trace_of(self, count: int) -> float:
-        """The trace of M over the first `count` unknowns."""
-        size = self.information.size
-        others = np.zeros((size, size - count))
-        others[np.arange(count, size), np.arange(size - count)] = 1.0
-        rest = self.shrink(self.information @ others)[count:]
-        return self.factors.trace_of_product() - float(np.trace(rest))
 
     def shrink(self, right: Floats) -> Floats:
         """(I + A T)^-1 times `right` [instance, column]; times A @ x, it is M @ x.
@@ -94,9 +83,9 @@ class _Weights:
 class _Combined:
     """Contender effects out of instance equations, for given variances of the instances.
 
-    `sums` [unknown, contender] are the weights summed over each contender's instances, and
-    `loads` [contender, unknown] turns effects of instances and responses into the contenders'
-    effects. `pull` [unknown] is the scaled residual of each.
+    `sums` [instance, contender] are the weights summed over each contender's instances, and
+    `loads` [contender, instance] turns effects of instances into the contenders' effects.
+    `pull` [instance] is the scaled residual of each.
     """
 
     weights: _Weights
@@ -108,10 +97,10 @@ class _Combined:
     linked: npt.NDArray[np.bool_]
 
 
-def estimate(layout: Layout, fit: WeightedFit, calm: Floats, fewest_instances: int) -> Estimate:
+def estimate(layout: Layout, fit: WeightedFit, fewest_instances: int) -> Estimate:
     """Contender effects, variances and degrees of freedom."""
     count, who = layout.contenders, layout.contender_of
-    known = fit.equations.information.diagonal[: layout.instance_count]
+    known = fit.equations.information.diagonal
     best_known = float(known.max(initial=0.0)) or 1.0
     information = np.maximum(known, _LEAST_INFORMATION * best_known)
     noise = 1 / information
@@ -126,8 +115,7 @@ def estimate(layout: Layout, fit: WeightedFit, calm: Floats, fewest_instances: i
     own = own_noise(layout, fit.scores, fit.equations.parts, 1 / (spread + noise))
     variance = _contrasts(combined.covariance)
     with np.errstate(divide="ignore", invalid="ignore"):
-        loads = combined.loads[:, : layout.instance_count]
-        parts = _contrast_parts(layout, loads, spread + noise) ** 2 / degrees
+        parts = _contrast_parts(layout, combined.loads, spread + noise) ** 2 / degrees
         pair_degrees = variance**2 / parts.sum(axis=2)
     variance, pair_degrees = own.added_to(variance, pair_degrees)
     enough = np.bincount(who, minlength=count) >= fewest_instances
@@ -138,7 +126,7 @@ def estimate(layout: Layout, fit: WeightedFit, calm: Floats, fewest_instances: i
     compared = known > _LEAST_INFORMATION * best_known  # others say nothing of their contender
     compared |= np.bincount(who, compared, count)[who] == 0
     instance_variance = np.bincount(who, compared * spread, count)
-    log_rate = combined.effects + _level(layout, combined, spread, calm * layout.weight)
+    log_rate = combined.effects + _level(layout, combined, spread)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Estimate(
             log_rate=np.where(seen, log_rate, np.nan),
@@ -147,7 +135,6 @@ def estimate(layout: Layout, fit: WeightedFit, calm: Floats, fewest_instances: i
             instance_variance=instance_variance / np.bincount(who, compared, count),
             slice_variance=slices / each,
             contender_degrees=degrees,
-            response=layout.responses.of_contenders(_predicted(layout, combined)),
         )
 
 
@@ -156,8 +143,7 @@ def _unbiased(layout: Layout, parts: Equations, noise: Floats) -> Equations:
 
     The log of a mean is below that of its expectation, by half of its relative variance.
     """
-    shift = np.append(noise / 2, np.zeros(len(layout.responses)))
-    score = parts.score - (parts.information @ shift[:, None])[:, 0]
+    score = parts.score - (parts.information @ (noise / 2)[:, None])[:, 0]
     return replace(parts, score=score)
 
 
@@ -170,21 +156,19 @@ def _common_variance(layout: Layout, equations: Equations) -> float:
     common = _FIRST_INSTANCE_SD**2
     for _ in range(_UPDATES):
         combined = _combine(layout, equations, np.full(layout.instance_count, common))
-        weight = combined.weights.trace_of(layout.instance_count)
-        own = slice(layout.instance_count)
-        expected = weight - float(np.vdot(combined.sums[own], combined.loads.T[own]))
+        weight = combined.weights.factors.trace_of_product()
+        expected = weight - float(np.vdot(combined.sums, combined.loads.T))
         if expected <= 1e-9 * float(information.diagonal.sum()):
             break
-        common *= float((combined.pull[own] ** 2).sum()) / expected
+        common *= float((combined.pull**2).sum()) / expected
         common = min(max(common, _LEAST_INSTANCE_SD**2), 1.0)
     return common
 
 
 def _combine(layout: Layout, parts: Equations, spread: Floats) -> _Combined:
     """Generalized least squares of the contenders, with instance variances `spread`."""
-    member = np.zeros((layout.unknown_count, layout.contenders))
+    member = np.zeros((layout.instance_count, layout.contenders))
     member[np.arange(layout.instance_count), layout.contender_of] = 1.0
-    spread = np.append(spread, np.full(len(layout.responses), SD**2))
     weights = _Weights.of(parts.information, spread)
     right = np.concatenate([parts.information @ member, parts.score[:, None]], axis=1)
     shrunk = weights.shrink(right)
@@ -220,7 +204,7 @@ def _mean_squares(layout: Layout, combined: _Combined) -> tuple[Floats, Floats]:
     for batch in np.unique(batches):
         own = [np.flatnonzero(layout.contender_of == c) for c in several[batches == batch]]
         columns = np.concatenate(own)
-        unit = np.zeros((layout.unknown_count, len(columns)))
+        unit = np.zeros((layout.instance_count, len(columns)))
         unit[columns, np.arange(len(columns))] = 1.0
         weight = combined.weights.shrink(information @ unit)
         begin = 0
@@ -272,18 +256,13 @@ def _contrast_parts(layout: Layout, loads: Floats, variance: Floats) -> Floats:
     return np.maximum(parts, 0.0)
 
 
-def _predicted(layout: Layout, combined: _Combined) -> Floats:
-    """The best linear unbiased predictions of the responses, one for each that there is."""
-    return np.asarray(SD**2 * combined.pull[layout.instance_count :])
-
-
-def _level(layout: Layout, combined: _Combined, spread: Floats, weight: Floats) -> Floats:
+def _level(layout: Layout, combined: _Combined, spread: Floats) -> Floats:
     """The machine's level for each contender: that of its mean cycle time over rounds.
 
     It is one level for all contenders that the data link.
     """
-    own = combined.effects[layout.contender_of] + spread * combined.pull[: layout.instance_count]
-    around = layout.log_rate - layout.expected(np.append(own, _predicted(layout, combined)))
+    own = combined.effects[layout.contender_of] + spread * combined.pull
+    around = layout.log_rate - own[layout.instance]
     slowness = np.exp(np.minimum(-around, LARGEST))
     level = np.full(layout.contenders, np.nan)
     for group in np.unique(combined.linked[np.unique(layout.contender)], axis=0):
@@ -291,10 +270,10 @@ def _level(layout: Layout, combined: _Combined, spread: Floats, weight: Floats) 
         if not mine.any():  # a contender alone: linked to nothing, not even to itself
             continue
         _, place = np.unique(layout.round[mine], return_inverse=True)
-        in_round = weight[mine] / np.bincount(place)[place]
+        in_round = layout.weight[mine] / np.bincount(place)[place]
         level[group] = -math.log(np.average(slowness[mine], weights=in_round))
     alone = np.isnan(level) & (np.bincount(layout.contender, minlength=layout.contenders) > 0)
     for contender in np.flatnonzero(alone):
         mine = layout.contender == contender
-        level[contender] = -math.log(np.average(slowness[mine], weights=weight[mine]))
+        level[contender] = -math.log(np.average(slowness[mine], weights=layout.weight[mine]))
     return level

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from deadheat.stats.distributions import Floats
-from deadheat.stats.placement import placements
 from deadheat.stats.settling import SLICES_MIN, Settling, settling
 from deadheat.stats.slice_columns import SliceColumns
-from deadheat.stats.slices import MIXED, Indices, Slices
+from deadheat.stats.slices import Indices, Slices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,13 +29,10 @@ def count_slices(columns: SliceColumns) -> Counted:
     """Leave out the early slices of each instance that still climbed or sank (see `settling`).
 
     The reference of a slice is what the others did in its round, each relative to its own mean.
-    Slices in none of the placements of the CPUs have none: servers respond to it differently.
     """
     every = columns.taken(columns.by_time())
     log_rate = _logarithms(every.rate_per_s)
-    placement = placements(every.before_ns, every.after_ns).of_slice
-    reference = _references(every, log_rate, placement)
-    reference[placement == MIXED] = np.nan
+    reference = _references(every, log_rate)
     counts = np.ones(len(every), dtype=bool)
     settlings: dict[int, Settling] = {}
     owners: dict[int, str] = {}
@@ -75,7 +71,6 @@ def slices_of(columns: SliceColumns, names: Sequence[str]) -> Slices:
         weight=columns.weight[used],
         witness=_logarithms(columns.witness_per_s[used]),
         contenders=len(names),
-        placement=placements(columns.before_ns[used], columns.after_ns[used]).of_slice,
     )
 
 
@@ -89,28 +84,18 @@ def _numbered(values: Indices) -> Indices:
     return np.asarray(indices, dtype=np.int64).reshape(-1)
 
 
-def _references(rows: SliceColumns, log: Floats, placement: Indices) -> Floats:
+def _references(rows: SliceColumns, log: Floats) -> Floats:
     """For each row: the geometric mean of the others of its round, relative to their own levels.
 
-    A contender has a level in each placement of the CPUs, and the reference of a row is at its own
-    level there. NaN where it was alone in its round.
+    NaN where it was alone in its round.
     """
-    cell = _numbered(rows.contender * (int(placement.max(initial=0)) + 2) + placement + 1)
-    round_ = _numbered(rows.round)
-    level = _levels(cell, round_, log)[cell]
-    relative = log - level
+    round_, contender = _numbered(rows.round), _numbered(rows.contender)
+    relative = log - _levels(contender, round_, log)[contender]
     count = np.bincount(round_)[round_]
     others = np.bincount(round_, relative)[round_] - relative
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(count > 1, others / (count - 1), np.nan)
-    if placement.any():
-        mean += level - _means(_numbered(rows.contender), level)
     return np.array([math.exp(value) for value in mean.tolist()])
-
-
-def _means(group: Indices, values: Floats) -> Floats:
-    """For each value, the mean of its group."""
-    return (np.bincount(group, values) / np.maximum(np.bincount(group), 1))[group]
 
 
 def _levels(contender: Indices, round_: Indices, log: Floats) -> Floats:

@@ -1,7 +1,6 @@
 """The state of the machine under all contenders: a random walk inside each block.
 
-A slice's log rate is instance + state + noise, and in some races a response to the placement of the
-CPUs (see `responses`), an unknown as instances are. The state is a random walk in time with an
+A slice's log rate is instance + state + noise. The state is a random walk in time with an
 intensity of `intensity` log units squared per second, free to start anew in each block (so that
 blocks are compared only within themselves: a drift between blocks costs no honesty). For given
 weights, generalized least squares removes it in closed form: with Z the slices' instances, W the
@@ -23,9 +22,9 @@ _RELATIVE_INTENSITIES = (0.0003, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # of a slice
 
 @dataclass(frozen=True)
 class Equations:
-    """Normal equations of the instances and responses, the state removed.
+    """Normal equations of the instances, the state removed.
 
-    `information` [unknown, unknown] and `score` [unknown] are their sums over segments;
+    `information` [instance, instance] and `score` [instance] are their sums over segments;
     `parts` [segment, local, local] the information by segment.
     """
 
@@ -46,15 +45,10 @@ def equations(layout: Layout, response: Floats, weights: Floats, intensity: floa
         weight[group.row, group.column] = weights[group.slices]
         right = np.zeros((*weight.shape, group.locals))
         right[group.row, group.column, group.local] = weights[group.slices]
-        if len(layout.responses):
-            moved = (weights * layout.responses.shift)[group.slices]
-            right[group.row, group.column, layout.response_local[group.slices]] = moved
         solved = _solve(weight, group.gap_s, intensity, right)
         removed = right.transpose(0, 2, 1) @ solved
         parts[group.segments, : group.locals, : group.locals] = -removed
     np.add.at(parts, (layout.row, layout.local, layout.local), weights)
-    if len(layout.responses):
-        _add_responses(layout, parts, weights)
     parts[layout.alone] = 0.0
     information = InstanceMatrix.of(layout.fronts, parts)
     return Equations(information, score(layout, response, weights, intensity), parts)
@@ -64,20 +58,7 @@ def score(layout: Layout, response: Floats, weights: Floats, intensity: float) -
     """What `equations` has as `score`; only it depends on the response."""
     around = weights * (response - state(layout, response, weights, intensity))
     around[layout.alone[layout.row]] = 0.0
-    score = np.bincount(layout.instance, around, layout.unknown_count)
-    if len(layout.responses):
-        numbers = layout.responses.numbers[layout.contender]
-        score += np.bincount(numbers, layout.responses.shift * around, layout.unknown_count)
-    return np.asarray(score)
-
-
-def _add_responses(layout: Layout, parts: Floats, weights: Floats) -> None:
-    """Add what slices say of responses, alone and with their instance."""
-    row, own, response = layout.row, layout.local, layout.response_local
-    moved = weights * layout.responses.shift
-    np.add.at(parts, (row, response, response), moved * layout.responses.shift)
-    np.add.at(parts, (row, own, response), moved)
-    np.add.at(parts, (row, response, own), moved)
+    return np.asarray(np.bincount(layout.instance, around, layout.instance_count), dtype=float)
 
 
 def state(layout: Layout, residuals: Floats, weights: Floats, intensity: float) -> Floats:

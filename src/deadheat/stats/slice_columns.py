@@ -18,9 +18,7 @@ class SliceRow(NamedTuple):
 
     A round belongs to one block; `at_s` is on one clock. `weight` is the requests that count over
     the length of their window: by it, mean cycle times of slices are averaged. `witness_per_s` is
-    the rate of its instance without slices (see `witness`); NaN if unknown. `before_ns` and
-    `after_ns` are the core-to-core latency, and `memory_ns` is the memory latency, the geometric
-    mean of that before and after it; NaN where they were not read.
+    the rate of its instance without slices (see `witness`); NaN if unknown.
     """
 
     contender: str
@@ -31,9 +29,6 @@ class SliceRow(NamedTuple):
     rate_per_s: float
     weight: float = 1.0
     witness_per_s: float = math.nan
-    before_ns: float = math.nan
-    after_ns: float = math.nan
-    memory_ns: float = math.nan
 
 
 def weight_of(row: Mapping[str, Any]) -> float:
@@ -58,9 +53,6 @@ class SliceColumns:
     rate_per_s: Floats
     weight: Floats
     witness_per_s: Floats
-    before_ns: Floats
-    after_ns: Floats
-    memory_ns: Floats
 
     def __len__(self) -> int:
         return len(self.contender)
@@ -83,13 +75,11 @@ class SliceColumns:
 
 
 class SliceTable:
-    """Slices as they come. Each takes 88 bytes, so a race of hours does not fill the memory."""
+    """Slices as they come. Each takes 64 bytes, so a race of hours does not fill the memory."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
-        self._columns: list[array[Any]] = [
-            array(code) for code in "qqqqddddddd"
-        ]  # as in `SliceRow`
+        self._columns: list[array[Any]] = [array(code) for code in "qqqqdddd"]  # as in `SliceRow`
 
     def add(self, rows: Iterable[SliceRow]) -> None:
         for row in rows:

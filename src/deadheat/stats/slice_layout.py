@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.instance_matrix import Front, fronts
-from deadheat.stats.responses import Responses
 from deadheat.stats.slices import Indices, Slices
 
 _LONGEST_SEGMENT = 400  # slices; a longer block is cut, and its parts compared within themselves
@@ -45,9 +44,6 @@ class Layout:
     `contender_of` is each one's contender.
 
     `weight` is that of a slice relative to the mean of its contender's.
-
-    `responses` have numbers from `instance_count` on. They are in `instances` too, and
-    `response_local` is that of each slice, as `local`; empty if there are none.
     """
 
     log_rate: Floats
@@ -64,9 +60,6 @@ class Layout:
     local: Indices
     instances: Indices
     gap_s: Floats
-    placement: Indices
-    responses: Responses
-    response_local: Indices
 
     @classmethod
     def of(cls, slices: Slices) -> "Layout":
@@ -88,17 +81,12 @@ class Layout:
         instance_count = int(instance.max()) + 1
         contender_of = np.zeros(instance_count, dtype=np.int64)
         contender_of[instance] = contender
-        responses = Responses.of(slices, order, instance_count)
-        own_response = responses.numbers[contender] if len(responses) else instance[:0]
-        unknown = np.concatenate([instance, own_response])
-        unknowns = int(unknown.max()) + 1
-        rows = np.tile(row, len(unknown) // count)
-        cells, cell = np.unique(rows * unknowns + unknown, return_inverse=True)
-        cell_row, cell_unknown = cells // unknowns, cells % unknowns
+        cells, cell = np.unique(row * instance_count + instance, return_inverse=True)
+        cell_row, cell_instance = cells // instance_count, cells % instance_count
         first = np.searchsorted(cell_row, np.arange(row[-1] + 1))
         cell_local = np.arange(len(cells)) - first[cell_row]
         instances = np.full((row[-1] + 1, cell_local.max() + 1), -1)
-        instances[cell_row, cell_local] = cell_unknown
+        instances[cell_row, cell_local] = cell_instance
         gap_s = np.full((row[-1] + 1, column.max() + 1), np.inf)
         gap_s[row, column] = np.where(cut, np.inf, np.diff(time_s, prepend=0.0))
         weight = slices.weight[order]
@@ -115,12 +103,9 @@ class Layout:
             block=block,
             row=row,
             column=column,
-            local=cell_local[cell[:count]],
+            local=cell_local[cell],
             instances=instances,
             gap_s=np.maximum(gap_s, _SHORTEST_GAP_S),
-            placement=slices.placement[order],
-            responses=responses,
-            response_local=cell_local[cell[count:]],
         )
 
     def __len__(self) -> int:
@@ -130,24 +115,15 @@ class Layout:
     def instance_count(self) -> int:
         return len(self.contender_of)
 
-    @property
-    def unknown_count(self) -> int:
-        """Instances and responses."""
-        return self.instance_count + len(self.responses)
-
     @cached_property
     def is_instance(self) -> npt.NDArray[np.bool_]:
-        """[segment, local]: not a response, and no padding."""
-        return (self.instances >= 0) & (self.instances < self.instance_count)
+        """[segment, local]: no padding."""
+        return np.asarray(self.instances >= 0)
 
     @cached_property
     def alone(self) -> npt.NDArray[np.bool_]:
         """[segment]: of one instance, so that only rounding is left of it beside the state."""
         return np.asarray(self.is_instance.sum(axis=1) == 1)
-
-    def expected(self, effects: Floats) -> Floats:
-        """The log rate of each slice by the effects of instances and the responses."""
-        return effects[self.instance] + self.responses.added(effects, self.contender)
 
     @cached_property
     def fronts(self) -> tuple[Front, ...]:

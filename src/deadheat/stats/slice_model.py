@@ -2,14 +2,9 @@
 
     log rate = contender + instance (random) + machine state (random walk in a block) + noise
 
-Where the hypervisor moved the CPUs during the race, each contender also has a response to that
-(random; see `placement` and `responses`), and its rate is that at the mix of placements while most
-contenders raced.
-
 One vector of contender effects gives every ratio, so ratios multiply through, the order is theirs,
 and the printed rates have exactly these ratios. Effects are the logs of rates by mean cycle times,
-so a pause counts in full (see `weighted_fit`). Slices whose neighbors in time were disturbed weigh
-less (see `neighbor_weights`).
+so a pause counts in full (see `weighted_fit`).
 """
 
 from dataclasses import dataclass
@@ -19,13 +14,10 @@ import numpy.typing as npt
 
 from deadheat.stats.contender_effects import Estimate, estimate
 from deadheat.stats.distributions import Floats
-from deadheat.stats.neighbor_weights import neighbor_weights
 from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slice_weights import first_look, weighted_fit
-from deadheat.stats.slices import MIXED, Slices
+from deadheat.stats.slices import Slices
 from deadheat.stats.witness import instance_log_rates, witness_gaps
-
-_MIXED_WEIGHT = 1e-3  # of a slice in none of the placements of the CPUs
 
 
 @dataclass(frozen=True)
@@ -41,7 +33,6 @@ class ModelFit:
     instances: npt.NDArray[np.int64]
     blocks: npt.NDArray[np.int64]
     state_intensity: float
-    disturbed_share: float
     witness_gap: Floats
 
 
@@ -56,20 +47,17 @@ def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
         raise ValueError("no slices to fit")
     layout = Layout.of(slices)
     first = first_look(layout)
-    calm = neighbor_weights(layout, first)
-    calm = np.where(layout.placement == MIXED, _MIXED_WEIGHT * calm, calm)
-    fit = weighted_fit(layout, first, calm)
+    fit = weighted_fit(layout, first)
     count = layout.contenders
     slice_counts = np.bincount(layout.contender, minlength=count)
     _, block = np.unique(layout.block, return_inverse=True)
     cells = np.unique(layout.contender * (int(block[-1]) + 1) + block)
     return ModelFit(
-        estimate=estimate(layout, fit, calm, fewest_instances),
+        estimate=estimate(layout, fit, fewest_instances),
         slices=slice_counts,
         instances=np.bincount(layout.contender_of, minlength=count),
         blocks=np.bincount(cells // (int(block[-1]) + 1), minlength=count),
         state_intensity=first.intensity,
-        disturbed_share=float(1 - calm.mean()),
         witness_gap=_witness_gap(slices),
     )
 

@@ -1,6 +1,5 @@
 """The weights of slices, estimated: each contender's variance, with its correlation in time."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -8,12 +7,10 @@ import numpy as np
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.machine_state import Equations, equations, likely_intensity, score, state
-from deadheat.stats.responses import SD
 from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slices import Indices
 
 _FIRST_SD = 0.03  # of a slice, before any is estimated
-_OWN_SAY = 1e-6  # of a contender in the state beside it; with none, one that is alone has no state
 _FIRST_INTENSITY = 0.01  # log units squared per second
 _LEAST_SD = 1e-4
 _TO_DEVIATION = 1.4826  # of a normal distribution, from the median of the absolute deviations
@@ -27,9 +24,9 @@ _PRIOR_CELLS = 4.0  # what all contenders' inflation is worth, in cells, beside 
 
 @dataclass(frozen=True)
 class WeightedFit:
-    """Weights and what they make: the equations, effects of instances and responses, residuals.
+    """Weights and what they make: the equations, effects of instances, residuals.
 
-    `expected` is the log rate of each slice by instance, response and state of the machine.
+    `expected` is the log rate of each slice by instance and state of the machine.
     `residuals` are 1 less the slice's mean cycle time over the expected one.
     """
 
@@ -45,34 +42,19 @@ class WeightedFit:
 class FirstLook:
     """Log rates less their instances' effects (`around`), and the machine's state by them.
 
-    `pulled` are those of slices far out pulled in, so that a pause of one server does not make its
-    neighbors look disturbed. `sd` is the robust deviation of a slice by contender, and `intensity`
-    that of the machine's state.
+    `intensity` is that of the state.
     """
 
     around: Floats
-    pulled: Floats
     state: Floats
-    sd: Floats
     intensity: float
-
-    def beside(self, layout: Layout, contender: int) -> Floats:
-        """Standardized residuals of all slices beside the state without one contender's slices.
-
-        What a contender does would else be a part of the state, and its neighbors look disturbed.
-        """
-        sd = self.sd[layout.contender]
-        say = np.where(layout.contender == contender, _OWN_SAY, 1.0)
-        weights = say * layout.weight / sd**2
-        residuals = self.around - state(layout, self.pulled, weights, self.intensity)
-        return np.asarray(np.sqrt(layout.weight) * residuals / sd)
 
 
 def first_look(layout: Layout) -> FirstLook:
     """What the log rates show before there are weights."""
     weights = layout.weight / _FIRST_SD**2
     first = equations(layout, layout.log_rate, weights, _FIRST_INTENSITY)
-    around = layout.log_rate - layout.expected(instance_solver(layout, first)(first.score))
+    around = layout.log_rate - instance_solver(layout, first)(first.score)[layout.instance]
     of_machine = _medians(layout.row, around)
     for _ in range(3):
         sd = _robust_sd(layout, around - of_machine)
@@ -81,8 +63,7 @@ def first_look(layout: Layout) -> FirstLook:
         weights = layout.weight / sd[layout.contender] ** 2
         intensity = likely_intensity(layout, pulled, weights)
         of_machine = state(layout, pulled, weights, intensity)
-    sd = _robust_sd(layout, around - of_machine)
-    return FirstLook(around, pulled, of_machine, sd, intensity)
+    return FirstLook(around, of_machine, intensity)
 
 
 def _medians(group: Indices, values: Floats) -> Floats:
@@ -103,25 +84,16 @@ def _robust_sd(layout: Layout, residuals: Floats) -> Floats:
 
 
 def instance_solver(layout: Layout, parts: Equations) -> Callable[[Floats], Floats]:
-    """Solves for right sides [unknown] or [unknown, column]; the score gives the effects.
+    """Solves for right sides [instance] or [instance, column]; the score gives the effects.
 
-    Only contrasts of instances that are linked mean anything. Responses are random with a standard
-    deviation of `SD`, because a few slices do not determine one.
+    Only contrasts of instances that are linked mean anything.
     """
     information = parts.information
     ridge = 1e-9 * float(information.diagonal.sum()) / information.size + 1e-300
-    of_responses = np.full(len(layout.responses), math.sqrt(ridge) * SD)
-    scale = np.append(np.ones(layout.instance_count), of_responses)
-    factors = information.factors(scale, ridge)
-
-    def solve(right: Floats) -> Floats:
-        columns = scale if right.ndim == 1 else scale[:, None]
-        return np.asarray(columns * factors.solve(columns * right))
-
-    return solve
+    return information.factors(np.ones(layout.instance_count), ridge).solve
 
 
-def weighted_fit(layout: Layout, first: FirstLook, calm: Floats) -> WeightedFit:
+def weighted_fit(layout: Layout, first: FirstLook) -> WeightedFit:
     """Fit mean cycle times, with each contender's variance and its time correlation.
 
     The model is of log rates, and yet a contender's effect is its true long-run rate, pauses
@@ -132,7 +104,7 @@ def weighted_fit(layout: Layout, first: FirstLook, calm: Floats) -> WeightedFit:
     window's requests are a stopped renewal process (Wald 1944). Variances are second moments, so
     what pauses bring is in them.
     """
-    weight, who = calm * layout.weight, layout.contender
+    weight, who = layout.weight, layout.contender
     expected = layout.log_rate - first.around + first.state
     for _ in range(2):  # the first look has another center than the mean cycle time
         variance = _variances(layout, weight, _apart(layout, expected))
@@ -152,7 +124,7 @@ def _converged(
         response = expected + _apart(layout, expected)
         parts = replace(parts, score=score(layout, response, weights, intensity))
         effects = solve(parts.score)
-        own = layout.expected(effects)
+        own = effects[layout.instance]
         fitted = own + state(layout, response - own, weights, intensity)
         step = np.clip(fitted - expected, -_LONGEST_STEP, _LONGEST_STEP)
         expected = expected + step
@@ -161,9 +133,6 @@ def _converged(
     residuals = response - fitted
     scores = np.zeros(layout.instances.shape)
     np.add.at(scores, (layout.row, layout.local), weights * residuals)
-    if len(layout.responses):
-        moved = layout.responses.shift * weights * residuals
-        np.add.at(scores, (layout.row, layout.response_local), moved)
     return WeightedFit(weights, parts, effects, expected, residuals, scores)
 
 

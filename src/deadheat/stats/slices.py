@@ -9,8 +9,6 @@ from deadheat.stats.distributions import Floats
 
 Indices = npt.NDArray[np.int64]
 
-MIXED = -1  # the placement of a slice that belongs to none
-
 
 ARRAYS = (
     "log_rate",
@@ -19,7 +17,6 @@ ARRAYS = (
     "block",
     "round",
     "time_s",
-    "placement",
     "weight",
     "witness",
 )
@@ -32,8 +29,8 @@ class Slices:
     `log_rate` is the natural logarithm of requests per second, `contender` an index below
     `contenders`, `instance` an index that no two contenders share, `block` and `round` those of
     the race (a round belongs to one block), `time_s` when the slice began, on one clock.
-    `placement` is 0 or 1, or `MIXED` (see `placement.py`); left out, it is 0 for all. `weight` is
-    the requests of a slice over the length of its window, above 0; left out, slices weigh alike.
+    `weight` is the requests of a slice over the length of its window, above 0; left out, slices
+    weigh alike.
     `witness` is the log of its instance's rate without slices; NaN, or left out, if unknown.
     ValueError where the arrays do not fit together.
     """
@@ -45,13 +42,10 @@ class Slices:
     round: Indices
     time_s: Floats
     contenders: int
-    placement: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     weight: Floats = field(default_factory=lambda: np.zeros(0))
     witness: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        if not len(self.placement):
-            object.__setattr__(self, "placement", np.zeros(len(self.log_rate), dtype=np.int64))
         if not len(self.weight):
             object.__setattr__(self, "weight", np.ones(len(self.log_rate)))
         if not len(self.witness):

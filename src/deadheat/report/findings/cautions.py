@@ -15,7 +15,6 @@ from deadheat.store import Gate
 NAMED = 4
 COMMAND_MAX = 40  # characters
 TOO_SHORT_MIN = 0.5  # of a trial's waits
-MEMORY_CHANGE_SHOWN = 1.15  # times the latency
 BUILD_STEP = re.compile(r"build step `([^`]*)`")
 
 
@@ -45,8 +44,6 @@ def cautions(view: RunView) -> tuple[Caution, ...]:
         *(caution for contender in contenders for caution in _cut_logs(contender)),
         *_client_limits(view),
         *_disturbed(view),
-        *_moved(view),
-        *_memory_used(view),
         *_excluded(view),
         *_disagreeing(view),
         *_too_short_to_gather(view),
@@ -212,39 +209,6 @@ def _waits(view: RunView, contender: ContenderView) -> tuple[int, int]:
         for level, cell in contender.cells.items()
     ]
     return sum(waited for waited, _ in counts), sum(slices for _, slices in counts)
-
-
-def _moved(view: RunView) -> Iterator[Caution]:
-    """The hypervisor moved the CPUs, and servers respond to that differently."""
-    for level in view.sliced.values():
-        if len(level.slices.placements) < 2:
-            continue
-        often, other = level.slices.placements
-        text = (
-            "the machine moved its CPUs: a cache line took "
-            f"{often.latency_ns:.0f} ns between them in {often.share:.0%} of the slices and "
-            f"{other.latency_ns:.0f} ns in {other.share:.0%}; rates are those of the time when "
-            f"most contenders raced ({often.share_in_rates:.0%} at {often.latency_ns:.0f} ns)"
-        )
-        ratios = other.rate_ratios
-        if not ratios:
-            yield Caution("cpus_moved", (), text)
-            continue
-        most = max(ratios, key=lambda name: abs(math.log(ratios[name])))
-        change = f"{ratios[most] - 1:+.0%} at {other.latency_ns:.0f} ns"
-        yield Caution("cpus_moved", (most,), f"{text}; {most} changes most: {change}")
-
-
-def _memory_used(view: RunView) -> Iterator[Caution]:
-    """Other guests or processes filled the shared cache, or used the memory."""
-    for level in view.sliced.values():
-        low_ns, high_ns = level.slices.memory_ns or (0.0, 0.0)
-        if high_ns > MEMORY_CHANGE_SHOWN * low_ns:
-            text = (
-                f"something else used the memory or the shared cache: a read took {low_ns:.0f} ns "
-                f"at times and {high_ns:.0f} ns at others, which changes rates and widens intervals"
-            )
-            yield Caution("memory_used", (), text)
 
 
 def _excluded(view: RunView) -> Iterator[Caution]:

@@ -2,19 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 from deadheat.protocol import workloads_of
 from deadheat.report import format
-from deadheat.report.model.sliced import Placement
 from deadheat.report.model.view import RunView
 
 HASH_CHARS = 12
-OTHER_LATENCY = 1.5  # times the other run's: then the CPUs were placed differently
-OTHER_SHARE = 0.1  # more of the slices, likewise
 PASSING = ("load_average",)  # changes from minute to minute; the gates watch it
 
 
@@ -33,7 +29,6 @@ def differences(first: RunView, second: RunView) -> tuple[Difference, ...]:
         ("deadheat", first.deadheat_version, second.deadheat_version),
         ("load generator", first.generator_version, second.generator_version),
         *_hosts(first, second),
-        *_placements(first, second),
         *_mappings("protocol", *(_without_workloads(view.protocol) for view in (first, second))),
         *_workloads(first, second),
         *_contenders(first, second),
@@ -52,31 +47,6 @@ def _hosts(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
         yield f"{role} CPUs", list(before.cpus), list(after.cpus)
         if role == "server":
             yield from _mappings("machine", before.fingerprint, after.fingerprint)
-
-
-def _placements(first: RunView, second: RunView) -> Iterator[tuple[str, Any, Any]]:
-    """Where the hypervisor had put the CPUs, at the levels of both runs."""
-    for connections in sorted(first.sliced.keys() & second.sliced.keys()):
-        before, after = (
-            sorted(view.sliced[connections].slices.placements, key=attrgetter("latency_ns"))
-            for view in (first, second)
-        )
-        if before and after and _differ(before, after):
-            what = f"core-to-core latency at {connections:,} connections"
-            yield what, _placed(before), _placed(after)
-
-
-def _differ(before: Sequence[Placement], after: Sequence[Placement]) -> bool:
-    """Whether latencies or shares differ by more than those of two runs in one placement."""
-    return len(before) != len(after) or any(
-        max(a.latency_ns, b.latency_ns) > OTHER_LATENCY * min(a.latency_ns, b.latency_ns)
-        or abs(a.share - b.share) > OTHER_SHARE
-        for a, b in zip(before, after, strict=True)
-    )
-
-
-def _placed(placements: Sequence[Placement]) -> str:
-    return ", ".join(f"{each.latency_ns:.0f} ns in {each.share:.0%}" for each in placements)
 
 
 def _mappings(

@@ -18,7 +18,6 @@ from pydantic import Field
 from deadheat.report.findings.limits import Limit
 from deadheat.report.formats.document_open import Open
 from deadheat.report.formats.document_part import Finite, Part
-from deadheat.report.formats.document_placement import Placement
 from deadheat.report.formats.document_profile import Profile
 from deadheat.report.formats.document_replay import Defect, Recovery
 from deadheat.report.formats.document_statement import Caution, Statement
@@ -294,10 +293,6 @@ class Level(Part):
     pairs: tuple[Pair, ...]
     open: tuple[Open, ...]
     """The first undecided neighboring pairs, then the others together; empty if all are decided."""
-    placements: tuple[Placement, ...]
-    """Of the CPUs, the most frequent first; empty where no core-to-core latency was read."""
-    memory_ns: tuple[Finite, Finite] | None
-    """The memory latency: its 5th and 95th percentile over the slices; null if it was not read."""
     scaling: tuple[Scaling, ...]
 
 

@@ -26,12 +26,10 @@ from deadheat.report.findings.remaining import Remaining, reasonable_s, remainin
 from deadheat.report.findings.scaling import curves
 from deadheat.report.formats import document as to
 from deadheat.report.formats.document_open import Open
-from deadheat.report.formats.document_placement import Placement
 from deadheat.report.formats.document_trial import FailedGate, Latency, Trial
 from deadheat.report.formats.json_profile import profile_part
 from deadheat.report.formats.json_scaling import scaling
 from deadheat.report.model.distribution import QUANTILES, Distribution
-from deadheat.report.model.sliced import AllSlices
 from deadheat.report.model.view import (
     Cell,
     ContenderView,
@@ -248,8 +246,6 @@ def _capacity(view: RunView, result: CapacityResult) -> to.Capacity:
 
 def _level(view: RunView, analysis: Analysis, level: Level, source: Source) -> to.Level:
     ranking = level.ranking
-    sliced = view.sliced.get(level.connections)
-    slices = sliced.slices if sliced is not None else None
     return to.Level(
         workload=view.workload,
         connections=level.connections,
@@ -266,21 +262,7 @@ def _level(view: RunView, analysis: Analysis, level: Level, source: Source) -> t
             Open(text=point.text, figures=point.figures, command=point.command)
             for point in (open_points(view, analysis, level, source) if view.races else ())
         ),
-        placements=_placements(slices),
-        memory_ns=slices.memory_ns if slices is not None else None,
         scaling=tuple(scaling(view, curve) for curve in curves(view, level)),
-    )
-
-
-def _placements(slices: AllSlices | None) -> tuple[Placement, ...]:
-    return tuple(
-        Placement(
-            core_to_core_ns=placement.latency_ns,
-            share=placement.share,
-            share_in_rates=placement.share_in_rates,
-            rate_ratios=dict(placement.rate_ratios),
-        )
-        for placement in (slices.placements if slices is not None else ())
     )
 
 

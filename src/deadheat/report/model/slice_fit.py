@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, compress
 from typing import Any
@@ -10,22 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.load.latencies import CORE_TO_CORE, MEMORY
 from deadheat.report.model.kept import Kept, digest
-from deadheat.report.model.sliced import AllSlices, Placement, SlicedLevel
+from deadheat.report.model.sliced import AllSlices, SlicedLevel
 from deadheat.report.model.view import ContenderView, RunView, TrialView
 from deadheat.stats.counted_slices import count_slices, slices_of
-from deadheat.stats.distributions import Floats
-from deadheat.stats.memory_latency import usual_range_ns
 from deadheat.stats.modeled import modeled_names
-from deadheat.stats.placement import NOT_READ, placements
-from deadheat.stats.responses import most_raced
 from deadheat.stats.slice_columns import SliceColumns, weight_of
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Indices
 from deadheat.store.packed_rows import PackedRows
-
-FEWEST_SLICES = 8  # in a placement, for a median rate there
 
 
 def with_model(view: RunView, kept: Kept) -> RunView:
@@ -102,36 +95,7 @@ def _worked_out(
         ),
         waits={name: waits(own) for name, own in trials.items()},
         ended_at_s=max(map(ended_at_s, every)),
-        placements=tuple(_placements(counted.slices, names)),
-        memory_ns=usual_range_ns(counted.slices.memory_ns, counted.slices.block),
     )
-
-
-def _placements(columns: SliceColumns, names: Sequence[str]) -> Iterator[Placement]:
-    """The placements of the CPUs, as the model of `names` distinguishes them."""
-    modeled = [place for place, name in enumerate(columns.names) if name in names]
-    slices = columns.taken(np.isin(columns.contender, modeled))
-    placed = placements(slices.before_ns, slices.after_ns)
-    together = most_raced(slices.contender, slices.block)
-
-    def rates_per_s(contender: int, placement: int) -> Floats:
-        chosen = (slices.contender == contender) & (placed.of_slice == placement)
-        return np.asarray(slices.rate_per_s[chosen])
-
-    for number, latency_ns in enumerate(placed.latency_ns.tolist()):
-        if math.isnan(latency_ns):  # not read
-            return
-        rates = {place: [rates_per_s(place, each) for each in (number, 0)] for place in modeled}
-        yield Placement(
-            latency_ns=latency_ns,
-            share=float(placed.share[number]),
-            share_in_rates=float(np.mean(placed.of_slice[together] == number)),
-            rate_ratios={
-                slices.names[place]: float(np.median(here) / np.median(usual))
-                for place, (here, usual) in rates.items()
-                if min(len(here), len(usual)) >= FEWEST_SLICES
-            },
-        )
 
 
 def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
@@ -145,9 +109,6 @@ def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
         [bool(row.get("rate_per_s") and not row.get("client_waited")) for row in rows], dtype=bool
     )
     used = list(compress(rows, chosen))
-    apart_ns = np.array([row.get(CORE_TO_CORE, NOT_READ) for row in used], dtype=float)
-    before_ns, after_ns = apart_ns.reshape(-1, 2).T
-    memory_ns = np.array([row.get(MEMORY, NOT_READ) for row in used], dtype=float)
 
     def of_trials(values: npt.ArrayLike) -> Indices:
         of_slices: Indices = np.repeat(np.asarray(values, dtype=np.int64), slices)[chosen]
@@ -163,9 +124,6 @@ def _columns(trials: Mapping[str, Sequence[TrialView]]) -> SliceColumns:
         rate_per_s=np.array([row["rate_per_s"] for row in used], dtype=float),
         weight=np.array([weight_of(row) for row in used], dtype=float),
         witness_per_s=np.array([row.get("witness_per_s", math.nan) for row in used], dtype=float),
-        before_ns=before_ns,
-        after_ns=after_ns,
-        memory_ns=np.sqrt(memory_ns.reshape(-1, 2).prod(axis=1)),
     )
 
 

@@ -16,30 +16,13 @@ from deadheat.stats.slice_model import ModelFit
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
-    """A placement of the CPUs: its core-to-core latency, and its share of the slices.
-
-    `share_in_rates` is its share while most contenders raced: rates are for this mix.
-    `rate_ratios` has the median rate of each contender's slices in this placement over that in the
-    most frequent one, of those with enough slices in both.
-    """
-
-    latency_ns: float
-    share: float
-    share_in_rates: float
-    rate_ratios: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
 class AllSlices:
     """What is worked out from every slice of the valid trials of one level.
 
     `names` are those that take part in the model (see `modeled_names`), in its order.
     `settlings` has the contender and the finding of each instance whose slices do not all count.
     `waits` maps a contender to its slices in which the client waited for its CPU, and to all of
-    its slices. `ended_at_s` is the end of the last one, since the run's start. `placements` are
-    those of the CPUs, the most frequent first; empty where no core-to-core latency was read.
-    `memory_ns` is the memory latency, its 5th and 95th percentile over the slices.
+    its slices. `ended_at_s` is the end of the last one, since the run's start.
     """
 
     names: tuple[str, ...]
@@ -47,8 +30,6 @@ class AllSlices:
     settlings: tuple[tuple[str, Settling], ...]
     waits: Mapping[str, tuple[int, int]]
     ended_at_s: float
-    placements: tuple[Placement, ...]
-    memory_ns: tuple[float, float] | None
 
     @property
     def excluded(self) -> dict[str, int]:
@@ -74,8 +55,6 @@ class AllSlices:
             settlings=tuple((name, Settling(**finding)) for name, finding in values["settlings"]),
             waits={name: (waited, slices) for name, (waited, slices) in values["waits"].items()},
             ended_at_s=values["ended_at_s"],
-            placements=tuple(Placement(**placement) for placement in values["placements"]),
-            memory_ns=tuple(values["memory_ns"]) if values["memory_ns"] else None,
         )
 
 
