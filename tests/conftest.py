@@ -1,3 +1,6 @@
+import contextlib
+import fcntl
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,6 +44,24 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             engine_version=version,
             logs=tmp_path_factory.mktemp("logs"),
         )
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all workers of this session, for what is costly to make."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@contextlib.contextmanager
+def made_once(folder: Path) -> Iterator[bool]:
+    """Whether `folder` is to be filled now: the first worker fills it, and the others wait."""
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = folder.with_suffix(".done")
+        folder.mkdir(exist_ok=True)
+        yield not done.exists()
+        done.touch()
 
 
 @pytest.fixture
