@@ -16,6 +16,26 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+BEGIN_EARLY = (  # tests that take long, or wait for long
+    *("tests/test_figures.py", "tests/servers/test_each_recipe.py", "tests/browser/"),
+    *("tests/hosts/test_cut.py", "tests/hosts/test_ssh_host.py", "tests/fuzz/"),
+    *("tests/stats/test_alpha_spending.py", "tests/stats/test_processors.py"),
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Each worker begins with a part of the long tests, so that none is alone at the end."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    early = [item for item in items if item.nodeid.startswith(BEGIN_EARLY)]
+    others = [item for item in items if not item.nodeid.startswith(BEGIN_EARLY)]
+    share = -(-len(others) // workers)
+    items[:] = [
+        item
+        for worker in range(workers)
+        for item in (*early[worker::workers], *others[worker * share : (worker + 1) * share])
+    ]
+
+
 @pytest.fixture(autouse=True)
 def signal_handlers() -> Iterator[None]:
     """A command that a test runs in this process leaves handlers that ignore signals."""
