@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deadheat.campaign import invalid_streak
+from deadheat.campaign import failures
 from deadheat.campaign.campaign import Plan
 from deadheat.cli import regress
 from deadheat.cli.exit_codes import ExitCode
@@ -55,7 +55,7 @@ def test_a_slowdown_does_not_pass_and_all_outputs_agree(
     deadheat: Deadheat, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """INCONCLUSIVE is possible, because gates may fail on a busy machine."""
-    monkeypatch.setattr(invalid_streak, "TRIALS_MAX", sys.maxsize)  # or the race may end early
+    monkeypatch.setattr(failures, "TRIALS_MAX", sys.maxsize)  # or the race may end early
     comment, junit = tmp_path / "comment.md", tmp_path / "junit.xml"
     files = ("--comment", str(comment), "--junit", str(junit))
     ended = deadheat("regress", "--base", "good", "--build", BUILD, *RACE, *files, "--json", *START)

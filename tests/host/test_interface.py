@@ -2,9 +2,9 @@
 
 import pytest
 
-from deadheat.host.agent.interface import affinity, cpus_in, interrupts, route_to
+from deadheat.host.agent.network import affinity, cpus_in, interrupts, route_to
 from deadheat.host.local import LocalHost
-from deadheat.measure.link_interface import LinkInterface
+from deadheat.measure.link import LinkInterface
 
 ROUTES = """\
 Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deadheat.measure.contender import NULL_SERVER
-from deadheat.protocol import Protocol, stored_protocol
+from deadheat.protocol import StoredProtocol, stored_protocol
 from deadheat.report.model.view import AGGREGATES
 from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.rows import StoredTrial
@@ -63,7 +63,7 @@ class Replay:
     run_id: str
     started_at: str
     state: str
-    protocol: Protocol
+    protocol: StoredProtocol
     command: tuple[str, ...]
     deadheat_version: str
     generator_version: str
@@ -121,7 +121,7 @@ def replay_of(run: StoredRun) -> Replay:
     )
 
 
-def _contenders(run: StoredRun, protocol: Protocol) -> list[Contender]:
+def _contenders(run: StoredRun, protocol: StoredProtocol) -> list[Contender]:
     trials: dict[int, list[Trial]] = {}
     for stored in run.trials:
         if stored.kind == "measure":
@@ -155,7 +155,7 @@ def _printed_per_s(stored: StoredTrial, requests: int) -> float | None:
     return requests / stored.elapsed_s if stored.elapsed_s else None
 
 
-def _trial(run: StoredRun, stored: StoredTrial, protocol: Protocol) -> Trial:
+def _trial(run: StoredRun, stored: StoredTrial, protocol: StoredProtocol) -> Trial:
     result = stored.result
     requests = result.get("requests_sent_in_all") or stored.requests_ok or 0
     rate_per_s = stored.rate_per_s

@@ -16,7 +16,12 @@ from deadheat.events import Event, Listener
 from deadheat.measure.contender import NULL_SERVER, REFERENCE, Contender, contender_from
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World, by_role
-from deadheat.protocol import Protocol, stored_protocol
+from deadheat.protocol import (
+    AloneProtocol,
+    Settle,
+    SliceProtocol,
+    stored_protocol,
+)
 from deadheat.stats.ranking import Decided
 from deadheat.store import Store, StoredRun, read_run
 from deadheat.store.rows import StoredContender
@@ -37,7 +42,7 @@ class Unfinished:
     """A run as it was left."""
 
     run: StoredRun
-    protocol: Protocol
+    protocol: SliceProtocol | AloneProtocol
     past: Past
     more_s: float | None = None  # of an extension that begins now
 
@@ -67,7 +72,7 @@ class Unfinished:
     def waiting(self) -> list[StoredContender]:
         """The contenders with something left to do; all of them unless each is measured alone."""
         contenders = [each for each in self.run.contenders if each.role == "contender"]
-        if self.protocol.residency == "frozen":
+        if isinstance(self.protocol, SliceProtocol):
             return contenders
         return [
             contender
@@ -116,8 +121,8 @@ class Unfinished:
         Raises `DeadheatError` if the run has not spent its budget.
         """
         why = self.run.conclusion.get("why")
-        if self.protocol.stopping.kind != "settle":
-            repetitions = self.protocol.stopping.repetitions
+        if not isinstance(stopping := self.protocol.stopping, Settle):
+            repetitions = stopping.repetitions
             raise DeadheatError(
                 f"--more: run {self.id} had a fixed number of repetitions ({repetitions})",
                 f"{NEW_RUN} with more --repetitions",
@@ -178,7 +183,9 @@ def load_unfinished(store: Store, run_id: str, flag: str = "--resume") -> Unfini
         )
     protocol = stored_protocol(run_id, run.protocol)
     names = [contender.name for contender in run.contenders]
-    last = NULL_SERVER if protocol.residency == "alone" else REFERENCE  # to be entered
+    if not isinstance(protocol, SliceProtocol | AloneProtocol):
+        raise DeadheatError(f"{flag}: a run of the kind {protocol.kind!r} cannot go on", NEW_RUN)
+    last = NULL_SERVER if isinstance(protocol, AloneProtocol) else REFERENCE  # to be entered
     if not names or (protocol.controls and last not in names):
         raise DeadheatError(f"run {run_id} ended before all its contenders were stored", NEW_RUN)
     return Unfinished(run, protocol, Past.of(run))

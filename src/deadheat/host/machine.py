@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from deadheat.host.base import Sample
+from deadheat.host import Sample
 from deadheat.host.cpu_time import CpuTime, cpu_time
 
 Level = Literal["ok", "note", "warn", "bad"]

@@ -3,42 +3,77 @@
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deadheat.catalog import file_fault, model_faults, read_toml
 from deadheat.errors import DeadheatError
 from deadheat.protocol.amend import amend
 from deadheat.protocol.model import (
+    KINDS,
+    STORED_KINDS,
+    AloneProtocol,
+    AnyProtocol,
     Entry,
+    Fixed,
+    Origin,
     Protocol,
+    Recovery,
+    Repetitions,
     Restart,
-    Stopping,
+    SearchProtocol,
+    Settle,
+    SliceProtocol,
+    SliceRule,
+    StoredProtocol,
+    TrialProtocol,
     Warmup,
     label_of,
+    of_stored,
+    tagged,
     workload_names_of,
     workloads_of,
 )
-from deadheat.protocol.origin import Origin
-from deadheat.protocol.recovery import Recovery
 
 __all__ = [
+    "AloneProtocol",
+    "AnyProtocol",
     "Entry",
+    "Fixed",
     "Origin",
     "Protocol",
     "Recovery",
+    "Repetitions",
     "Restart",
-    "Stopping",
+    "SearchProtocol",
+    "Settle",
+    "SliceProtocol",
+    "SliceRule",
+    "StoredProtocol",
+    "TrialProtocol",
     "Warmup",
     "amend",
     "label_of",
+    "load_as",
     "load_protocol",
     "protocol_names",
     "stored_protocol",
+    "tagged",
     "workload_names_of",
     "workloads_of",
 ]
+
+
+P = TypeVar("P", SliceProtocol, AloneProtocol, SearchProtocol)
+
+
+class _Kind(BaseModel):
+    """The key that says which others a protocol has."""
+
+    model_config = ConfigDict(strict=True)
+
+    kind: Literal["slices", "alone", "search"]
 
 
 def protocol_names(root: Path) -> list[str]:
@@ -59,22 +94,40 @@ def load_protocol(root: Path, name: str) -> Protocol:
             f"--protocol {name}: no file {path}",
             f"did you mean {' or '.join(near)}?" if near else f"available: {', '.join(names)}",
         )
-    protocol = read_toml(path, Protocol)
+    protocol = read_toml(path, KINDS[read_toml(path, _Kind).kind])
     if protocol.name != path.stem:
         raise file_fault(path, [(("name",), f"expected the name of the file, {path.stem!r}")])
     return protocol
 
 
-def stored_protocol(run_id: str, values: Mapping[str, Any]) -> Protocol:
+def load_as(root: Path, name: str, kind: type[P]) -> P:
+    """Read a protocol as `load_protocol` does. Raises `DeadheatError` for one of another kind."""
+    protocol = load_protocol(root, name)
+    if not isinstance(protocol, kind):
+        wanted = kind.model_fields["kind"].annotation
+        raise DeadheatError(
+            f"--protocol {name}: its kind is {protocol.kind!r}, and here it has to be "
+            f"{get_args(wanted)[0]!r}",
+            "`deadheat protocols` lists others",
+        )
+    return protocol
+
+
+def stored_protocol(run_id: str, values: Mapping[str, Any]) -> StoredProtocol:
     """The stored protocol of a run. Raises `DeadheatError` if this version cannot read it."""
+    kept = of_stored(values)
+    hint = f"use the version of deadheat that wrote it: `deadheat report {run_id}` names it"
+    if kept["kind"] not in STORED_KINDS:
+        raise DeadheatError(
+            f"run {run_id}: its protocol cannot be read: unknown kind {kept['kind']!r}", hint
+        )
     try:
-        return Protocol.model_validate(values)
+        return STORED_KINDS[kept["kind"]].model_validate(kept)
     except ValidationError as error:
         faults = [
             f"{'.'.join(map(str, location))}: {text}" if location else text
-            for location, text in model_faults(error, values)
+            for location, text in model_faults(error, kept)
         ]
         raise DeadheatError(
-            f"run {run_id}: its protocol cannot be read: {'; '.join(faults)}",
-            f"use the version of deadheat that wrote it: `deadheat report {run_id}` names it",
+            f"run {run_id}: its protocol cannot be read: {'; '.join(faults)}", hint
         ) from error

@@ -7,8 +7,7 @@ from typing import Any
 
 from deadheat.campaign.capacity import SERVER_GATES, Capacity
 from deadheat.report import format
-from deadheat.report.model.column import NAME_MAX, Column
-from deadheat.report.model.statement import Statement
+from deadheat.report.findings.analysis import Statement
 from deadheat.report.model.view import ContenderView, OfferedCell, RunView, TrialView
 
 MEMORY_UNIT_BYTES = 100 * format.MIB
@@ -76,26 +75,6 @@ def _disturbed(trial: TrialView) -> bool:
 def objective(view: RunView) -> str:
     """The objective as the user wrote it, such as `p99=10ms`."""
     return str(view.conclusion.get("slo", "the objective"))
-
-
-def capacity_columns(view: RunView) -> list[Column]:
-    """A row for each contender that was searched; no columns if there was none."""
-    results = capacities(view)
-    if not results:
-        return []
-    searched = [result.capacity for result in results]
-    return [
-        Column("server", tuple(format.plain(c.name, NAME_MAX) for c in searched), right=False),
-        Column("held\nreq/s", tuple(format.rate(c.rate_per_s or None) for c in searched)),
-        Column("not held\nreq/s", tuple(format.rate(c.above_per_s) for c in searched)),
-        Column("per CPU\nreq/s", tuple(format.rate(r.rate_per_s_per_cpu) for r in results)),
-        Column("per 100 MiB\nreq/s", tuple(format.rate(r.rate_per_s_per_100_mib) for r in results)),
-        Column(
-            "CPU\nµs/req", tuple(format.microseconds(r.server_cpu_us_per_request) for r in results)
-        ),
-        Column("peak\nMiB", tuple(format.mebibytes(r.memory_peak_bytes) for r in results)),
-        Column("trials", tuple(f"{c.trials:,}" for c in searched)),
-    ]
 
 
 def capacity_statements(view: RunView) -> Iterator[Statement]:

@@ -4,16 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deadheat.campaign.half_load import HALF_LOAD
+from deadheat.campaign.past import AFTER_THE_RACE
+from deadheat.campaign.trials import HALF_LOAD
 from deadheat.host.machine import host_key
-from deadheat.protocol import workload_names_of, workloads_of
-from deadheat.report.model.client_use import with_client_limits
-from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
-from deadheat.report.model.facts import Facts, grouped, place_in_load
+from deadheat.protocol import tagged, workload_names_of, workloads_of
+from deadheat.report.model.evidence import (
+    LinkLosses,
+    RawOutput,
+    build_of,
+    middle_trial,
+    published_rows,
+    raw_output,
+    recoveries,
+)
+from deadheat.report.model.facts import Facts, grouped, place_in_load, with_client_limits
 from deadheat.report.model.kept import Kept
-from deadheat.report.model.link_losses import LinkLosses
-from deadheat.report.model.published import published_rows
-from deadheat.report.model.recovery import recoveries
 from deadheat.report.model.slice_fit import with_model
 from deadheat.report.model.view import Cell, ContenderView, OfferedCell, RunView, TrialView
 from deadheat.store import Store, StoredRun, StoreError, read_run
@@ -59,7 +64,7 @@ def view_of(run: StoredRun, whole: bool, series_trials_max: int | None, kept: Ke
         first,
         workloads=workloads,
         later=tuple(later),
-        protocol=run.protocol,
+        protocol=tagged(run.protocol),
         link_losses=LinkLosses.of(run),
     )
 
@@ -84,8 +89,10 @@ def _on(
         started_at=run.started_at,
         ended_at=run.ended_at,
         state=run.state,
-        last_trial_at_s=max((trial.at_s for trial in run.trials), default=None),
-        protocol=_protocol_of(run.protocol, workload),
+        last_trial_at_s=max(
+            (trial.at_s for trial in run.trials if trial.kind not in AFTER_THE_RACE), default=None
+        ),
+        protocol=_protocol_of(tagged(run.protocol), workload),
         command=run.command,
         seed=run.seed,
         deadheat_version=run.deadheat_version,

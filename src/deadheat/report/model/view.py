@@ -10,13 +10,15 @@ from typing import Any, Literal
 
 from deadheat.errors import DeadheatError
 from deadheat.protocol import workloads_of
-from deadheat.report.model.defect import Defect
-from deadheat.report.model.distribution import Distribution
-from deadheat.report.model.evidence import Build, RawOutput
-from deadheat.report.model.link_losses import LinkLosses
-from deadheat.report.model.published import PublishedRow
-from deadheat.report.model.recovery import RecoveryView
-from deadheat.report.model.series import Series
+from deadheat.report.model.evidence import (
+    Build,
+    Defect,
+    LinkLosses,
+    PublishedRow,
+    RawOutput,
+    Recovery,
+)
+from deadheat.report.model.series import Distribution, Series
 from deadheat.report.model.sliced import SlicedLevel
 from deadheat.store import Gate
 from deadheat.store.rows import StoredCalibration, StoredHost, StoredInstance
@@ -202,7 +204,7 @@ class ContenderView:
     build: Build | None = None
     raw_output: RawOutput | None = None
     half_load_cpu_us_per_request: float | None = None  # of a server that may spin
-    recoveries: tuple[RecoveryView, ...] = ()
+    recoveries: tuple[Recovery, ...] = ()
 
     @cached_property
     def trials(self) -> tuple[TrialView, ...]:
