@@ -1,5 +1,6 @@
 """Made runs: a store filled through its API with trials of known rates."""
 
+import functools
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +49,7 @@ FINGERPRINT: dict[str, Any] = {
 }
 
 
+@functools.cache  # a race has hundreds of trials with the same one
 def histogram(requests: int, median_us: int = 1000) -> str:
     """A distribution with a tail: the median, and a hundredth of the requests ten times slower."""
     made = HdrHistogram(1, 3_600_000_000, 3)

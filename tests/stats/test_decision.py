@@ -108,7 +108,7 @@ def test_effort_decides_most_races() -> None:
     generator = np.random.default_rng(42)
     decided = 0
     undecided = 0
-    while undecided < 60:
+    while undecided < 30:
         short = Noise().rates(generator, [0.05, 0.0, 0.5, 1.0], blocks=4)
         before = Ratios(fit_pairs(short), Level())
         if verdict_of(before) is not Verdict.UNDECIDED:

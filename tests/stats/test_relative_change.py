@@ -47,7 +47,7 @@ def test_another_speed_of_the_machine_is_no_change() -> None:
 
 def test_equal_races_seldom_differ() -> None:
     generator = np.random.default_rng(3)
-    pairs = 40
+    pairs = 30
     false_alarms = 0
     for _ in range(pairs):
         changes = relative_changes(raced(generator), raced(generator), EVERYONE, 0.05 / 5)

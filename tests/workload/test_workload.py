@@ -52,11 +52,8 @@ def test_reads_every_shipped_workload(name: str) -> None:
     assert load_workload(HERE, name).name == name
 
 
-def test_hello_is_the_first_workload() -> None:
+def test_every_workload_of_a_manifest_exists_and_hello_is_the_first() -> None:
     assert workload_names(HERE)[0] == "hello"
-
-
-def test_every_workload_of_a_manifest_exists() -> None:
     named = {
         name for server in load_catalog(HERE).servers.values() for name in server.manifest.workloads
     }
