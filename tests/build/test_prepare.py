@@ -6,7 +6,7 @@ import pytest
 from deadheat.build.builder import Builder
 from deadheat.build.prepare import Candidate, ask_version, prepare
 from deadheat.catalog import Server, selection
-from deadheat.catalog.manifest import Runtime
+from deadheat.catalog.manifest import LanguageRuntime
 from deadheat.events import Board, Event, Progress
 from deadheat.host import Completed, ProcessSpec
 from deadheat.host.fake import FakeHost
@@ -125,7 +125,7 @@ def test_reads_version_from_the_built_server(
 def test_the_version_of_a_runtime_is_shown(
     servers: list[Server], tmp_path: Path, runtime_says: str, version: str
 ) -> None:
-    runtime = Runtime(name="VM", command=("vm", "{build}"))
+    runtime = LanguageRuntime(name="VM", command=("vm", "{build}"))
     host = answering(maker="maker 1.0\n", made="made 1.2\n", vm=runtime_says)
     (built, *_) = [c.built for c in prepared(host, servers, tmp_path / "builds", [])]
     assert built is not None

@@ -10,7 +10,15 @@ import click
 import pytest
 from pydantic import BaseModel
 
-from deadheat.catalog.manifest import Build, Manifest, Need, Published, Setting, Start, Version
+from deadheat.catalog.manifest import (
+    BuildRules,
+    Manifest,
+    Need,
+    Published,
+    Setting,
+    StartRules,
+    Version,
+)
 from deadheat.cli import SUMMARIES, cli
 from tests.cli.conftest import Deadheat
 
@@ -26,8 +34,8 @@ COMMAND_LINES = [
 PARTS: dict[str, type[BaseModel]] = {
     "version": Version,
     "needs": Need,
-    "build": Build,
-    "start": Start,
+    "build": BuildRules,
+    "start": StartRules,
     "settings.NAME": Setting,
     "published": Published,
 }

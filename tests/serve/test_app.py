@@ -12,7 +12,7 @@ from deadheat import report
 from deadheat.errors import DeadheatError
 from deadheat.serve import document, live
 from deadheat.serve.app import make_app
-from deadheat.serve.document import Document, document_of, packed_document
+from deadheat.serve.document import PackedDocument, document_of, packed_document
 from deadheat.serve.servers import points
 from deadheat.store import Store
 from tests.report.made import MadeRun, failed, made_run
@@ -88,16 +88,16 @@ def test_events_follow_a_run_in_progress(run: MadeRun, monkeypatch: pytest.Monke
     assert states == [("running", 0), ("running", 1), ("complete", 1)]
 
 
-def made_here(store_path: Path, run_id: str) -> Document:
+def made_here(store_path: Path, run_id: str) -> PackedDocument:
     """In this process, which is faster than in one of its own."""
-    return Document(packed_document(store_path, run_id), 1.0)
+    return PackedDocument(packed_document(store_path, run_id), 1.0)
 
 
 def test_a_running_run_is_not_read_again_at_each_fetch(run: MadeRun) -> None:
     """Each fetch made the document of a running run again, on the machine that was measuring."""
     made: list[str] = []
 
-    def make(store_path: Path, run_id: str) -> Document:
+    def make(store_path: Path, run_id: str) -> PackedDocument:
         made.append(run_id)
         return made_here(store_path, run_id)
 

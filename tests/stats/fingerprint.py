@@ -23,7 +23,7 @@ from deadheat.stats.ranking import Ranking, rank
 from deadheat.stats.repetitions import differ
 from deadheat.stats.settling import settling
 from deadheat.stats.slice_model import fit_slices
-from deadheat.stats.slices import Slices
+from deadheat.stats.slices import SliceArrays
 from deadheat.stats.steady import read
 from deadheat.stats.trend import trend
 from deadheat.stats.unpaired import change
@@ -92,7 +92,7 @@ def _rankings() -> Iterator[Case]:
         )
 
 
-def _slice_races() -> Iterator[tuple[str, Slices]]:
+def _slice_races() -> Iterator[tuple[str, SliceArrays]]:
     mixed = Field.mixed(LOG_MEANS)
     even = Field.copies(len(NAMES), instance_sd=0.01)
     unequal = Schedule(24, 3, last_round=(9, *(24,) * (len(NAMES) - 1)))

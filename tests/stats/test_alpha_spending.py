@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from deadheat.stats.alpha_spending import Level, Looks
+from deadheat.stats.alpha_spending import ErrorLevel, Looks
 from deadheat.stats.decision import Verdict
 from deadheat.stats.distributions import Floats
 from deadheat.stats.ranking import Ranking, rank
@@ -64,16 +64,16 @@ def test_end_of_budget_is_a_look() -> None:
 
 
 def test_level_as_text() -> None:
-    level = Level(0.95, comparisons=28, share=0.3)
+    level = ErrorLevel(0.95, comparisons=28, share=0.3)
     assert level.alpha == pytest.approx(0.05 * 0.3 / 28)
     assert str(level) == "95 % jointly over 28 pairs, this look spends 30.0 % of the error"
-    assert str(Level()) == "95 %"
+    assert str(ErrorLevel()) == "95 %"
 
 
 def test_rejects_an_impossible_level_and_looks_that_do_not_grow() -> None:
     for wrong in ({"confidence": 1.0}, {"comparisons": 0}, {"share": 0.0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            Level(**wrong)
+            ErrorLevel(**wrong)
     with pytest.raises(ValueError, match="expected count"):
         Looks(ratio=1.0)
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from deadheat.stats.contender_effects import Estimate
+from deadheat.stats.contender_effects import EffectEstimate
 from deadheat.stats.relative_change import _variances, relative_changes
 from deadheat.stats.slice_model import fit_slices
 from tests.stats.races import binomial_limit
@@ -22,7 +22,7 @@ def raced(
     gain: float = 0.0,
     machine: Machine = NOISY,
     faster: float = 0.0,
-) -> Estimate:
+) -> EffectEstimate:
     """A race on a machine that is `faster`, whose contender 2 has gained."""
     log_rates = [rate + gain * (place == 2) for place, rate in enumerate(LOG_RATES)]
     slices = race(generator, Field.mixed(log_rates), Schedule(48, instances), machine)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from deadheat.stats.contender_effects import Estimate, _combine
+from deadheat.stats.contender_effects import EffectEstimate, _combine
 from deadheat.stats.distributions import t_critical
 from deadheat.stats.machine_state import equations
 from deadheat.stats.slice_layout import Layout
@@ -193,7 +193,7 @@ def test_rejects_slices_that_cannot_be() -> None:
         replace(slices, block=slices.block[:-1])
 
 
-def is_wrong(estimate: Estimate, field: Field) -> bool:
+def is_wrong(estimate: EffectEstimate, field: Field) -> bool:
     """Whether any interval of the race misses, at 5 % over all pairs."""
     truth = field.true_log_rates
     upper = np.triu_indices(len(truth), k=1)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from deadheat.stats.distributions import Floats
 from deadheat.stats.steady import read
-from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, Verdict
+from deadheat.stats.warm_rule import Compiler, Earlier, Reading, Rule, WarmVerdict
 from deadheat.stats.warm_windows import Windows, batched_drift
 from tests.stats.warm_curves import (
     BY_DRIFT_ALONE,
@@ -48,7 +48,7 @@ def warm(
             None if control_rate is None else list(control_rate[:windows]),
         )
         reading = read(seen, rule, earlier)
-        if reading.verdict is not Verdict.GO_ON:
+        if reading.verdict is not WarmVerdict.GO_ON:
             return windows, reading
     raise AssertionError("it went on to the end")
 
@@ -75,7 +75,7 @@ def test_uncertain_is_not_steady() -> None:
     """The fitted drift is small; its interval is not."""
     requests = noisy([50_000] * 100, sd=0.7, seed=3)
     windows, reading = warm(requests, NATIVE)
-    assert reading.verdict is Verdict.UNSTEADY
+    assert reading.verdict is WarmVerdict.UNSTEADY
     assert windows == 100
     assert "within 10 s" in reading.reason
     assert abs(reading.drift) < reading.drift_error
@@ -85,19 +85,19 @@ def test_much_work_is_enough_where_noise_hides_a_drift() -> None:
     """node-express served 585,000 requests in 20 s on a noisy machine, and was not ranked."""
     requests = noisy([50_000] * 200, sd=0.7, seed=3)
     windows, reading = warm(requests, Rule.of(Compiler.JIT))
-    assert (windows, reading.verdict) == (200, Verdict.STEADY)
+    assert (windows, reading.verdict) == (200, WarmVerdict.STEADY)
     assert reading.caution is not None
     assert "noise hides whether its rate drifts by up to 62 %" in reading.caution
     _, of_little_work = warm(requests / 5, Rule.of(Compiler.JIT))
-    assert of_little_work.verdict is Verdict.UNSTEADY
+    assert of_little_work.verdict is WarmVerdict.UNSTEADY
 
 
 def test_rate_that_keeps_rising_or_falling_is_unsteady() -> None:
     windows, reading = warm(noisy(10_000 * np.linspace(1, 10, 300)), TIERED)
-    assert (windows, reading.verdict) == (300, Verdict.UNSTEADY)
+    assert (windows, reading.verdict) == (300, WarmVerdict.UNSTEADY)
     assert "drifts by +" in reading.reason
     _, reading = warm(noisy([50_000 * 0.97**window for window in range(100)]), NATIVE)
-    assert reading.verdict is Verdict.UNSTEADY
+    assert reading.verdict is WarmVerdict.UNSTEADY
     assert "drifts by -" in reading.reason
 
 
@@ -162,10 +162,10 @@ def test_later_instance_below_the_rate_of_earlier_ones_has_to_show_its_own_level
 
 
 def test_slowest_and_fastest_earlier_instance_count() -> None:
-    def reading(needed: float, rate: float, verdict: Verdict = Verdict.STEADY) -> Reading:
+    def reading(needed: float, rate: float, verdict: WarmVerdict = WarmVerdict.STEADY) -> Reading:
         return Reading(verdict, "", 0, 0, requests_needed=needed, rate_per_s=rate)
 
-    unsteady = reading(900, 900, Verdict.UNSTEADY)
+    unsteady = reading(900, 900, WarmVerdict.UNSTEADY)
     assert Earlier.of([reading(100, 7), reading(300, 5), unsteady]) == Earlier(300, 7)
     assert Earlier.of([unsteady]) is None
 
@@ -173,7 +173,7 @@ def test_slowest_and_fastest_earlier_instance_count() -> None:
 def test_bug_the_more_instances_the_harder_it_was_to_reach_their_rate() -> None:
     rates = 1000 + 50 * np.random.default_rng(1).standard_normal(40)
     readings = [
-        Reading(Verdict.STEADY, "", 0, 0, requests_needed=1, rate_per_s=rate) for rate in rates
+        Reading(WarmVerdict.STEADY, "", 0, 0, requests_needed=1, rate_per_s=rate) for rate in rates
     ]
     earlier = Earlier.of(readings)
     assert earlier is not None
@@ -214,7 +214,7 @@ def test_idle_compiler_has_to_be_idle_while_a_fifth_of_the_requests_is_served() 
 def test_idle_compiler_does_not_excuse_a_clear_drift() -> None:
     falling = noisy([100_000 * 0.98**window for window in range(300)])
     _, reading = warm(falling, TIERED, compiler_busy_s=np.full(300, 0.001))
-    assert reading.verdict is Verdict.UNSTEADY
+    assert reading.verdict is WarmVerdict.UNSTEADY
 
 
 def test_few_stops_come_before_the_compiler_works_again() -> None:
@@ -251,7 +251,7 @@ def test_noise_hardly_delays_a_later_instance_without_tiers() -> None:
     _, compiled = warm(requests, Rule.of(Compiler.JIT), earlier)
     assert compiled.steady
     assert 75_000 <= compiled.requests < 90_000
-    assert warm(requests, replace(TIERED, budget_s=8), earlier)[1].verdict is Verdict.UNSTEADY
+    assert warm(requests, replace(TIERED, budget_s=8), earlier)[1].verdict is WarmVerdict.UNSTEADY
 
 
 def test_later_instance_without_a_compiler_may_not_drift() -> None:
@@ -267,22 +267,22 @@ def test_control_takes_the_machine_out_of_the_rate() -> None:
     _, corrected = warm(requests, NATIVE, control_rate=200_000 * machine)
     windows, plain = warm(requests, NATIVE)
     assert (corrected.steady, corrected.kind) == (True, "flat")
-    assert windows > 12 or plain.verdict is Verdict.UNSTEADY
+    assert windows > 12 or plain.verdict is WarmVerdict.UNSTEADY
 
 
 def test_server_without_a_right_answer_or_that_falls_silent_is_unsteady() -> None:
     windows, reading = warm(np.zeros(100), NATIVE)
-    assert (windows, reading.verdict) == (100, Verdict.UNSTEADY)
+    assert (windows, reading.verdict) == (100, WarmVerdict.UNSTEADY)
     assert "not one right answer" in reading.reason
     _, reading = warm(noisy([50_000] * 5 + [0] * 95), NATIVE)
-    assert reading.verdict is Verdict.UNSTEADY
+    assert reading.verdict is WarmVerdict.UNSTEADY
     _, reading = warm(noisy([50_000] + [0] * 99), NATIVE)
-    assert reading.verdict is Verdict.UNSTEADY
+    assert reading.verdict is WarmVerdict.UNSTEADY
     assert "no right answer since" in reading.reason
 
 
 def test_no_window_is_no_verdict_and_impossible_ones_are_rejected() -> None:
-    assert read(Windows.of([], WINDOW_S), NATIVE).verdict is Verdict.GO_ON
+    assert read(Windows.of([], WINDOW_S), NATIVE).verdict is WarmVerdict.GO_ON
     with pytest.raises(ValueError, match="above 0 s"):
         Windows.of([1.0], 0.0)
     with pytest.raises(ValueError, match="no fewer than 0"):

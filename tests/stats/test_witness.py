@@ -7,7 +7,7 @@ import numpy as np
 from deadheat.stats.decision import Verdict
 from deadheat.stats.model_ranking import rank_from_model
 from deadheat.stats.slice_model import fit_slices
-from deadheat.stats.slices import Slices
+from deadheat.stats.slices import SliceArrays
 from deadheat.stats.witness import instance_log_rates, witness_gaps
 
 CONTENDERS, INSTANCES = 6, 4
@@ -47,14 +47,14 @@ def test_rate_of_an_instance_is_that_of_its_mean_cycle() -> None:
     assert np.isnan(log_rates[1])
 
 
-def race(hidden: float) -> Slices:
+def race(hidden: float) -> SliceArrays:
     """Three equal servers; without slices, the rate of the first one is lower by `hidden`."""
     contenders, instances, rounds = 3, 4, 60
     random = np.random.default_rng(5)
     number = np.arange(contenders * rounds)
     contender, round_ = number % contenders, number // contenders
     instance = contender * instances + round_ // 5 % instances
-    return Slices(
+    return SliceArrays(
         log_rate=random.normal(9.0, 0.01, len(number)),
         contender=contender,
         instance=instance,

@@ -7,7 +7,7 @@ import pytest
 
 from deadheat.catalog import FileFault, load_catalog
 from deadheat.errors import DeadheatError
-from deadheat.workload import Sample, Workload, load_workload, workload_names
+from deadheat.workload import SampleRequest, Workload, load_workload, workload_names
 from deadheat.workload.model import wire
 
 HERE = Path(__file__).resolve().parents[2]
@@ -152,7 +152,7 @@ def test_an_unknown_workload_suggests_the_nearest(root: Path) -> None:
 def test_a_sample_says_what_is_wrong_with_an_answer(
     status: int, media_type: str, body: bytes, fault: str | None
 ) -> None:
-    sample = Sample("GET", "/", media_type="text/plain", expected_body=b"right")
+    sample = SampleRequest("GET", "/", media_type="text/plain", expected_body=b"right")
     reported = sample.fault(status, media_type, body)
     assert (fault or "") in (reported or "")
     assert (fault is None) == (reported is None)

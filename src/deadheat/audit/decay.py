@@ -6,9 +6,9 @@ from pathlib import Path
 
 from deadheat import numbers
 from deadheat.audit.page import Page, Section
-from deadheat.audit.replay import Contender, Replay
+from deadheat.audit.replay import Replay, ReplayedContender
 from deadheat.audit.sections import heading
-from deadheat.protocol.figures import Figures, read_figures
+from deadheat.protocol.figures import PublishedFigures, read_figures
 from deadheat.report.formats.tables import Column, column
 from deadheat.stats.trend import Trend, trend
 from deadheat.store import Store, read_run
@@ -38,7 +38,7 @@ class Aftermath:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class TrialSeries:
     """The trials of one process in order. `trend` is the change per trial, of the first rate."""
 
     name: str
@@ -47,7 +47,7 @@ class Series:
     recovers: bool
 
 
-def load_series(store: Store, replay: Replay) -> tuple[Series, ...]:
+def load_series(store: Store, replay: Replay) -> tuple[TrialSeries, ...]:
     """Every contender's series of a stored decay run."""
     run = read_run(store, replay.run_id)
     names = {contender.id: contender.name for contender in run.contenders}
@@ -61,7 +61,7 @@ def load_series(store: Store, replay: Replay) -> tuple[Series, ...]:
     )
 
 
-def _series(contender: Contender, recoveries: Recoveries) -> Series:
+def _series(contender: ReplayedContender, recoveries: Recoveries) -> TrialSeries:
     trials = []
     for trial in contender.trials:
         recovery = recoveries.get((contender.name, trial.repetition))
@@ -79,10 +79,12 @@ def _series(contender: Contender, recoveries: Recoveries) -> Series:
         )
     rates = [trial.rate_per_s or 0.0 for trial in trials]
     recovers = all(trial.recovered_after_s is not None for trial in trials)
-    return Series(contender.name, tuple(trials), trend(rates), recovers)
+    return TrialSeries(contender.name, tuple(trials), trend(rates), recovers)
 
 
-def decay_page(replay: Replay, series: Sequence[Series], published: Figures | None) -> Page:
+def decay_page(
+    replay: Replay, series: Sequence[TrialSeries], published: PublishedFigures | None
+) -> Page:
     """A section for each server, and the published series."""
     sections = [
         Section(each.name, (_verdict(each),), _table(each), _reasons(each)) for each in series
@@ -108,7 +110,7 @@ def decay_page(replay: Replay, series: Sequence[Series], published: Figures | No
     )
 
 
-def _verdict(series: Series) -> str:
+def _verdict(series: TrialSeries) -> str:
     text = f"{numbers.count(len(series.trials), 'trial')} against one process"
     if series.trend is not None:
         low, high = numbers.percent(series.trend.low), numbers.percent(series.trend.high)
@@ -123,7 +125,7 @@ def _verdict(series: Series) -> str:
     return f"{text}; it did not recover, so its series ended."
 
 
-def _table(series: Series) -> tuple[Column, ...]:
+def _table(series: TrialSeries) -> tuple[Column, ...]:
     trials, first = series.trials, series.trials[0].rate_per_s
     return (
         column(trials, "trial", lambda trial: str(trial.trial)),
@@ -144,7 +146,7 @@ def _recovered(trial: Aftermath) -> str:
     return "never" if never else _seconds(trial.recovered_after_s)
 
 
-def _reasons(series: Series) -> tuple[str, ...]:
+def _reasons(series: TrialSeries) -> tuple[str, ...]:
     return tuple(
         f"trial {trial.trial}: {trial.reason.splitlines()[0]}"
         for trial in series.trials
@@ -167,7 +169,7 @@ def decay_of(store: Store, replay: Replay, root: Path) -> Page:
     return decay_page(replay, load_series(store, replay), figures_if_any(root, DECAY))
 
 
-def figures_if_any(root: Path, name: str) -> Figures | None:
+def figures_if_any(root: Path, name: str) -> PublishedFigures | None:
     """The figures of `published/NAME.csv`, None if the catalog has no such file."""
     path = root / "published" / f"{name}.csv"
     return read_figures(path) if path.is_file() else None

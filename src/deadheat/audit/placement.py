@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from deadheat import numbers
-from deadheat.audit.beside import Agreement, agree, agreement_text, ranks
+from deadheat.audit.beside import RowAgreement, agree, agreement_text, ranks
 from deadheat.audit.page import Section
 from deadheat.audit.replay import Replay
 from deadheat.report.formats.tables import Column, column
@@ -18,7 +18,7 @@ SAME_MACHINE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlacementChange:
     """One row at one level, with the client on the server's host and on another."""
 
     row: str
@@ -37,8 +37,8 @@ class ChangedLevel:
     """One level that both replays have; its rows in the order of the rates on two hosts."""
 
     connections: int
-    changes: tuple[Change, ...]
-    agreement: Agreement | None
+    changes: tuple[PlacementChange, ...]
+    agreement: RowAgreement | None
 
     @property
     def median_ratio(self) -> float:
@@ -88,7 +88,8 @@ def _levels(one_host: Replay, two_hosts: Replay) -> Iterator[ChangedLevel]:
         yield ChangedLevel(
             connections,
             tuple(
-                Change(row, before[row], after[row], places[0][row], places[1][row]) for row in both
+                PlacementChange(row, before[row], after[row], places[0][row], places[1][row])
+                for row in both
             ),
             agree(list(before.values()), list(after.values())),
         )
@@ -151,7 +152,7 @@ def _network(replay: Replay) -> Iterator[str]:
         )
 
 
-def _table(rows: Sequence[tuple[int, Change]]) -> tuple[Column, ...]:
+def _table(rows: Sequence[tuple[int, PlacementChange]]) -> tuple[Column, ...]:
     changes = [change for _, change in rows]
     return (
         column(changes, "row", lambda change: change.row, False),

@@ -6,7 +6,7 @@ from typing import Any
 
 from deadheat import numbers
 from deadheat.audit.audit import Audit, MachineUse, mean_busy
-from deadheat.audit.beside import Level, Line, agreement_text
+from deadheat.audit.beside import RowBeside, RowsAtLevel, agreement_text
 from deadheat.audit.page import Page, Section
 from deadheat.audit.placement import SAME_MACHINE, placement_sections
 from deadheat.audit.replay import Replay
@@ -93,7 +93,7 @@ def _at(connections: int) -> str:
     return f"at {connections:,} connections"
 
 
-def _moved(level: Level) -> str:
+def _moved(level: RowsAtLevel) -> str:
     moved = [
         f"{line.row} from {line.rank_then} to {line.rank_now}" for line in level.moved_most(MOVED)
     ]
@@ -117,7 +117,7 @@ def _defects(audit: Audit) -> Section:
     return Section("Defects", (), table, as_records=True)
 
 
-def _level(level: Level, aggregate: str) -> Section:
+def _level(level: RowsAtLevel, aggregate: str) -> Section:
     lines = level.lines
     table = (
         column(lines, "row", lambda line: line.row, False),
@@ -187,11 +187,11 @@ def _facts(audit: Audit) -> Iterator[Section]:
     yield Section("Notes on the published page", (*notes, *(f"Source: {s}" for s in sources)))
 
 
-def _ratio(line: Line) -> str:
+def _ratio(line: RowBeside) -> str:
     return numbers.NONE if line.ratio is None else f"{line.ratio:.3f}"
 
 
-def _interval(line: Line) -> str:
+def _interval(line: RowBeside) -> str:
     if line.low is None or line.high is None:
         return numbers.NONE
     return f"{line.low:.3f}–{line.high:.3f}"

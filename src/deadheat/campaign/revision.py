@@ -17,7 +17,7 @@ from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.measure.contender import Contender, OwnServers
 from deadheat.store import home
-from deadheat.workload import Sample
+from deadheat.workload import SampleRequest
 
 GIT_TIMEOUT_S = 120.0
 BUILD_TIMEOUT_S = 3600.0
@@ -180,7 +180,7 @@ class Revisions:
         return self.base.name, self.head.name
 
     def contenders(
-        self, own: OwnServers, sample: Sample | None, listen: Listener
+        self, own: OwnServers, sample: SampleRequest | None, listen: Listener
     ) -> tuple[Contender, ...]:
         """Both revisions, built. Raises `DeadheatError` with the last lines of a failed build."""
         return tuple(

@@ -13,7 +13,7 @@ from deadheat.campaign.past import Past
 from deadheat.catalog import Catalog, Selection, selection
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.protocol import AloneProtocol, Restart
-from deadheat.protocol.figures import Figures
+from deadheat.protocol.figures import PublishedFigures
 
 TRIAL_OVERHEAD_S = 0.25  # start of the generator, connecting, draining
 PROCESSES: Mapping[Restart, str] = {
@@ -172,7 +172,10 @@ class Lineup:
 
 
 def line_up(
-    protocol: AloneProtocol, catalog: Catalog, figures: Figures, only: Collection[str] | None = None
+    protocol: AloneProtocol,
+    catalog: Catalog,
+    figures: PublishedFigures,
+    only: Collection[str] | None = None,
 ) -> Lineup:
     """The contender of every published row, limited to the servers in `only` if given.
 

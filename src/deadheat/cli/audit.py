@@ -19,7 +19,7 @@ from deadheat.console import fit
 from deadheat.errors import DeadheatError
 from deadheat.output import echo_rendered
 from deadheat.protocol import load_protocol, protocol_names
-from deadheat.protocol.figures import Figures, read_figures, shipped_figures
+from deadheat.protocol.figures import PublishedFigures, read_figures, shipped_figures
 from deadheat.report.model.runs import find_run
 from deadheat.store import Store
 from deadheat.store.listing import latest_run_of
@@ -161,7 +161,7 @@ def _last_run(store: Store, root: Path, protocol: str) -> str:
     raise _no_run(root, protocol, f"no run of {protocol} is stored in {store.path}")
 
 
-def _published(root: Path, replay: Replay) -> tuple[Figures, Figures | None]:
+def _published(root: Path, replay: Replay) -> tuple[PublishedFigures, PublishedFigures | None]:
     """The figures that a replay repeats, and the single repetitions if they are published."""
     origin = replay.protocol.origin
     if origin is None:

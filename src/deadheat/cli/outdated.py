@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from deadheat.catalog import Server
-from deadheat.catalog.outdated import Answer, ask, recipe_declarations, server_declaration
+from deadheat.catalog.outdated import RegistryAnswer, ask, recipe_declarations, server_declaration
 from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
 from deadheat.cli.help import Section, flag, listed
@@ -99,7 +99,7 @@ def _only_debian(server: Server) -> bool:
     )
 
 
-def _print(answers: Sequence[Answer], replays: Mapping[str, Sequence[str]]) -> None:
+def _print(answers: Sequence[RegistryAnswer], replays: Mapping[str, Sequence[str]]) -> None:
     for answer in answers:
         for pin in answer.behind:
             reason = ", ".join(replays.get(pin.declared_in, ()))

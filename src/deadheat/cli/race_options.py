@@ -11,7 +11,7 @@ from deadheat.build.runtime import NATIVE, ServerRuntime
 from deadheat.catalog import find_root
 from deadheat.cli.help import Decorator, Section, flag
 from deadheat.cli.options import base_image_option
-from deadheat.cli.values import Duration, Levels, Number, Share, Size
+from deadheat.cli.values import Duration, Levels, Number, Percentage, Size
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
 from deadheat.host.agent.program import LOG_BYTES_MAX, MEMORY_SHARE_MAX, PROCESSES_MAX
@@ -66,7 +66,7 @@ connections_option = flag(
 margin_option = flag(
     "--margin",
     section=Section.MEASUREMENT,
-    type=Share(),
+    type=Percentage(),
     help="Difference that does not matter: servers within it are equivalent.  "
     "[default: 3% in settle]",
 )

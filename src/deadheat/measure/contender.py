@@ -13,7 +13,7 @@ from deadheat.errors import DeadheatError
 from deadheat.load import Engine
 from deadheat.protocol import AloneProtocol, Protocol
 from deadheat.stats.warm_rule import Compiler
-from deadheat.workload import Level, Sample
+from deadheat.workload import Level, SampleRequest
 
 NULL_SERVER = "null-server"
 REFERENCE = "reference"
@@ -42,7 +42,7 @@ class Contender:
     any_body: bool = False  # of the user: its first answer is the expected one
     body_varies: bool = False  # answers differ: only the status is checked
     path: str = "/"  # of each request
-    sample: Sample | None = None  # of the user, in a workload: asked until it is ready
+    sample: SampleRequest | None = None  # of the user, in a workload: asked until it is ready
     workloads: frozenset[str] | None = None  # that it answers; None: each
     left_out: frozenset[str] = frozenset()  # workloads that it answered wrong, when verified
     image: Image | None = None  # what it runs in; None: it runs natively
@@ -166,7 +166,7 @@ class OwnServers:
                 "omit it: servers of the catalog have one right response",
             )
 
-    def sample(self, protocol: Protocol) -> Sample | None:
+    def sample(self, protocol: Protocol) -> SampleRequest | None:
         """The request that shows whether a server is ready, in the first workload; None for hello.
 
         Raises `DeadheatError` for options that conflict with a workload.

@@ -19,7 +19,7 @@ from deadheat.report.picture.card import draw_card, draw_versus
 from deadheat.serve.entries import Entry, Figures, Meeting, entry_of, levels_of, pairs_of
 from deadheat.serve.markup import (
     Html,
-    Number,
+    NumberCell,
     comparison_file,
     link,
     paragraph,
@@ -173,9 +173,9 @@ def comparison_page(meetings: Sequence[Meeting], card: str, image: str | None) -
     names = sorted(newest.names)
     header = (
         "run",
-        Number("connections"),
+        NumberCell("connections"),
         "verdict",
-        *(Number(f"{one_line(name, 30)}\nreq/s, p99 ms") for name in names),
+        *(NumberCell(f"{one_line(name, 30)}\nreq/s, p99 ms") for name in names),
         "machine",
     )
     parts = [
@@ -198,9 +198,9 @@ def _row(meeting: Meeting, names: Sequence[str]) -> tuple[object, ...]:
     run = meeting.run
     return (
         link(f"{ROOT}{run_file(run.run_id)}", numbers.moment(run.started_at)),
-        Number(wording.load(meeting.level.workload, meeting.level.connections)),
+        NumberCell(wording.load(meeting.level.workload, meeting.level.connections)),
         meeting.headline,
-        *(Number(figures[name]) for name in names),
+        *(NumberCell(figures[name]) for name in names),
         run.machine,
     )
 

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from deadheat import numbers
 from deadheat.protocol import workload_names_of
 from deadheat.report.formats import page as report_page
-from deadheat.serve.document import Document, document_of
+from deadheat.serve.document import PackedDocument, document_of
 from deadheat.store import Store
 from deadheat.store.listing import RunProgress, RunSummary, run_progress, run_summary
 
@@ -54,7 +54,7 @@ class Documents:
 
     def __init__(
         self,
-        make: Callable[[Path, str], Document] = document_of,
+        make: Callable[[Path, str], PackedDocument] = document_of,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.cpu_ms = 0.0

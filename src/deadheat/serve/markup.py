@@ -67,7 +67,7 @@ def link(path: str, words: object) -> Html:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberCell:
     """A right-aligned cell of a table or its header."""
 
     words: str
@@ -99,13 +99,13 @@ def wide(label: str, content: Html) -> Html:
 
 
 def _cell(tag: str, cell: object, attributes: str) -> str:
-    if isinstance(cell, Number):
+    if isinstance(cell, NumberCell):
         attributes += ' class="number"'
     return f"<{tag}{attributes}>{text(_words(cell))}</{tag}>"
 
 
 def _words(cell: object) -> object:
-    return cell.words if isinstance(cell, Number) else cell
+    return cell.words if isinstance(cell, NumberCell) else cell
 
 
 def page(title: str, *parts: Html) -> str:

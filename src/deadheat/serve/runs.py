@@ -10,7 +10,7 @@ from deadheat.report.model.runs import list_runs, state_text
 from deadheat.serve.entries import Entry, Figures
 from deadheat.serve.markup import (
     Html,
-    Number,
+    NumberCell,
     heading,
     link,
     names_list,
@@ -26,9 +26,9 @@ from deadheat.serve.markup import (
 from deadheat.store import Store
 from deadheat.store.listing import RunSummary, contender_names
 
-HEADER = ("run", "started", "state", "protocol", "contenders", Number("trials"))
+HEADER = ("run", "started", "state", "protocol", "contenders", NumberCell("trials"))
 NAMES_MAX = 6
-INDEX_HEADER = ("run", "answer", "protocol", Number("servers"), Number("connections"))
+INDEX_HEADER = ("run", "answer", "protocol", NumberCell("servers"), NumberCell("connections"))
 ABOUT = (
     "Each run is stored whole. A page shows its ranking, its failed checks and its method. "
     "A rank is an interval; servers that the data cannot separate are in a dead heat."
@@ -46,7 +46,7 @@ def listing_page(store: Store, wanted: str) -> str:
             state_text(run),
             one_line(run.protocol, 40),
             _links(names.get(run.run_id, [])),
-            Number(f"{run.trials:,}"),
+            NumberCell(f"{run.trials:,}"),
         )
         for run in runs
     ]
@@ -65,8 +65,8 @@ def index_page(entries: Sequence[Entry], servers: Mapping[str, Sequence[Figures]
             link(run_file(entry.run.run_id), numbers.moment(entry.run.started_at)),
             _answer(entry),
             one_line(entry.run.protocol, 40),
-            Number(str(len({figures.name for figures in entry.figures}))),
-            Number(
+            NumberCell(str(len({figures.name for figures in entry.figures}))),
+            NumberCell(
                 wording.load(entry.run.level.workload, entry.run.level.connections)
                 if entry.run.level
                 else numbers.NONE

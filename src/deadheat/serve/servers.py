@@ -14,7 +14,7 @@ from deadheat.report import wording
 from deadheat.serve.entries import Figures, Meeting
 from deadheat.serve.markup import (
     Html,
-    Number,
+    NumberCell,
     comparison_file,
     heading,
     link,
@@ -39,16 +39,19 @@ TIMELINE_HEADER = (
     "run",
     "started",
     "version",
-    *map(Number, ("connections", "req/s", "slowest – fastest", "valid trials", "of the reference")),
+    *map(
+        NumberCell,
+        ("connections", "req/s", "slowest – fastest", "valid trials", "of the reference"),
+    ),
 )
 HEADER = (
     "run",
     "version",
-    *map(Number, ("connections", "rank", "req/s", "% of the fastest", "p99, ms")),
-    *map(Number, ("CPU, µs/request", "peak, MiB")),
+    *map(NumberCell, ("connections", "rank", "req/s", "% of the fastest", "p99, ms")),
+    *map(NumberCell, ("CPU, µs/request", "peak, MiB")),
     "note",
 )
-OPPONENTS = ("opponent", "verdict of the newest run", Number("connections"), Number("runs"))
+OPPONENTS = ("opponent", "verdict of the newest run", NumberCell("connections"), NumberCell("runs"))
 ROOT = "../"
 
 
@@ -71,7 +74,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class RunPoint:
     """A stored run at one level: the rates of its valid trials, and the share of the reference."""
 
     mark: Mark
@@ -205,7 +208,7 @@ def _drawn_mark(mark: Mark, x: float, scale: _Scale) -> str:
     )
 
 
-def points(store: Store, name: str) -> list[Point]:
+def points(store: Store, name: str) -> list[RunPoint]:
     """One point for each run and level, in the order of time."""
     reference = {
         key: statistics.median(trial.rate_per_s for trial in trials)
@@ -224,7 +227,7 @@ def _run_and_level(trial: ValidRate) -> RunLevel:
     return trial.run_id, trial.workload, trial.connections
 
 
-def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> Point:
+def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> RunPoint:
     first, rates = trials[0], [trial.rate_per_s for trial in trials]
     median_per_s = statistics.median(rates)
     mark = Mark(
@@ -238,7 +241,7 @@ def _point(trials: Sequence[ValidRate], reference_per_s: float | None) -> Point:
         imported=first.imported,
     )
     of_reference = median_per_s / reference_per_s if reference_per_s else None
-    return Point(mark, len(rates), of_reference)
+    return RunPoint(mark, len(rates), of_reference)
 
 
 def _by_level(marks: Sequence[Mark]) -> dict[Level, list[Mark]]:
@@ -256,18 +259,20 @@ def _timeline_chart(level: Level, marks: Sequence[Mark]) -> Html:
     return chart(caption, marks, "%H:%M" if day else "%Y-%m-%d")
 
 
-def _timeline_row(point: Point) -> tuple[object, ...]:
+def _timeline_row(point: RunPoint) -> tuple[object, ...]:
     mark = point.mark
     run = link(f"/runs/{mark.run_id}", mark.run_id)
     return (
         Html(f"{run}, imported") if mark.imported else run,
         numbers.moment(mark.started_at),
         one_line(mark.version or numbers.NONE, 40),
-        Number(wording.load(mark.level.workload, mark.level.connections)),
-        Number(numbers.rate(mark.median_per_s)),
-        Number(f"{numbers.rate(mark.slowest_per_s)} – {numbers.rate(mark.fastest_per_s)}"),
-        Number(f"{point.trials:,}"),
-        Number(numbers.NONE if point.of_reference is None else numbers.percent(point.of_reference)),
+        NumberCell(wording.load(mark.level.workload, mark.level.connections)),
+        NumberCell(numbers.rate(mark.median_per_s)),
+        NumberCell(f"{numbers.rate(mark.slowest_per_s)} – {numbers.rate(mark.fastest_per_s)}"),
+        NumberCell(f"{point.trials:,}"),
+        NumberCell(
+            numbers.NONE if point.of_reference is None else numbers.percent(point.of_reference)
+        ),
     )
 
 
@@ -289,13 +294,13 @@ def _row(figures: Figures) -> tuple[object, ...]:
     return (
         link(f"{ROOT}{run_file(run.run_id)}", numbers.moment(run.started_at)),
         one_line(figures.version or numbers.NONE, 40),
-        Number(wording.load(figures.level.workload, figures.level.connections)),
-        Number(figures.rank),
-        Number(numbers.rate(figures.rate_per_s)),
-        Number(figures.of_fastest),
-        Number(numbers.milliseconds(figures.p99_us)),
-        Number(numbers.microseconds(figures.cpu_us)),
-        Number(numbers.mebibytes(figures.memory_bytes)),
+        NumberCell(wording.load(figures.level.workload, figures.level.connections)),
+        NumberCell(figures.rank),
+        NumberCell(numbers.rate(figures.rate_per_s)),
+        NumberCell(figures.of_fastest),
+        NumberCell(numbers.milliseconds(figures.p99_us)),
+        NumberCell(numbers.microseconds(figures.cpu_us)),
+        NumberCell(numbers.mebibytes(figures.memory_bytes)),
         one_line(f"not ranked: {figures.reason}") if figures.reason else "",
     )
 
@@ -305,6 +310,6 @@ def _opponent(name: str, meeting: Meeting, runs: int) -> tuple[object, ...]:
     return (
         link(f"{ROOT}{comparison_file(name, opponent)}", one_line(opponent, 60)),
         meeting.headline,
-        Number(wording.load(meeting.level.workload, meeting.level.connections)),
-        Number(str(runs)),
+        NumberCell(wording.load(meeting.level.workload, meeting.level.connections)),
+        NumberCell(str(runs)),
     )

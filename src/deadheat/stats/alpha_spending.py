@@ -19,7 +19,7 @@ from deadheat import numbers
 
 
 @dataclass(frozen=True)
-class Level:
+class ErrorLevel:
     """The error allowed for one interval, so that all intervals hold jointly at `confidence`."""
 
     confidence: float = 0.95

@@ -9,7 +9,7 @@ import numpy as np
 from deadheat.stats.distributions import Floats
 from deadheat.stats.settling import SLICES_MIN, Settling, settling
 from deadheat.stats.slice_columns import SliceColumns
-from deadheat.stats.slices import Indices, Slices
+from deadheat.stats.slices import Indices, SliceArrays
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,13 +55,13 @@ def _by_instance(instance: Indices) -> Iterator[tuple[int, Indices]]:
         yield int(numbers[number]), places[number]
 
 
-def slices_of(columns: SliceColumns, names: Sequence[str]) -> Slices:
+def slices_of(columns: SliceColumns, names: Sequence[str]) -> SliceArrays:
     """The arrays that the model reads; slices of other names are left out."""
     place = {name: number for number, name in enumerate(names)}
     places = np.array([place.get(name, -1) for name in columns.names], dtype=np.int64)
     contender = places[columns.contender]
     used = contender >= 0
-    return Slices(
+    return SliceArrays(
         log_rate=_logarithms(columns.rate_per_s[used]),
         contender=contender[used],
         instance=_numbered(columns.instance[used]),

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from deadheat.stats.contender_effects import Estimate, estimate
+from deadheat.stats.contender_effects import EffectEstimate, estimate
 from deadheat.stats.distributions import Floats
 from deadheat.stats.slice_layout import Layout
 from deadheat.stats.slice_weights import first_look, weighted_fit
-from deadheat.stats.slices import Slices
+from deadheat.stats.slices import SliceArrays
 from deadheat.stats.witness import instance_log_rates, witness_gaps
 
 
@@ -28,7 +28,7 @@ class ModelFit:
     disagree beyond chance, else 0 (see `witness`).
     """
 
-    estimate: Estimate
+    estimate: EffectEstimate
     slices: npt.NDArray[np.int64]
     instances: npt.NDArray[np.int64]
     blocks: npt.NDArray[np.int64]
@@ -36,7 +36,7 @@ class ModelFit:
     witness_gap: Floats
 
 
-def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
+def fit_slices(slices: SliceArrays, fewest_instances: int = 2) -> ModelFit:
     """Fit the model; ValueError without slices.
 
     A pair has an interval only if both have `fewest_instances`. With 1, a contender of one
@@ -62,7 +62,7 @@ def fit_slices(slices: Slices, fewest_instances: int = 2) -> ModelFit:
     )
 
 
-def _witness_gap(slices: Slices) -> Floats:
+def _witness_gap(slices: SliceArrays) -> Floats:
     _, first, instance = np.unique(slices.instance, return_index=True, return_inverse=True)
     log_rate = instance_log_rates(slices.log_rate, slices.weight, instance, len(first))
     return witness_gaps(log_rate, slices.witness[first], slices.contender[first], slices.contenders)

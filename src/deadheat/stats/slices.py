@@ -23,7 +23,7 @@ ARRAYS = (
 
 
 @dataclass(frozen=True)
-class Slices:
+class SliceArrays:
     """Valid slices of one race in one array each, in any order; all of the same length.
 
     `log_rate` is the natural logarithm of requests per second, `contender` an index below
@@ -74,10 +74,10 @@ class Slices:
     def __len__(self) -> int:
         return len(self.log_rate)
 
-    def with_log_rates(self, log_rate: Floats) -> "Slices":
+    def with_log_rates(self, log_rate: Floats) -> "SliceArrays":
         """The same slices with other rates."""
         return replace(self, log_rate=log_rate)
 
-    def taken(self, chosen: npt.NDArray[np.bool_]) -> "Slices":
+    def taken(self, chosen: npt.NDArray[np.bool_]) -> "SliceArrays":
         """The slices that `chosen` marks."""
         return replace(self, **{name: getattr(self, name)[chosen] for name in ARRAYS})

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 from deadheat import numbers
-from deadheat.stats.warm_rule import Earlier, Reading, Rule, Verdict
+from deadheat.stats.warm_rule import Earlier, Reading, Rule, WarmVerdict
 from deadheat.stats.warm_windows import ROUNDING_S, Stretch, Windows
 
 _COMPILER_LOOK_S = 0.5
@@ -19,7 +19,7 @@ def read(windows: Windows, rule: Rule, earlier: Earlier | None = None) -> Readin
     if (warm := _after_ample_work(windows, rule)) is not None:
         return warm
     reason = f"not steady within {rule.budget_s:g} s of load: {judged.reason}"
-    return replace(judged, verdict=Verdict.UNSTEADY, reason=reason)
+    return replace(judged, verdict=WarmVerdict.UNSTEADY, reason=reason)
 
 
 def _judge(windows: Windows, rule: Rule, earlier: Earlier | None) -> Reading:
@@ -115,7 +115,7 @@ def _after_ample_work(windows: Windows, rule: Rule) -> Reading | None:
 
 
 def _go_on(windows: Windows, reason: str, stretch: Stretch | None = None) -> Reading:
-    reading = Reading(Verdict.GO_ON, reason, windows.requests_in_all, windows.seconds_in_all)
+    reading = Reading(WarmVerdict.GO_ON, reason, windows.requests_in_all, windows.seconds_in_all)
     if stretch is None:
         return reading
     return replace(
@@ -130,7 +130,7 @@ def _steady(windows: Windows, stretch: Stretch, needed: float, reason: str) -> R
     elif stretch.change > 1 + _KIND_TOLERANCE:
         kind = "slowdown"
     return Reading(
-        Verdict.STEADY,
+        WarmVerdict.STEADY,
         f"{reason} {needed:,.0f} requests",
         windows.requests_in_all,
         windows.seconds_in_all,

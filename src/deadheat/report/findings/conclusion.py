@@ -11,7 +11,7 @@ from deadheat.report import wording
 from deadheat.report.findings.analysis import (
     Analysis,
     AtLeast,
-    Level,
+    LevelAnalysis,
     Standing,
     Statement,
     at_least,
@@ -44,7 +44,7 @@ def conclusions(view: RunView, analysis: Analysis) -> tuple[Statement, ...]:
     )
 
 
-def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[Statement]:
+def _verdicts(view: RunView, analysis: Analysis, level: LevelAnalysis) -> Iterator[Statement]:
     ranking = level.ranking
     if ranking is None and lone_rate(view, level) is not None:
         yield from lone_statements(view, level)
@@ -83,12 +83,12 @@ def _verdicts(view: RunView, analysis: Analysis, level: Level) -> Iterator[State
     yield from _lower_bounds(view, level)
 
 
-def _lower_bounds(view: RunView, level: Level) -> Iterator[Statement]:
+def _lower_bounds(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     for bound in at_least(view, level):
         yield Statement("lower bound", _bound_text(view, bound))
 
 
-def _by_cpu_time(view: RunView, level: Level) -> Iterator[Statement]:
+def _by_cpu_time(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     """The contenders that outran the client, by CPU time per request instead of by rate."""
     costs = sorted(
         (us, standing.name)
@@ -112,7 +112,7 @@ def _bound_text(view: RunView, bound: AtLeast) -> str:
     return f"{name} is {how_much} {first}{below}: the client limited its rate"
 
 
-def why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
+def why_no_order(view: RunView, analysis: Analysis, level: LevelAnalysis) -> str:
     """Why nothing is ranked, and what would change it."""
     if level.lone is not None:
         return (
@@ -137,7 +137,7 @@ def why_no_order(view: RunView, analysis: Analysis, level: Level) -> str:
     )
 
 
-def trials_text(level: Level) -> str:
+def trials_text(level: LevelAnalysis) -> str:
     """`19 of 55 trials are valid, 30 failed the check steal`; empty if all are valid."""
     trials = [trial for standing in level.standings for trial in standing.cell.trials]
     valid = sum(trial.valid for trial in trials)
@@ -239,7 +239,7 @@ def _margin(ranking: Ranking) -> str:
     return numbers.percent(ranking.margin, 0)
 
 
-def answer(view: RunView, level: Level) -> str:
+def answer(view: RunView, level: LevelAnalysis) -> str:
     """Which contender is fastest at this level: one sentence without its period."""
     if not view.races:
         return "This run searched for the highest rate that holds an objective"
@@ -264,7 +264,7 @@ def _here(view: RunView) -> str:
     return " at this level" if len(view.levels) > 1 else ""
 
 
-def trust(view: RunView, analysis: Analysis, level: Level) -> str:
+def trust(view: RunView, analysis: Analysis, level: LevelAnalysis) -> str:
     """How certain the order is: what is separated, which checks failed, what is not ranked."""
     sentences = []
     ranking = level.ranking

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deadheat import numbers
-from deadheat.report.findings.analysis import Level
+from deadheat.report.findings.analysis import LevelAnalysis
 from deadheat.report.model.series import SHAPE, Finite
 from deadheat.report.model.view import Cell, RunView
 
@@ -64,7 +64,7 @@ def find_pauses(rows_by_name: Mapping[str, Rows]) -> dict[str, Pauses]:
     return findings
 
 
-def pauses_at(view: RunView, level: Level) -> Mapping[str, Pauses]:
+def pauses_at(view: RunView, level: LevelAnalysis) -> Mapping[str, Pauses]:
     """The contenders that pause at a level; empty for a run that did not store it."""
     if "pauses" not in level.kept:
         cells = {

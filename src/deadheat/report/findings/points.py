@@ -7,7 +7,7 @@ from deadheat import numbers
 from deadheat.campaign.failures import OF_THE_MACHINE
 from deadheat.foreign_text import one_line
 from deadheat.report import wording
-from deadheat.report.findings.analysis import Analysis, Level, at_least, shown_name
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, at_least, shown_name
 from deadheat.report.findings.capacity import capacity_statements
 from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import conclusions, most_failed, why_no_order
@@ -89,7 +89,7 @@ def _of_level(view: RunView, analysis: Analysis, source: Source) -> Iterator[Poi
 
 
 def open_points(
-    view: RunView, analysis: Analysis, level: Level, source: Source
+    view: RunView, analysis: Analysis, level: LevelAnalysis, source: Source
 ) -> tuple[Point, ...]:
     """What a level leaves open, each point with the command that would decide it."""
     if (lone := lone_rate(view, level)) is not None:
@@ -146,14 +146,14 @@ def _with_time(figures: str, step: NextStep) -> str:
     return "  ".join(filter(None, (figures, time)))
 
 
-def _no_order(view: RunView, analysis: Analysis, level: Level) -> Iterator[Point]:
+def _no_order(view: RunView, analysis: Analysis, level: LevelAnalysis) -> Iterator[Point]:
     """Why nothing is ranked, and what gives ranks."""
     why = why_no_order(view, analysis, level)
     text = why.partition(", so there are no intervals")[0].partition(": see the cautions")[0]
     yield Point("OPEN", text, "", _command_for_order(view, level))
 
 
-def _command_for_order(view: RunView, level: Level) -> str:
+def _command_for_order(view: RunView, level: LevelAnalysis) -> str:
     """The command that gives ranks; none while the run is still under way."""
     if view.state in wording.UNENDED or not level.standings:
         return ""
@@ -168,7 +168,7 @@ def _command_for_order(view: RunView, level: Level) -> str:
     return run_anew(view, valid if len(valid) > 1 else everyone, options)
 
 
-def _is_noisy(level: Level) -> bool:
+def _is_noisy(level: LevelAnalysis) -> bool:
     """Whether trials are not valid, and most of these by a gate of the machine."""
     trials = [trial for standing in level.standings for trial in standing.cell.trials]
     if all(trial.valid for trial in trials):
@@ -176,7 +176,7 @@ def _is_noisy(level: Level) -> bool:
     return most_failed(trials)[0] in OF_THE_MACHINE or not any(trial.valid for trial in trials)
 
 
-def _unranked(level: Level) -> Iterator[Point]:
+def _unranked(level: LevelAnalysis) -> Iterator[Point]:
     """Who has no rank, grouped by the reason."""
     names_by_reason: dict[str, list[str]] = {}
     for standing in level.standings:
@@ -186,7 +186,7 @@ def _unranked(level: Level) -> Iterator[Point]:
         yield Point("UNRANKED", f"{_some(names)}: {reason}")
 
 
-def _pauses(view: RunView, level: Level) -> Iterator[Point]:
+def _pauses(view: RunView, level: LevelAnalysis) -> Iterator[Point]:
     """The servers that pause, those that pause most first."""
     by_share = sorted(pauses_at(view, level).items(), key=lambda item: -item[1].share)
     for name, pauses in by_share:

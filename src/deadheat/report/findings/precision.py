@@ -16,7 +16,7 @@ from deadheat.measure.contender import NULL_SERVER
 from deadheat.report.findings.analysis import (
     CONFIDENCE,
     Analysis,
-    Level,
+    LevelAnalysis,
     Standing,
     Statement,
     valid_rates,
@@ -51,7 +51,7 @@ def limit_of(view: RunView, contender: ContenderView, cell: Cell) -> Limit | Non
     return Limit.WAITING
 
 
-def limits(view: RunView, level: Level) -> Iterator[Statement]:
+def limits(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     """A statement for each limit that some contender reached, in the order of `Limit`."""
     names_by_limit: dict[Limit, list[str]] = {limit: [] for limit in Limit}
     for standing in level.standings:
@@ -127,7 +127,7 @@ def runs_alone(view: RunView) -> bool:
     return view.races and len(view.contenders) == 1
 
 
-def lone_rate(view: RunView, level: Level) -> LoneRate | None:
+def lone_rate(view: RunView, level: LevelAnalysis) -> LoneRate | None:
     """The rate of the only contender; None if there are several, or no valid trial."""
     if not runs_alone(view) or not level.standings:
         return None
@@ -150,7 +150,7 @@ def lone_answer(lone: LoneRate) -> str:
     return f"{text} ({low} to {high})"
 
 
-def lone_statements(view: RunView, level: Level) -> Iterator[Statement]:
+def lone_statements(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     """The rate with its interval, latency, cost, the limit, and the distance to the null server."""
     lone = lone_rate(view, level)
     if lone is None:
@@ -178,7 +178,7 @@ def lone_statements(view: RunView, level: Level) -> Iterator[Statement]:
         yield Statement("null server", text)
 
 
-def _null_rate_per_s(view: RunView, level: Level) -> float | None:
+def _null_rate_per_s(view: RunView, level: LevelAnalysis) -> float | None:
     cells = [c.cells.get(level.connections) for c in view.controls if c.name == NULL_SERVER]
     return next((cell.rate_per_s(view.aggregate) for cell in cells if cell), None)
 
@@ -201,7 +201,7 @@ def precision(view: RunView, analysis: Analysis) -> Iterator[Statement]:
     yield from _method(view, analysis)
 
 
-def _ceiling(view: RunView, level: Level) -> Iterator[Statement]:
+def _ceiling(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     """The client's rate against the null server, and the fastest contender's share of it."""
     ceiling_per_s = _null_rate_per_s(view, level)
     if ceiling_per_s is None:
@@ -216,7 +216,7 @@ def _ceiling(view: RunView, level: Level) -> Iterator[Statement]:
     yield Statement("ceiling", text)
 
 
-def _noise(view: RunView, level: Level) -> Iterator[Statement]:
+def _noise(view: RunView, level: LevelAnalysis) -> Iterator[Statement]:
     """How much the rates of the controls varied, over all their trials, and what that touches."""
     ranges = [
         f"{name} by {min(moves):+.1f} to {max(moves):+.1f} % around {numbers.rate(middle_per_s)}"
@@ -227,7 +227,7 @@ def _noise(view: RunView, level: Level) -> Iterator[Statement]:
         yield Statement("noise", f"{text}; {noise_means(view, level)}")
 
 
-def noise_means(view: RunView, level: Level) -> str:
+def noise_means(view: RunView, level: LevelAnalysis) -> str:
     """What the noise of the machine means for the answer."""
     if view.protocol.get("kind") == "alone":
         return "rates and ratios may be off by as much, since each contender ran at another time"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deadheat import numbers
-from deadheat.report.findings.analysis import Level, Standing
+from deadheat.report.findings.analysis import LevelAnalysis, Standing
 from deadheat.report.model.view import RunView
 from deadheat.stats.ranking import Ranking
 
@@ -21,7 +21,7 @@ class Gain:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     """The server at one worker count; `doubtful` if either rate behind its gain is."""
 
     standing: Standing
@@ -44,18 +44,18 @@ class Curve:
     setting: str
     connections: int
     cpus: int
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
 
     @property
     def name(self) -> str:
         return self.server if self.setting == "default" else f"{self.server}:{self.setting}"
 
     @property
-    def within(self) -> tuple[Point, ...]:
+    def within(self) -> tuple[CurvePoint, ...]:
         return tuple(point for point in self.points if point.workers <= self.cpus)
 
 
-def curves(view: RunView, level: Level) -> tuple[Curve, ...]:
+def curves(view: RunView, level: LevelAnalysis) -> tuple[Curve, ...]:
     """Every server that has two or more worker counts at a level."""
     groups: defaultdict[tuple[str, str], list[Standing]] = defaultdict(list)
     for standing in level.standings:
@@ -67,7 +67,7 @@ def curves(view: RunView, level: Level) -> tuple[Curve, ...]:
     )
 
 
-def _curve(view: RunView, level: Level, standings: list[Standing]) -> Curve:
+def _curve(view: RunView, level: LevelAnalysis, standings: list[Standing]) -> Curve:
     first = standings[0]
     return Curve(
         server=first.contender.server,
@@ -75,7 +75,7 @@ def _curve(view: RunView, level: Level, standings: list[Standing]) -> Curve:
         connections=level.connections,
         cpus=view.server_cpus,
         points=tuple(
-            Point(
+            CurvePoint(
                 standing=standing,
                 gain=_gain(view, level.ranking, standing, first),
                 doubtful=standing.cell.doubtful or first.cell.doubtful,
@@ -105,7 +105,7 @@ def _inverse(ratio: float, low: float, high: float) -> Gain:
     return Gain(1 / ratio, 1 / high, 1 / low)
 
 
-def scaling_title(level: Level) -> str:
+def scaling_title(level: LevelAnalysis) -> str:
     return f"Scaling with workers, at {numbers.count(level.connections, 'connection')}"
 
 

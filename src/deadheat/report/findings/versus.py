@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from deadheat import numbers
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import one_line
-from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Pair
@@ -80,7 +80,7 @@ def name_of(standing: Standing) -> str:
     return one_line(standing.name, NAME_MAX)
 
 
-def versus(level: Level, a: str, b: str) -> Versus:
+def versus(level: LevelAnalysis, a: str, b: str) -> Versus:
     """Two contenders of a level, by name. Raises KeyError for another name."""
     standings = {standing.contender.name: standing for standing in level.standings}
     first, second = sorted((standings[a], standings[b]), key=level.standings.index)

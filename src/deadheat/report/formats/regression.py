@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 
 from deadheat import numbers
 from deadheat.report import wording
-from deadheat.report.findings.analysis import MARGIN, Analysis
-from deadheat.report.findings.analysis import Level as AnalyzedLevel
+from deadheat.report.findings.analysis import MARGIN, Analysis, LevelAnalysis
 from deadheat.report.findings.comparison import finite, paired_rates
 from deadheat.report.formats.markdown import code, escape
 from deadheat.report.model.view import RunView
@@ -116,7 +115,7 @@ def junit(view: RunView, regressions: Sequence[Regression]) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _regression(view: RunView, level: AnalyzedLevel, base: str, head: str) -> Regression:
+def _regression(view: RunView, level: LevelAnalysis, base: str, head: str) -> Regression:
     margin = float(view.stopping.get("margin", MARGIN))
     standings = {standing.contender.name: standing for standing in level.standings}
     outcome, ratio, low, high, detectable = Outcome.INCONCLUSIVE, math.nan, 0.0, math.inf, math.nan
@@ -155,7 +154,7 @@ def _regression(view: RunView, level: AnalyzedLevel, base: str, head: str) -> Re
     )
 
 
-def _fix_of_checks(level: AnalyzedLevel) -> str | None:
+def _fix_of_checks(level: LevelAnalysis) -> str | None:
     """Name and advice of the check that failed in most trials of a level without valid trials."""
     trials = [trial for standing in level.standings for trial in standing.cell.trials]
     gates = [gate for trial in trials for gate in trial.gates_failed]

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from deadheat import numbers
 from deadheat.foreign_text import one_line
-from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.findings.capacity import capacities
 from deadheat.report.findings.pauses import MEANING, SIGN, pauses_at
 from deadheat.report.findings.precision import runs_alone
 from deadheat.report.findings.profile import Profile, Share
-from deadheat.report.findings.scaling import Curve, Point
+from deadheat.report.findings.scaling import Curve, CurvePoint
 from deadheat.report.model.view import ContenderView, RunView
 from deadheat.store.rows import StoredInstance
 from deadheat.workload import Level as WorkloadLevel
@@ -66,7 +66,7 @@ def column(
 
 
 def ranking_columns(
-    view: RunView, analysis: Analysis, level: Level, rates_at: Sequence[int]
+    view: RunView, analysis: Analysis, level: LevelAnalysis, rates_at: Sequence[int]
 ) -> list[Column]:
     """A row for each standing of a level; the most important columns first.
 
@@ -120,7 +120,7 @@ def short_columns(view: RunView, analysis: Analysis) -> list[Column]:
     return [each for each in columns if each.header not in left_out]
 
 
-def with_bars(columns: Sequence[Column], level: Level, cells: int) -> list[Column]:
+def with_bars(columns: Sequence[Column], level: LevelAnalysis, cells: int) -> list[Column]:
     """The columns with bars of `cells` characters before the share; without, if too narrow."""
     shares = [place for place, each in enumerate(columns) if each.header == SHARE]
     if not shares or cells < BAR_MIN:
@@ -181,7 +181,7 @@ def profile_columns(overview: Profile) -> list[Column]:
     return [names, *map(shares, overview.levels)]
 
 
-def scaling_columns(view: RunView, level: Level, curves: Sequence[Curve]) -> list[Column]:
+def scaling_columns(view: RunView, level: LevelAnalysis, curves: Sequence[Curve]) -> list[Column]:
     """A row for each server and worker count; no columns if no server has several."""
     if not curves:
         return []
@@ -218,7 +218,7 @@ def behavior_columns(view: RunView) -> list[Column]:
     ]
 
 
-def server(view: RunView, level: Level, standing: Standing) -> str:
+def server(view: RunView, level: LevelAnalysis, standing: Standing) -> str:
     """Its name, with a sign if it pauses."""
     name = one_line(standing.name, NAME_MAX)
     return f"{name} {SIGN}" if standing.contender.name in pauses_at(view, level) else name
@@ -370,7 +370,7 @@ def _bar(standing: Standing, cells: int, top: float) -> str:
     return plain_bar(ratio.ratio, cells, top)
 
 
-def _top(level: Level) -> float:
+def _top(level: LevelAnalysis) -> float:
     """What the right end of the bars stands for: the highest end of an interval, up to a limit."""
     ends = [
         row.ratio_to_leader.high
@@ -434,7 +434,7 @@ def _of_best(part: Share | None) -> str:
     return f"{100 * part.ratio:.1f} [{100 * part.low:.1f}–{100 * part.high:.1f}]"
 
 
-def _gain(point: Point) -> str:
+def _gain(point: CurvePoint) -> str:
     """The rate over that with the fewest workers; in brackets if one of them is doubtful."""
     gain = point.gain
     if gain is None:

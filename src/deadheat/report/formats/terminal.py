@@ -13,7 +13,7 @@ from deadheat import numbers
 from deadheat.console import console as make_console
 from deadheat.console import fit
 from deadheat.foreign_text import one_line
-from deadheat.report.findings.analysis import Analysis, Level, analyze
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, analyze
 from deadheat.report.findings.capacity import objective
 from deadheat.report.findings.cautions import cautions, none_found
 from deadheat.report.findings.conclusion import answer, conclusions
@@ -122,7 +122,7 @@ def _profile(
     yield from (Text(one_line(line)) for line in predictions(overview))
 
 
-def _with_braces(columns: Sequence[Column], level: Level) -> list[Column]:
+def _with_braces(columns: Sequence[Column], level: LevelAnalysis) -> list[Column]:
     """The columns with a brace behind each rank of a dead heat."""
     rank, braces = columns[0], _braces(level).cells
     longest = max(map(cell_len, rank.cells))
@@ -184,7 +184,7 @@ def _details(view: RunView, analysis: Analysis, width: int) -> Iterator[Renderab
         yield Text(one_line(none_found(view)))
 
 
-def _scaling(view: RunView, level: Level) -> Iterator[RenderableType]:
+def _scaling(view: RunView, level: LevelAnalysis) -> Iterator[RenderableType]:
     scaling_curves = curves(view, level)
     if columns := scaling_columns(view, level, scaling_curves):
         yield Text(f"\n{scaling_title(level)}", style="bold")
@@ -225,7 +225,7 @@ def _width(columns: Sequence[Column]) -> int:
     return sum(max(map(cell_len, column)) for column in texts) + GAP * (len(columns) - 1)
 
 
-def _braces(level: Level) -> Column:
+def _braces(level: LevelAnalysis) -> Column:
     """A brace along the rows of each dead heat."""
     groups = [
         standing.row.group if standing.row and standing.ranked else None
@@ -245,7 +245,7 @@ def _braces(level: Level) -> Column:
     return Column("", tuple(cells), right=False)
 
 
-def _table(columns: Sequence[Column], level: Level | None) -> Table:
+def _table(columns: Sequence[Column], level: LevelAnalysis | None) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style=""
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from deadheat import numbers
 from deadheat.protocol import label_of
-from deadheat.report.findings.analysis import Analysis, Level, Standing
+from deadheat.report.findings.analysis import Analysis, LevelAnalysis, Standing
 from deadheat.report.findings.conclusion import answer
 from deadheat.report.findings.profile import Profile, Share, profile
 from deadheat.report.formats.shapes import Groups, by_cores, by_language, framework
@@ -30,7 +30,7 @@ class Chart:
     """The geometry of the bars, in pixels."""
 
     view: RunView
-    level: Level
+    level: LevelAnalysis
     named: Callable[[Standing], str]
     left: float
     scale: float  # pixels for each request/s
@@ -91,7 +91,7 @@ def _draw_groups(
     return with_footer(view, analysis, title, parts, y + 48, whiskers=True)
 
 
-def _title(view: RunView, level: Level) -> str:
+def _title(view: RunView, level: LevelAnalysis) -> str:
     if level.ranked:
         return f"{answer(view, level)}."
     at = numbers.count(level.connections, "connection")
@@ -137,7 +137,7 @@ def _length(view: RunView, standing: Standing) -> float:
     return standing.cell.rate_per_s(view.aggregate) or 0.0
 
 
-def _ends(view: RunView, level: Level, standing: Standing) -> tuple[float, float]:
+def _ends(view: RunView, level: LevelAnalysis, standing: Standing) -> tuple[float, float]:
     """The whisker's ends as rates: the interval of the ratio to the leader if there is a ranking,
     else the slowest and the fastest trial."""
     length = _length(view, standing)
