@@ -9,7 +9,7 @@ import pytest
 
 from deadheat import __version__
 from deadheat.cli import SUMMARIES, cli
-from deadheat.cli.help import Command, Flag, Section
+from deadheat.cli.help import Command, Flag, Topic
 from deadheat.cli.workloads import import_command as import_workload
 from tests.cli.conftest import Deadheat
 
@@ -47,7 +47,7 @@ def visible(command: click.Command) -> list[click.Option]:
 def test_every_option_has_a_help_text_and_a_section(name: str, command: click.Command) -> None:
     assert isinstance(command, Command)
     shown = command.get_help(click.Context(command, info_name=name, **cli.context_settings))
-    _, rows = re.split(rf"^(?:Options|{'|'.join(Section)}):$", shown, maxsplit=1, flags=re.M)
+    _, rows = re.split(rf"^(?:Options|{'|'.join(Topic)}):$", shown, maxsplit=1, flags=re.M)
     flags = re.findall(r"^  (?:-\w, )?(--[\w-]+)", rows.partition("\n  Example")[0], re.M)
     options = visible(command)
     assert {*flags, "--help"} == {max(option.opts, key=len) for option in options} | {"--help"}
@@ -55,13 +55,13 @@ def test_every_option_has_a_help_text_and_a_section(name: str, command: click.Co
 
 
 def test_flags_have_one_section_and_one_order_in_every_command() -> None:
-    sections: dict[str, set[Section]] = {}
+    sections: dict[str, set[Topic]] = {}
     before: set[tuple[str, str]] = set()
     for _, command in commands():
         flags = [option for option in visible(command) if isinstance(option, Flag)]
         for flag in flags:
             sections.setdefault(max(flag.opts, key=len), set()).add(flag.section)
-        for section in Section:
+        for section in Topic:
             listed = [max(flag.opts, key=len) for flag in flags if flag.section is section]
             before |= set(itertools.combinations(listed, 2))
     assert {flag: several for flag, several in sections.items() if len(several) > 1} == {}
@@ -81,7 +81,7 @@ def test_a_long_list_of_options_has_sections(deadheat: Deadheat) -> None:
     """`run --help` was one list of 41 options."""
     out = deadheat("run", "--help").out
     headings = re.findall(r"^([A-Z][a-z ]+):$", out, re.M)
-    assert headings == [section for section in Section if section is not Section.STORED_RUNS]
+    assert headings == [section for section in Topic if section is not Topic.STORED_RUNS]
 
 
 def listed(out: str) -> list[str]:

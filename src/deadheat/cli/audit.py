@@ -12,7 +12,7 @@ from deadheat.audit.placement import is_elsewhere
 from deadheat.audit.replay import Replay, load_replay
 from deadheat.audit.sections import audit_page
 from deadheat.catalog import find_root
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FILE, catalog_option, store_option
 from deadheat.cli.stored import command_line, stored, write_output
 from deadheat.console import fit
@@ -31,7 +31,7 @@ from deadheat.store.listing import latest_run_of
 @flag(
     "--format",
     "format_",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
@@ -39,18 +39,18 @@ from deadheat.store.listing import latest_run_of
 )
 @flag(
     "--against",
-    section=Section.STORED_RUNS,
+    section=Topic.STORED_RUNS,
     metavar="RUN",
     help="Another stored replay to compare with.",
 )
 @flag(
     "--import",
     "table",
-    section=Section.STORED_RUNS,
+    section=Topic.STORED_RUNS,
     type=FILE,
     help="Published table to compare with, in the columns of published/*.csv.",
 )
-@flag("-o", "--output", section=Section.OUTPUT, type=FILE, help="File to write.")
+@flag("-o", "--output", section=Topic.OUTPUT, type=FILE, help="File to write.")
 @catalog_option
 @store_option
 def command(

@@ -8,7 +8,7 @@ from deadheat.build.runtime import builder_on
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import catalog_option, install_option, language_option, servers_argument
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import limit_options
@@ -26,7 +26,7 @@ from deadheat.store import home
 @flag(
     "-j",
     "--jobs",
-    section=Section.BUILDS,
+    section=Topic.BUILDS,
     type=Number(),
     help="Number of parallel builds.  [default: one per CPU and 2 GiB of memory]",
 )

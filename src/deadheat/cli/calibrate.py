@@ -10,7 +10,7 @@ from deadheat import report
 from deadheat.campaign.calibrate import Calibration, calibrate, conclude, contender_names
 from deadheat.catalog import find_root
 from deadheat.cli.endings import ExitCode, explain
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import catalog_option, json_option, seed_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import host_options, native_only, server_limit_options
@@ -34,7 +34,7 @@ FROM = "Analyze this stored race instead of measuring; repeat it for several."
 @listed("calibrate")
 @flag(
     "--copies",
-    section=Section.SERVERS,
+    section=Topic.SERVERS,
     type=Number(3),
     default=8,
     show_default=True,
@@ -43,20 +43,20 @@ FROM = "Analyze this stored race instead of measuring; repeat it for several."
 @flag(
     "--budget",
     "budget_s",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     type=Duration(),
     help="Time of each race; a longer one finds smaller slowdowns.  [default: 1m]",
 )
 @flag(
     "--races",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     type=Number(),
     default=8,
     show_default=True,
     help="Number of races; each is a run.",
 )
 @seed_option
-@flag("--from", "runs", section=Section.STORED_RUNS, multiple=True, metavar="RUN", help=FROM)
+@flag("--from", "runs", section=Topic.STORED_RUNS, multiple=True, metavar="RUN", help=FROM)
 @server_limit_options
 @native_only(
     "expected none, because calibrate races copies of the null server, which always runs natively",

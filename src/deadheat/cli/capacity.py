@@ -11,7 +11,7 @@ from deadheat.campaign.resolve import resolve
 from deadheat.campaign.run import RunContext, open_run
 from deadheat.catalog import choose, selection
 from deadheat.cli.choice import answering, open_catalog
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import (
     catalog_option,
     complete_servers,
@@ -46,18 +46,18 @@ from deadheat.store.run_argument import run_argument
 @one_workload_option
 @flag(
     "--slo",
-    section=Section.LOAD,
+    section=Topic.LOAD,
     default="p99=10ms",
     show_default=True,
     metavar="QUANTILE=TIME",
     help="Latency objective: this quantile of the response time is at most this.",
 )
-@flag("-c", "--connections", section=Section.LOAD, type=Levels(), help="Number of connections.")
+@flag("-c", "--connections", section=Topic.LOAD, type=Levels(), help="Number of connections.")
 @flag(
     "-d",
     "--duration",
     "duration_s",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     type=Duration(),
     help="Duration of one trial.",
 )

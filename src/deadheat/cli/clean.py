@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from deadheat.build.leftovers import Leftovers, alone_with, builds_in, logs_in, make_room
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import store_option
 from deadheat.cli.values import Number
 from deadheat.errors import DeadheatError
@@ -21,25 +21,25 @@ from deadheat.store.pruning import delete_runs, ended_before, size_bytes
 @listed("clean")
 @flag(
     "--logs",
-    section=Section.STORED_RUNS,
+    section=Topic.STORED_RUNS,
     is_flag=True,
     help="Delete the logs of servers and load processes.",
 )
 @flag(
     "--builds",
-    section=Section.STORED_RUNS,
+    section=Topic.STORED_RUNS,
     is_flag=True,
     help="Delete the builds of servers and revisions.",
 )
 @flag(
     "--runs-older-than",
     "days",
-    section=Section.STORED_RUNS,
+    section=Topic.STORED_RUNS,
     type=Number(0, 100_000),
     metavar="DAYS",
     help="Delete stored runs that began more than this many days ago.",
 )
-@flag("-y", "--yes", section=Section.OTHER, is_flag=True, help="Delete without asking.")
+@flag("-y", "--yes", section=Topic.OTHER, is_flag=True, help="Delete without asking.")
 @store_option
 def command(logs: bool, builds: bool, days: int | None, yes: bool, store_path: Path) -> None:
     """It first shows what that frees, and asks. Without an option it deletes logs and builds: the

@@ -12,7 +12,7 @@ from deadheat.catalog import find_root, selection
 from deadheat.cli import SUMMARIES
 from deadheat.cli.choice import answering, chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode, explain
-from deadheat.cli.help import Command, CommandGroup, Section, flag
+from deadheat.cli.help import Command, CommandGroup, Topic, flag
 from deadheat.cli.options import FOLDER, catalog_option, complete_servers, json_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import (
@@ -43,14 +43,14 @@ def command() -> None:
 @click.argument("servers", nargs=-1, required=True, shell_complete=complete_servers)
 @flag(
     "--address",
-    section=Section.MACHINES,
+    section=Topic.MACHINES,
     default=lambda: os.environ.get("RAY_ADDRESS", "auto"),
     metavar="HOST:PORT",
     help="Address of the Ray cluster.  [default: RAY_ADDRESS, or the cluster of this host]",
 )
 @flag(
     "--shared",
-    section=Section.SERVERS,
+    section=Topic.SERVERS,
     multiple=True,
     metavar="NAME",
     help="Server that runs on every pair of hosts, so that pairs can be compared; repeat it for "
@@ -58,20 +58,20 @@ def command() -> None:
 )
 @flag(
     "--together",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     type=Number(1, 50),
     default=6,
     help="Number of servers in a run besides the shared ones.  [default: 6]",
 )
 @flag(
     "--ssh-user",
-    section=Section.MACHINES,
+    section=Topic.MACHINES,
     metavar="USER",
     help="User on the server hosts, for ssh.",
 )
 @flag(
     "--protocol",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     metavar="NAME|FILE",
     help="What to measure and how; `deadheat protocols` lists the names.  [default: settle]",
 )
@@ -79,21 +79,21 @@ def command() -> None:
 @connections_option
 @flag(
     "--budget",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     type=Duration(),
     help="Stop each run after this long, even if undecided.  [default: 5m in settle]",
 )
 @margin_option
 @flag(
     "--load-threads",
-    section=Section.LOAD,
+    section=Topic.LOAD,
     type=Number(),
     help="Number of CPUs for the load generator.",
 )
 @flag(
     "-o",
     "--output",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     type=FOLDER,
     metavar="DIR",
     help="Folder for the bundles of all runs.",

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from deadheat import report
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import json_option, store_option
 from deadheat.cli.stored import stored
 from deadheat.output import echo, echo_json
@@ -19,7 +19,7 @@ from deadheat.report.model.runs import find_run
 @flag(
     "--in",
     "run",
-    section=Section.STORED_RUNS,
+    section=Topic.STORED_RUNS,
     metavar="RUN",
     help="Compare two contenders of this run.",
 )

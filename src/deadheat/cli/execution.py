@@ -20,7 +20,7 @@ from deadheat.campaign.resume import Unfinished, load_unfinished
 from deadheat.catalog import Catalog, Selection, selection
 from deadheat.catalog.toolchain import install_missing
 from deadheat.cli.endings import ExitCode, explain
-from deadheat.cli.help import Decorator, Section, flag
+from deadheat.cli.help import Decorator, Topic, flag
 from deadheat.cli.options import (
     FILE,
     catalog_option,
@@ -92,7 +92,7 @@ def _execution(options: Options) -> Execution:
 _WAIT_QUIET = flag(
     "--wait-quiet",
     "wait_quiet_s",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     type=Duration(),
     bare="10m",
     metavar="[=DURATION]",
@@ -101,14 +101,14 @@ _WAIT_QUIET = flag(
 _LINK_WAIT = flag(
     "--link-wait",
     "link_wait_s",
-    section=Section.MACHINES,
+    section=Topic.MACHINES,
     type=Duration(),
     default="10m",
     show_default=True,
     help="Time to wait for a lost connection to another host.",
 )
 _OUTPUT = flag(
-    "-o", "--output", section=Section.OUTPUT, type=FILE, help="File for the result as Markdown."
+    "-o", "--output", section=Topic.OUTPUT, type=FILE, help="File for the result as Markdown."
 )
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FILE, store_option
 from deadheat.cli.stored import require_another, stored
 from deadheat.output import echo
@@ -17,7 +17,7 @@ from deadheat.store.bundle import export_run
 @flag(
     "-o",
     "--output",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     type=FILE,
     help="File to write.  [default: RUN.deadheat]",
 )

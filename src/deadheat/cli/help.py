@@ -16,7 +16,7 @@ EXAMPLES = "\b\nExample"
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class Section(StrEnum):
+class Topic(StrEnum):
     """The sections of a help, in their order. Flags of one are in the order of declaration."""
 
     SERVERS = "Servers"
@@ -37,14 +37,14 @@ class Flag(click.Option):
     """
 
     def __init__(
-        self, *args: Any, section: Section, bare: str | None = None, **attributes: Any
+        self, *args: Any, section: Topic, bare: str | None = None, **attributes: Any
     ) -> None:
         super().__init__(*args, **attributes)
         self.section = section
         self.bare = bare
 
 
-def flag(*names: str, section: Section, **attributes: Any) -> Decorator:
+def flag(*names: str, section: Topic, **attributes: Any) -> Decorator:
     """Declare a `Flag`; the other attributes are those of `click.option`."""
     return click.option(*names, cls=Flag, section=section, **attributes)
 
@@ -64,14 +64,14 @@ class CommandGroup(_ExamplesLast, click.Group):
 
 
 class Command(_ExamplesLast):
-    """A command whose options are listed by `Section`, with headings if there are many."""
+    """A command whose options are listed by `Topic`, with headings if there are many."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows: dict[Section, list[tuple[str, str]]] = {section: [] for section in Section}
+        rows: dict[Topic, list[tuple[str, str]]] = {section: [] for section in Topic}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if isinstance(param, click.Option) and record is not None:
-                rows[param.section if isinstance(param, Flag) else Section.OTHER].append(record)
+                rows[param.section if isinstance(param, Flag) else Topic.OTHER].append(record)
         listed = [row for several in rows.values() for row in several]
         width = min(max(len(flags) for flags, _ in listed), COLUMN_MAX)
         headed = rows if len(listed) > FLAT_MAX else {"Options": listed}

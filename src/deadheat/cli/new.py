@@ -8,7 +8,7 @@ import click
 from deadheat.catalog import choose
 from deadheat.catalog.new import SHARED, copy_server, root_for_new
 from deadheat.cli.choice import open_catalog
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import catalog_option
 from deadheat.errors import DeadheatError
 from deadheat.output import echo
@@ -16,7 +16,7 @@ from deadheat.output import echo
 
 @listed("new")
 @click.argument("name")
-@flag("--like", section=Section.SERVERS, required=True, metavar="SERVER", help="Server to copy.")
+@flag("--like", section=Topic.SERVERS, required=True, metavar="SERVER", help="Server to copy.")
 @catalog_option
 def command(name: str, like: str, catalog: str | None) -> None:
     """NAME is the new server. Its folder is a copy that you edit: the manifest, the application and

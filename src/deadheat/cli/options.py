@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from deadheat.cli.help import Section, flag
+from deadheat.cli.help import Topic, flag
 from deadheat.cli.values import Number
 from deadheat.errors import DeadheatError
 from deadheat.store import home
@@ -30,48 +30,48 @@ servers_argument = click.argument("servers", nargs=-1, shell_complete=complete_s
 language_option = flag(
     "--language",
     "languages",
-    section=Section.SERVERS,
+    section=Topic.SERVERS,
     multiple=True,
     metavar="NAME",
     help="Only servers in this language; repeat it for several.",
 )
 setting_option = flag(
     "--setting",
-    section=Section.SERVERS,
+    section=Topic.SERVERS,
     default="default",
     metavar="NAME",
     help="Setting in which servers start, e.g. multicore.",
 )
 seed_option = flag(
     "--seed",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     type=Number(0, 2**63 - 1),
     default=lambda: random.randrange(2**31),
     help="Seed of the random order; stored with the run.  [default: random]",
 )
 install_option = flag(
     "--install",
-    section=Section.BUILDS,
+    section=Topic.BUILDS,
     is_flag=True,
     help="First install the tools that `deadheat list` reports as missing; needs root.",
 )
 base_image_option = flag(
     "--base-image",
-    section=Section.BUILDS,
+    section=Topic.BUILDS,
     metavar="IMAGE",
     help="Image on which containers are built.  [default: Debian 12, pinned by digest]",
 )
-json_option = flag("--json", "as_json", section=Section.OUTPUT, is_flag=True, help="Print JSON.")
+json_option = flag("--json", "as_json", section=Topic.OUTPUT, is_flag=True, help="Print JSON.")
 verbose_option = flag(
     "-v",
     "--verbose",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     is_flag=True,
     help="Show all tables, the limits and the method.",
 )
 catalog_option = flag(
     "--catalog",
-    section=Section.OTHER,
+    section=Topic.OTHER,
     metavar="DIR",
     help="Folder with servers/, recipes/ and protocols/.  [default: DEADHEAT_CATALOG, this "
     "folder or a parent, or the one that comes with deadheat]",
@@ -79,7 +79,7 @@ catalog_option = flag(
 store_option = flag(
     "--store",
     "store_path",
-    section=Section.OTHER,
+    section=Topic.OTHER,
     type=FILE,
     help="File with the stored runs.  [default: runs.sqlite in DEADHEAT_HOME, or in "
     "~/.local/share/deadheat]",

@@ -12,7 +12,7 @@ from deadheat.catalog import Server
 from deadheat.catalog.outdated import RegistryAnswer, ask, recipe_declarations, server_declaration
 from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import catalog_option, json_option, language_option, servers_argument
 from deadheat.foreign_text import escaped
 from deadheat.host.local import LocalHost
@@ -28,7 +28,7 @@ WITHOUT_CLIENT = ("nimble", "quicklisp")  # recipes whose registry deadheat has 
 @language_option
 @flag(
     "--strict",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Exit with code 1 if a dependency that no replay needs is behind.",
 )

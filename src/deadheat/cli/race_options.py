@@ -9,7 +9,7 @@ import click
 
 from deadheat.build.runtime import NATIVE, ServerRuntime
 from deadheat.catalog import find_root
-from deadheat.cli.help import Decorator, Section, flag
+from deadheat.cli.help import Decorator, Topic, flag
 from deadheat.cli.options import base_image_option
 from deadheat.cli.values import Duration, Levels, Number, Percentage, Size
 from deadheat.errors import DeadheatError
@@ -45,34 +45,34 @@ def grouped(name: str, value: Callable[[Options], Any], *flags: Decorator) -> De
 
 workload_option = flag(
     "--workload",
-    section=Section.LOAD,
+    section=Topic.LOAD,
     metavar="NAME|FILE",
     help="Requests to send, or several as hello,route; `deadheat workloads` lists the "
     "names.  [default: hello]",
 )
 one_workload_option = flag(
     "--workload",
-    section=Section.LOAD,
+    section=Topic.LOAD,
     metavar="NAME|FILE",
     help="Requests to send; `deadheat workloads` lists the names.  [default: hello]",
 )
 connections_option = flag(
     "-c",
     "--connections",
-    section=Section.LOAD,
+    section=Topic.LOAD,
     type=Levels(),
     help="Numbers of connections to measure at, e.g. 10,100.  [default: 100 in settle]",
 )
 margin_option = flag(
     "--margin",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     type=Percentage(),
     help="Difference that does not matter: servers within it are equivalent.  "
     "[default: 3% in settle]",
 )
 isolate_option = flag(
     "--isolate",
-    section=Section.LIMITS,
+    section=Topic.LIMITS,
     is_flag=True,
     help="Run servers and load in a network namespace with loopback only.",
 )
@@ -121,26 +121,26 @@ protocol_options = grouped(
     connections_option,
     flag(
         "--close",
-        section=Section.LOAD,
+        section=Topic.LOAD,
         is_flag=True,
         help="Open a new connection for each request.",
     ),
     flag(
         "--generator",
-        section=Section.LOAD,
+        section=Topic.LOAD,
         type=click.Choice(["engine", "wrk", "ab"]),
         metavar="NAME",
         help="Program that sends the load of a replay: engine, wrk or ab. A race needs engine.",
     ),
     flag(
         "--load-threads",
-        section=Section.LOAD,
+        section=Topic.LOAD,
         type=Number(),
         help="Number of CPUs for the load generator.  [default: 1 in settle]",
     ),
     flag(
         "--protocol",
-        section=Section.MEASUREMENT,
+        section=Topic.MEASUREMENT,
         default="settle",
         show_default=True,
         metavar="NAME|FILE",
@@ -149,7 +149,7 @@ protocol_options = grouped(
     flag(
         "--budget",
         "budget_s",
-        section=Section.MEASUREMENT,
+        section=Topic.MEASUREMENT,
         type=Duration(),
         help="Stop after this long, even if undecided.  [default: 5m in settle]",
     ),
@@ -158,25 +158,25 @@ protocol_options = grouped(
         "-d",
         "--duration",
         "duration_s",
-        section=Section.MEASUREMENT,
+        section=Topic.MEASUREMENT,
         type=Duration(),
         help="Duration of one slice, or of one trial in a protocol without slices.",
     ),
     flag(
         "--repetitions",
-        section=Section.MEASUREMENT,
+        section=Topic.MEASUREMENT,
         type=Number(),
         help="Stop after this many repetitions instead of when the order is settled.",
     ),
     flag(
         "--invocations",
-        section=Section.MEASUREMENT,
+        section=Topic.MEASUREMENT,
         type=Number(),
         help="Number of fresh starts of each server.",
     ),
     flag(
         "--duration-scale",
-        section=Section.MEASUREMENT,
+        section=Topic.MEASUREMENT,
         type=float,
         default=1.0,
         metavar="FACTOR",
@@ -184,13 +184,13 @@ protocol_options = grouped(
     ),
     flag(
         "--no-request-cap",
-        section=Section.MEASUREMENT,
+        section=Topic.MEASUREMENT,
         is_flag=True,
         help="In a replay with ab, remove the limit on requests that `ab -t` sets.",
     ),
     flag(
         "--asleep",
-        section=Section.MEASUREMENT,
+        section=Topic.MEASUREMENT,
         is_flag=True,
         help="Let idle CPUs sleep, as they do outside a run.  [default: awake in settle]",
     ),
@@ -208,13 +208,13 @@ own_options = grouped(
     _own,
     flag(
         "--path",
-        section=Section.SERVERS,
+        section=Topic.SERVERS,
         metavar="PATH",
         help="Path to request from the command behind `--`.  [default: /]",
     ),
     flag(
         "--any-body",
-        section=Section.SERVERS,
+        section=Topic.SERVERS,
         is_flag=True,
         help="Accept any body from your own server; check only the status.",
     ),
@@ -238,20 +238,20 @@ def _limit_options(limited: str, build_timeout: str | None = None) -> Decorator:
     flags = [
         flag(
             "--memory-limit",
-            section=Section.LIMITS,
+            section=Topic.LIMITS,
             type=Size(),
             help=f"Memory for {limited}; one that uses more is ended.  "
             f"[default: {100 * MEMORY_SHARE_MAX:.0f} % of the machine's]",
         ),
         flag(
             "--process-limit",
-            section=Section.LIMITS,
+            section=Topic.LIMITS,
             type=Number(),
             help=f"Number of processes for {limited}.  [default: {PROCESSES_MAX}]",
         ),
         flag(
             "--log-limit",
-            section=Section.LIMITS,
+            section=Topic.LIMITS,
             type=Size(),
             help="Size of each log; the middle of a longer one is dropped.  "
             f"[default: {LOG_BYTES_MAX >> 20}M]",
@@ -261,7 +261,7 @@ def _limit_options(limited: str, build_timeout: str | None = None) -> Decorator:
         flags.append(
             flag(
                 "--build-timeout",
-                section=Section.BUILDS,
+                section=Topic.BUILDS,
                 type=Duration(),
                 help=f"Time limit of each build step.  [default: {build_timeout}]",
             )
@@ -279,7 +279,7 @@ runtime_options = grouped(
     lambda options: ServerRuntime(options.pop("runtime"), options.pop("base_image")),
     flag(
         "--runtime",
-        section=Section.BUILDS,
+        section=Topic.BUILDS,
         type=click.Choice([NATIVE, "podman", "docker"]),
         default=NATIVE,
         show_default=True,
@@ -318,13 +318,13 @@ def _hosts(options: Options) -> Hosts:
 _MACHINES = (
     flag(
         "--server-host",
-        section=Section.MACHINES,
+        section=Topic.MACHINES,
         metavar="[USER@]HOST",
         help="Machine that builds and starts servers, over ssh.",
     ),
     flag(
         "--load-host",
-        section=Section.MACHINES,
+        section=Topic.MACHINES,
         metavar="[USER@]HOST",
         multiple=True,
         help="Machine that sends the load, over ssh; . is this one. Repeat it to send load "
@@ -338,7 +338,7 @@ host_options = grouped(
     *_MACHINES,
     flag(
         "--server-address",
-        section=Section.MACHINES,
+        section=Topic.MACHINES,
         metavar="ADDRESS",
         help="Address of the server host as the load host sees it.  "
         "[default: the host that ssh connects to]",

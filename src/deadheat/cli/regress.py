@@ -11,7 +11,7 @@ from deadheat.build.runtime import builder_on, host_for_builds
 from deadheat.campaign.campaign import Plan, conduct
 from deadheat.campaign.revision import revisions_on
 from deadheat.cli.endings import ExitCode, explain
-from deadheat.cli.help import Section, WithCommand, flag, listed
+from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import FILE, catalog_option, json_option, seed_option, store_option
 from deadheat.cli.progress_view import progress_view
 from deadheat.cli.race_options import (
@@ -57,14 +57,14 @@ EXIT_CODES = {
 @listed("regress", WithCommand)
 @flag(
     "--base",
-    section=Section.SERVERS,
+    section=Topic.SERVERS,
     required=True,
     metavar="REV",
     help="Revision to compare with.",
 )
 @flag(
     "--head",
-    section=Section.SERVERS,
+    section=Topic.SERVERS,
     default="HEAD",
     show_default=True,
     metavar="REV",
@@ -72,7 +72,7 @@ EXIT_CODES = {
 )
 @flag(
     "--build",
-    section=Section.SERVERS,
+    section=Topic.SERVERS,
     metavar="COMMAND",
     help="Shell command that builds a revision, such as make.",
 )
@@ -90,14 +90,14 @@ EXIT_CODES = {
 @flag(
     "--comment",
     "comment_path",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     type=FILE,
     help="File for the verdict as a comment on a pull request, in Markdown.",
 )
 @flag(
     "--junit",
     "junit_path",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     type=FILE,
     help="File for the verdict as JUnit XML.",
 )

@@ -11,7 +11,7 @@ import click
 
 from deadheat import report
 from deadheat.audit.audit import with_defects
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FILE, store_option, verbose_option
 from deadheat.cli.stored import stored, write_output
 from deadheat.console import fit
@@ -32,7 +32,7 @@ PICTURE_FORMATS = ("svg", "png")
 @flag(
     "--format",
     "format_",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     type=click.Choice([*report.FORMATS, *PICTURE_FORMATS]),
     default="terminal",
     show_default=True,
@@ -40,7 +40,7 @@ PICTURE_FORMATS = ("svg", "png")
 )
 @flag(
     "--picture",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     type=click.Choice(PICTURES),
     help="Content of an svg or png: bars of all servers, bars by language, latency curves, decay, "
     "a profile over workloads, a card with two contenders, or a badge for a README.  "
@@ -49,35 +49,35 @@ PICTURE_FORMATS = ("svg", "png")
 @flag(
     "--of",
     "names",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     metavar="NAME",
     multiple=True,
     help="Contender on a card or badge; repeat it for two. A badge of one shows its rank, of two "
     "their verdict.  [default: the first of the ranking]",
 )
-@flag("--workload", section=Section.LOAD, metavar="NAME", help="Only this workload of the run.")
+@flag("--workload", section=Topic.LOAD, metavar="NAME", help="Only this workload of the run.")
 @flag(
     "--from",
     "bundle",
-    section=Section.STORED_RUNS,
+    section=Topic.STORED_RUNS,
     type=FILE,
     help="Bundle to read instead of the store.",
 )
 @flag(
     "--list",
     "listing",
-    section=Section.STORED_RUNS,
+    section=Topic.STORED_RUNS,
     is_flag=True,
     help="List the stored runs, one per line.",
 )
 @flag(
     "--all-series",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     is_flag=True,
     help="Write the series and slices of every trial (json, html).  [default: of up to 60 trials "
     "per server and level, fewer in a run of more than 1,200]",
 )
-@flag("-o", "--output", section=Section.OUTPUT, type=FILE, help="File to write.")
+@flag("-o", "--output", section=Topic.OUTPUT, type=FILE, help="File to write.")
 @verbose_option
 @store_option
 def command(

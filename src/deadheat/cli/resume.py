@@ -17,7 +17,7 @@ from deadheat.cli.execution import (
     plan_of,
     rest_of_run,
 )
-from deadheat.cli.help import Command, Section, flag, listed
+from deadheat.cli.help import Command, Topic, flag, listed
 from deadheat.cli.run import command as run_command
 from deadheat.cli.stored import stored
 from deadheat.cli.values import Duration
@@ -59,7 +59,7 @@ class _Resume(Command):
 @flag(
     "--more",
     "more_s",
-    section=Section.STORED_RUNS,
+    section=Topic.STORED_RUNS,
     type=Duration(),
     help="Give a run that has spent its budget this much more time.",
 )

@@ -7,7 +7,7 @@ from deadheat.campaign.campaign import Plan
 from deadheat.catalog import Catalog, FileFault, Selection, selection
 from deadheat.cli.choice import answering, chosen_servers, no_race, open_catalog, replay_lineup
 from deadheat.cli.execution import LATENCY_S, Execution, execute, execution_options
-from deadheat.cli.help import Section, WithCommand, flag, listed
+from deadheat.cli.help import Topic, WithCommand, flag, listed
 from deadheat.cli.options import language_option, seed_option, servers_argument, setting_option
 from deadheat.cli.race_options import own_options, protocol_options
 from deadheat.cli.stored import command_line
@@ -22,14 +22,14 @@ from deadheat.protocol import Protocol, SearchProtocol
 @setting_option
 @flag(
     "--workers",
-    section=Section.SERVERS,
+    section=Topic.SERVERS,
     type=Levels(),
     help="Measure each server with these numbers of workers, e.g. 1,2,4.",
 )
 @flag(
     "--url",
     "urls",
-    section=Section.SERVERS,
+    section=Topic.SERVERS,
     multiple=True,
     metavar="URL",
     help="URL of a server that runs already, to race it too; repeat it for several.",
@@ -38,7 +38,7 @@ from deadheat.protocol import Protocol, SearchProtocol
 @protocol_options
 @flag(
     "--latency",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Also measure latency at 50, 70 and 90 % of each server's maximum rate.",
 )

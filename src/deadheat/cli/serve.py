@@ -7,7 +7,7 @@ from pathlib import Path
 
 import uvicorn
 
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import store_option
 from deadheat.cli.stored import stored
 from deadheat.cli.values import Number
@@ -23,7 +23,7 @@ NICE = 19  # a measurement on this machine has precedence
 @listed("serve")
 @flag(
     "--port",
-    section=Section.OTHER,
+    section=Topic.OTHER,
     type=Number(1, 65535),
     default=8008,
     show_default=True,
@@ -31,7 +31,7 @@ NICE = 19  # a measurement on this machine has precedence
 )
 @flag(
     "--host",
-    section=Section.OTHER,
+    section=Topic.OTHER,
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from deadheat import numbers
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import FOLDER, store_option
 from deadheat.cli.stored import stored
 from deadheat.output import echo
@@ -24,7 +24,7 @@ from deadheat.store.listing import run_ids
 @flag(
     "-o",
     "--output",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     type=FOLDER,
     metavar="DIR",
     required=True,
@@ -32,7 +32,7 @@ from deadheat.store.listing import run_ids
 )
 @flag(
     "--url",
-    section=Section.SERVERS,
+    section=Topic.SERVERS,
     metavar="URL",
     help="Address at which you will publish the folder. Link previews need it for their pictures.",
 )

@@ -11,7 +11,7 @@ from deadheat.build.runtime import ServerRuntime, builder_of, builder_on, host_f
 from deadheat.catalog import Catalog, Selection, Server, selection
 from deadheat.cli.choice import chosen_servers, open_catalog
 from deadheat.cli.endings import ExitCode
-from deadheat.cli.help import Section, flag, listed
+from deadheat.cli.help import Topic, flag, listed
 from deadheat.cli.options import (
     FILE,
     catalog_option,
@@ -43,39 +43,39 @@ ALL_LEVELS = (10, 100, 1000)
 @flag(
     "--all",
     "every_setting",
-    section=Section.SERVERS,
+    section=Topic.SERVERS,
     is_flag=True,
     help="Verify every setting, each under load; without SERVERS, every server.",
 )
 @flag(
     "--load",
     "levels",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     type=Levels(),
     help="Open this many connections and count those that are served, e.g. 10,100,1000.",
 )
 @flag(
     "--freeze",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Freeze each server for 90 s, as a race does; it must answer as before. Finds watchdogs.",
 )
 @flag(
     "--strict",
-    section=Section.MEASUREMENT,
+    section=Topic.MEASUREMENT,
     is_flag=True,
     help="Check all rules for a pull request, without a network, and print Markdown.",
 )
 @flag(
     "-o",
     "--output",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     type=FILE,
     help="File for the results as JSON, written after each server. A later call continues it.",
 )
 @flag(
     "--page",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     type=FILE,
     help="File for the results as Markdown; details go to the folder of the same name.",
 )

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from deadheat.catalog import find_root, model_faults
 from deadheat.catalog.toml_lines import BYTES_MAX
-from deadheat.cli.help import Command, Section, flag, listed
+from deadheat.cli.help import Command, Topic, flag, listed
 from deadheat.cli.options import FILE, catalog_option, json_option
 from deadheat.errors import DeadheatError
 from deadheat.foreign_text import escaped, printable
@@ -28,14 +28,14 @@ from deadheat.workload.recorded import Imported, read_har, workload_text
 @flag(
     "--curl",
     "curl",
-    section=Section.STORED_RUNS,
+    section=Topic.STORED_RUNS,
     metavar="COMMAND",
     help="A curl command instead of a file.",
 )
 @flag(
     "-o",
     "--output",
-    section=Section.OUTPUT,
+    section=Topic.OUTPUT,
     type=FILE,
     help="File to write.  [default: FILE.toml here]",
 )
