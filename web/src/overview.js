@@ -9,7 +9,7 @@ import * as numbers from "./numbers.js";
 import { rowsAt } from "./rows.js";
 
 /**
- * @import { Contender, Report } from "../build/document"
+ * @import { ContenderPart, Report } from "../build/document"
  * @import { Percents } from "./labels.js"
  * @import { Row } from "./rows.js"
  */
@@ -54,7 +54,7 @@ export function overview(connections) {
   return { section, draw };
 }
 
-const isControl = (/** @type {Contender} */ { role }) => role === "control";
+const isControl = (/** @type {ContenderPart} */ { role }) => role === "control";
 const isOpen = (/** @type {Element} */ chart) => chart.querySelector("details[open]") !== null;
 const captionOf = (/** @type {Element} */ chart) => chart.querySelector("figcaption")?.textContent;
 
@@ -90,7 +90,7 @@ const courseOf = (connections) => (/** @type {Row} */ row, /** @type {number} */
 
 /**
  * The rate of each trial in percent of the contender's median, by minutes since the run's start.
- * @param {Contender} contender
+ * @param {ContenderPart} contender
  * @param {number | null} connections
  * @param {number} place
  * @returns {Point[]}

@@ -8,7 +8,7 @@ import * as numbers from "./numbers.js";
 import { panelId, sum } from "./rows.js";
 
 /**
- * @import { Cell, Contender, FailedGate, Latency, Report, Standing, Trial } from "../build/document"
+ * @import { CellPart, ContenderPart, FailedGate, LatencyPart, Report, StandingPart, TrialPart } from "../build/document"
  * @import { Child } from "./dom.js"
  */
 
@@ -21,7 +21,7 @@ import { panelId, sum } from "./rows.js";
 export function panels(report, connections, open) {
   const standings =
     report.levels.find((level) => level.connections === connections)?.standings ?? [];
-  const placeOf = (/** @type {Contender} */ contender) => {
+  const placeOf = (/** @type {ContenderPart} */ contender) => {
     const at = standings.findIndex((standing) => standing.name === contender.name);
     return at < 0 ? Infinity : at;
   };
@@ -46,8 +46,8 @@ export function panels(report, connections, open) {
 }
 
 /**
- * @param {Contender} contender
- * @param {Standing | undefined} standing
+ * @param {ContenderPart} contender
+ * @param {StandingPart | undefined} standing
  * @param {string} id
  * @param {number | null} connections
  * @param {Set<string>} open
@@ -90,8 +90,8 @@ function panel(contender, standing, id, connections, open) {
 }
 
 /**
- * @param {Contender} contender
- * @param {Cell | undefined} cell
+ * @param {ContenderPart} contender
+ * @param {CellPart | undefined} cell
  * @param {number | null} connections
  */
 function content(contender, cell, connections) {
@@ -139,20 +139,20 @@ function content(contender, cell, connections) {
   ].filter((part) => part !== null);
 }
 
-/** @param {Contender} contender */
+/** @param {ContenderPart} contender */
 const allTrials = (contender) =>
   [...contender.levels, ...contender.offered].flatMap((each) => each.trials);
 
 /**
  * Whether both curves are equal, as they are where a response is one segment.
- * @param {Latency} a
- * @param {Latency} b
+ * @param {LatencyPart} a
+ * @param {LatencyPart} b
  */
 const same = (a, b) => JSON.stringify(a.curve) === JSON.stringify(b.curve);
 
 /**
- * @param {Contender} contender
- * @param {Trial[]} trials
+ * @param {ContenderPart} contender
+ * @param {TrialPart[]} trials
  */
 function remarks(contender, trials) {
   /** @type {Map<string, FailedGate[]>} */
@@ -224,8 +224,8 @@ const LIMITS = {
 };
 
 /**
- * @param {Contender} contender
- * @param {Cell | undefined} cell
+ * @param {ContenderPart} contender
+ * @param {CellPart | undefined} cell
  */
 function facts(contender, cell) {
   const start = contender.starts.find((each) => each.command.length);
@@ -278,7 +278,7 @@ function facts(contender, cell) {
   );
 }
 
-/** @param {Contender} contender */
+/** @param {ContenderPart} contender */
 function behavior(contender) {
   const behavior = contender.starts.find((start) => start.behavior)?.behavior;
   if (!behavior) return null;
@@ -301,7 +301,7 @@ function behavior(contender) {
   );
 }
 
-/** @param {Contender} contender */
+/** @param {ContenderPart} contender */
 function publishedRates(contender) {
   if (!contender.published.length) return null;
   const rows = contender.published.flatMap((row) =>
@@ -336,7 +336,7 @@ function publishedRates(contender) {
   );
 }
 
-/** @param {Contender} contender */
+/** @param {ContenderPart} contender */
 function output(contender) {
   const raw = contender.raw_output;
   const logged = contender.starts.findLast((start) => start.log_tail?.trim());

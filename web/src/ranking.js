@@ -13,7 +13,7 @@ import { decode, isState } from "./state.js";
 import { rankingTable, sort } from "./table.js";
 
 /**
- * @import { Contender, Report } from "../build/document"
+ * @import { ContenderPart, Report } from "../build/document"
  * @import { Row } from "./rows.js"
  */
 
@@ -354,7 +354,7 @@ function comparisonChoice(report, chosen, draw) {
 }
 
 /**
- * @param {Contender[]} contenders
+ * @param {ContenderPart[]} contenders
  * @param {"language" | "kind"} key
  * @returns {string[]}
  */

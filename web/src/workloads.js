@@ -3,7 +3,7 @@
 import { h, scrolling, table } from "./dom.js";
 import { ofLeader } from "./numbers.js";
 
-/** @import { Profile, ProfileRow, Report } from "../build/document" */
+/** @import { ProfilePart, ProfileRow, Report } from "../build/document" */
 
 /**
  * What a report says of one workload, as if it were of a run of that alone.
@@ -94,7 +94,7 @@ export function profile(report) {
   );
 }
 
-/** @param {Profile} of */
+/** @param {ProfilePart} of */
 const texts = ({ predictions }) => predictions.flatMap(({ text }) => text);
 
 /**
