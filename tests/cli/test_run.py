@@ -60,7 +60,7 @@ def test_a_run_prints_its_table_and_where_it_is_stored(deadheat: Deadheat, home:
     assert f"stored in:    {home / 'runs.sqlite'}  (run {run['id']})" in ended.out
     assert f"deadheat report {run['id'][-4:]}" in ended.out
     assert "hello" in markdown.read_text()
-    assert "invocation 1, block 2" in ended.err
+    assert "block 2, 1 contender racing" in ended.err
     assert rows(home, "SELECT state, count(*) AS n FROM trial GROUP BY state") == [
         {"state": "ok", "n": 2}
     ]
@@ -79,7 +79,7 @@ def test_a_failing_server_does_not_end_the_run(
         {"name": "exits-at-start", "fault": "exits-at-start ended before it was ready (exit 1)"},
         {"name": "hello", "fault": None},
     ]
-    (dead,) = rows(home, "SELECT reason FROM trial WHERE state = 'failed'")
+    (dead,) = rows(home, "SELECT DISTINCT reason FROM trial WHERE state = 'failed'")
     assert dead["reason"] == "dies-mid-trial died under load (exit 7)\nout of memory"
     assert rows(home, "SELECT count(*) AS n FROM trial WHERE state = 'ok'") == [{"n": 2}]
     assert "cannot read hello.conf" in ended.err

@@ -297,7 +297,7 @@ class Race:
         """A race to settle has a budget; one of repetitions a known number of blocks."""
         present = [name for name in group if self.standings.races(name)]
         racing = len({*self.standings.racing_names, *present})
-        what = f"block {self._blocks}, {racing} contenders racing"
+        what = f"block {self._blocks}, {numbers.count(racing, 'contender')} racing"
         stopping = self._protocol.stopping
         if isinstance(stopping, Settle):
             return Progress(what, done=self._blocks, left_s=max(0.0, self._left_s()))
