@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from deadheat import numbers
 from deadheat.build.runtime import NATIVE, ServerRuntime
 from deadheat.catalog import find_root
 from deadheat.cli.help import Decorator, Topic, flag
@@ -241,7 +242,7 @@ def _limit_options(limited: str, build_timeout: str | None = None) -> Decorator:
             section=Topic.LIMITS,
             type=Size(),
             help=f"Memory for {limited}; one that uses more is ended.  "
-            f"[default: {100 * MEMORY_SHARE_MAX:.0f} % of the machine's]",
+            f"[default: {numbers.percent(MEMORY_SHARE_MAX, 0)} of the machine's]",
         ),
         flag(
             "--process-limit",
