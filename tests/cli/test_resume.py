@@ -124,9 +124,12 @@ def test_bug_the_runtime_of_a_run_in_containers_was_refused_when_it_was_resumed(
 
 
 def test_without_a_run_the_last_one_is_meant(deadheat: Deadheat, run: MadeRun) -> None:
+    """Only a run that has spent its budget can have more time: a settled one was offered it."""
     ended = deadheat("resume")
     assert (ended.code, f"run {run.run_id} is complete" in ended.err) == (1, True)
-    assert ended.hint == (
+    assert ended.hint == "start a new run"
+    run.end("complete", "budget spent")
+    assert deadheat("resume").hint == (
         f"`deadheat resume {run.run_id[-4:]} --more 5m` gives it more time, or start a new run"
     )
 

@@ -28,6 +28,7 @@ from deadheat.report.model.runs import find_run
 from deadheat.report.model.view import RunView
 from deadheat.stats.decision import Verdict
 from deadheat.stats.ranking import Decided
+from deadheat.store import read_run
 from deadheat.store.listing import run_summary
 from deadheat.store.run_argument import run_argument
 from deadheat.workload import Level
@@ -93,9 +94,10 @@ def resumed_plan(store_path: Path, wanted: str | None, catalog: Catalog) -> Plan
     with stored(store_path) as store:
         run_id = find_run(store, wanted)
         state = run_summary(store, run_id).state
+        is_spent = read_run(store, run_id).conclusion.get("why") == "budget spent"
     if state in ENDS:
         more = f"`deadheat resume {run_argument(run_id, store_path)} --more 5m` gives it more time"
-        hint = f"{more}, or {NEW_RUN}" if state == "complete" else NEW_RUN
+        hint = f"{more}, or {NEW_RUN}" if is_spent else NEW_RUN
         raise DeadheatError(f"run {run_id} {ENDS[state]}", hint)
     return rest_of_run(store_path, run_id, catalog)
 
