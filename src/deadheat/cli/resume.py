@@ -41,7 +41,7 @@ ENDS = {
 
 
 class _Resume(Command):
-    """A command that says of a flag of `deadheat run` why it is not one of its own."""
+    """A command that explains why it lacks a flag of `deadheat run`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:

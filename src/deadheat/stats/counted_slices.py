@@ -18,11 +18,14 @@ class Counted:
 
     `slices` are in the order of their time. `settlings` maps an instance to what `settling` says of
     it; instances without a finding are left out. `owners` maps each instance to its contender.
+    `silent` maps a contender to the share of its windows' time in which nothing was sent: those
+    windows lay in a pause. A contender without such a window is left out.
     """
 
     slices: SliceColumns
     settlings: Mapping[int, Settling]
     owners: Mapping[int, str]
+    silent: Mapping[str, float]
 
 
 def count_slices(columns: SliceColumns) -> Counted:
@@ -31,6 +34,8 @@ def count_slices(columns: SliceColumns) -> Counted:
     The reference of a slice is what the others did in its round, each relative to its own mean.
     """
     every = columns.taken(columns.by_time())
+    silent = _silent_shares(every)
+    every = every.taken(every.rate_per_s > 0)
     log_rate = _logarithms(every.rate_per_s)
     reference = _references(every, log_rate)
     counts = np.ones(len(every), dtype=bool)
@@ -43,7 +48,17 @@ def count_slices(columns: SliceColumns) -> Counted:
             if finding.excluded or not finding.settled:
                 settlings[instance] = finding
             counts[places[: finding.excluded]] = False
-    return Counted(every.taken(counts), settlings, owners)
+    return Counted(every.taken(counts), settlings, owners, silent)
+
+
+def _silent_shares(columns: SliceColumns) -> dict[str, float]:
+    count = len(columns.names)
+    whole_s = np.bincount(columns.contender, columns.window_s, count)
+    silent_s = np.bincount(columns.contender, columns.window_s * (columns.rate_per_s == 0), count)
+    return {
+        columns.names[place]: float(silent_s[place] / whole_s[place])
+        for place in np.flatnonzero(silent_s)
+    }
 
 
 def _by_instance(instance: Indices) -> Iterator[tuple[int, Indices]]:
@@ -55,8 +70,9 @@ def _by_instance(instance: Indices) -> Iterator[tuple[int, Indices]]:
         yield int(numbers[number]), places[number]
 
 
-def slices_of(columns: SliceColumns, names: Sequence[str]) -> SliceArrays:
+def slices_of(counted: Counted, names: Sequence[str]) -> SliceArrays:
     """The arrays that the model reads; slices of other names are left out."""
+    columns = counted.slices
     place = {name: number for number, name in enumerate(names)}
     places = np.array([place.get(name, -1) for name in columns.names], dtype=np.int64)
     contender = places[columns.contender]
@@ -71,6 +87,7 @@ def slices_of(columns: SliceColumns, names: Sequence[str]) -> SliceArrays:
         weight=columns.weight[used],
         witness=_logarithms(columns.witness_per_s[used]),
         contenders=len(names),
+        silent=np.array([counted.silent.get(name, 0.0) for name in names], dtype=float),
     )
 
 

@@ -19,6 +19,8 @@ from deadheat.stats.slice_weights import first_look, weighted_fit
 from deadheat.stats.slices import SliceArrays
 from deadheat.stats.witness import instance_log_rates, witness_gaps
 
+_MOST_SILENT = 0.99  # of the time
+
 
 @dataclass(frozen=True)
 class ModelFit:
@@ -26,6 +28,11 @@ class ModelFit:
 
     `witness_gap` is the log of a contender's rate without slices over that in them, where they
     disagree beyond chance, else 0 (see `witness`).
+
+    `silent_gap` is the log of a contender's rate over that with its silent windows counted, at
+    least 0. A pause by the clock that is due when a frozen server is thawed lies in the discarded
+    part and in the window: the requests that are followed miss all such pauses, and the silent
+    windows show too many. So the truth lies between the two.
     """
 
     estimate: EffectEstimate
@@ -34,6 +41,7 @@ class ModelFit:
     blocks: npt.NDArray[np.int64]
     state_intensity: float
     witness_gap: Floats
+    silent_gap: Floats
 
 
 def fit_slices(slices: SliceArrays, fewest_instances: int = 2) -> ModelFit:
@@ -59,6 +67,7 @@ def fit_slices(slices: SliceArrays, fewest_instances: int = 2) -> ModelFit:
         blocks=np.bincount(cells // (int(block[-1]) + 1), minlength=count),
         state_intensity=first.intensity,
         witness_gap=_witness_gap(slices),
+        silent_gap=-np.log1p(-np.minimum(slices.silent, _MOST_SILENT)),
     )
 
 

@@ -32,6 +32,7 @@ class SliceArrays:
     `weight` is the requests of a slice over the length of its window, above 0; left out, slices
     weigh alike.
     `witness` is the log of its instance's rate without slices; NaN, or left out, if unknown.
+    `silent` has a share for each contender: of its windows' time in which nothing was sent.
     ValueError where the arrays do not fit together.
     """
 
@@ -44,10 +45,13 @@ class SliceArrays:
     contenders: int
     weight: Floats = field(default_factory=lambda: np.zeros(0))
     witness: Floats = field(default_factory=lambda: np.zeros(0))
+    silent: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         if not len(self.weight):
             object.__setattr__(self, "weight", np.ones(len(self.log_rate)))
+        if not len(self.silent):
+            object.__setattr__(self, "silent", np.zeros(self.contenders))
         if not len(self.witness):
             object.__setattr__(self, "witness", np.full(len(self.log_rate), np.nan))
         for name in ARRAYS:

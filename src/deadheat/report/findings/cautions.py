@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from deadheat import numbers
 from deadheat.foreign_text import one_line
-from deadheat.numbers import count, listing, signed_percent
+from deadheat.numbers import count, listing, percent, signed_percent
 from deadheat.report import wording
 from deadheat.report.model.slice_fit import waits
 from deadheat.report.model.view import ContenderView, RunView
@@ -240,6 +240,14 @@ def _disagreeing(view: RunView) -> Iterator[Caution]:
                     "rates"
                 )
                 yield Caution("witness", (name,), text)
+        for name, gap in zip(level.names, level.fit.silent_gap, strict=True):
+            if gap:
+                text = (
+                    f"{name}: nothing was sent in {percent(-math.expm1(-gap), 0)} of the time of "
+                    "its windows, which lay in pauses; its intervals contain the rates with and "
+                    "without this time"
+                )
+                yield Caution("silent", (name,), text)
 
 
 def _too_short_to_gather(view: RunView) -> Iterator[Caution]:
