@@ -47,7 +47,8 @@ def test_states_its_method_and_an_undecided_pair_what_it_needs(fit: ModelFit) ->
 
 def test_a_contender_without_slices_is_not_ranked(fit: ModelFit) -> None:
     slices = race(np.random.default_rng(32), Field.copies(2), Schedule(40, 4), QUIET)
-    ranking = rank_from_model(fit_slices(replace(slices, contenders=3, silent=np.zeros(3))), "abc")
+    of_three = replace(slices, contenders=3, silent=np.zeros(3), paused=np.zeros(3))
+    ranking = rank_from_model(fit_slices(of_three), "abc")
     assert ranking.unranked == ("c",)
     assert len(ranking.rows) == 2
 

@@ -214,6 +214,7 @@ def columns_of(names: Sequence[str], trials: Sequence[TrialSlices]) -> SliceColu
         weight=np.array([weight_of(row) for row in used], dtype=float),
         witness_per_s=np.array([row.get("witness_per_s", math.nan) for row in used], dtype=float),
         window_s=np.array([row.get("window_s") or 0.0 for row in used], dtype=float),
+        paused_s=np.array([row.get("paused_s") or 0.0 for row in used], dtype=float),
     )
 
 

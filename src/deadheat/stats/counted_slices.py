@@ -19,13 +19,15 @@ class Counted:
     `slices` are in the order of their time. `settlings` maps an instance to what `settling` says of
     it; instances without a finding are left out. `owners` maps each instance to its contender.
     `silent` maps a contender to the share of its windows' time in which nothing was sent: those
-    windows lay in a pause. A contender without such a window is left out.
+    windows lay in a pause. `paused` maps one to the share of its time in pauses, those of discarded
+    parts included. A contender with a share of 0 is left out.
     """
 
     slices: SliceColumns
     settlings: Mapping[int, Settling]
     owners: Mapping[int, str]
     silent: Mapping[str, float]
+    paused: Mapping[str, float]
 
 
 def count_slices(columns: SliceColumns) -> Counted:
@@ -34,7 +36,8 @@ def count_slices(columns: SliceColumns) -> Counted:
     The reference of a slice is what the others did in its round, each relative to its own mean.
     """
     every = columns.taken(columns.by_time())
-    silent = _silent_shares(every)
+    silent = _shares(every, every.window_s * (every.rate_per_s == 0), every.window_s)
+    paused = _shares(every, every.paused_s, np.maximum(every.window_s, every.paused_s))
     every = every.taken(every.rate_per_s > 0)
     log_rate = _logarithms(every.rate_per_s)
     reference = _references(every, log_rate)
@@ -48,16 +51,16 @@ def count_slices(columns: SliceColumns) -> Counted:
             if finding.excluded or not finding.settled:
                 settlings[instance] = finding
             counts[places[: finding.excluded]] = False
-    return Counted(every.taken(counts), settlings, owners, silent)
+    return Counted(every.taken(counts), settlings, owners, silent, paused)
 
 
-def _silent_shares(columns: SliceColumns) -> dict[str, float]:
+def _shares(columns: SliceColumns, part_s: Floats, whole_s: Floats) -> dict[str, float]:
     count = len(columns.names)
-    whole_s = np.bincount(columns.contender, columns.window_s, count)
-    silent_s = np.bincount(columns.contender, columns.window_s * (columns.rate_per_s == 0), count)
+    parts_s = np.bincount(columns.contender, part_s, count)
+    wholes_s = np.bincount(columns.contender, whole_s, count)
     return {
-        columns.names[place]: float(silent_s[place] / whole_s[place])
-        for place in np.flatnonzero(silent_s)
+        columns.names[place]: float(parts_s[place] / wholes_s[place])
+        for place in np.flatnonzero(parts_s)
     }
 
 
@@ -88,6 +91,7 @@ def slices_of(counted: Counted, names: Sequence[str]) -> SliceArrays:
         witness=_logarithms(columns.witness_per_s[used]),
         contenders=len(names),
         silent=np.array([counted.silent.get(name, 0.0) for name in names], dtype=float),
+        paused=np.array([counted.paused.get(name, 0.0) for name in names], dtype=float),
     )
 
 

@@ -20,6 +20,7 @@ class SliceRow(NamedTuple):
     the length of their window: by it, mean cycle times of slices are averaged. `witness_per_s` is
     the rate of its instance without slices (see `witness`); NaN if unknown. `window_s` is the
     length of the window. If nothing was sent in it, the slice is silent: its rate is 0.
+    `paused_s` is the time without any answer in the whole slice, its discarded part included.
     """
 
     contender: str
@@ -31,6 +32,7 @@ class SliceRow(NamedTuple):
     weight: float = 1.0
     witness_per_s: float = math.nan
     window_s: float = 1.0
+    paused_s: float = 0.0
 
 
 def weight_of(row: Mapping[str, Any]) -> float:
@@ -56,6 +58,7 @@ class SliceColumns:
     weight: Floats
     witness_per_s: Floats
     window_s: Floats
+    paused_s: Floats
 
     def __len__(self) -> int:
         return len(self.contender)
@@ -83,11 +86,11 @@ class SliceColumns:
 
 
 class SliceTable:
-    """Slices as they come. Each takes 72 bytes, so a race of hours does not fill the memory."""
+    """Slices as they come. Each takes 80 bytes, so a race of hours does not fill the memory."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
-        self._columns: list[array[Any]] = [array(code) for code in "qqqqddddd"]  # as in `SliceRow`
+        self._columns: list[array[Any]] = [array(code) for code in "qqqqdddddd"]  # as in `SliceRow`
 
     def add(self, rows: Iterable[SliceRow]) -> None:
         for row in rows:

@@ -74,4 +74,4 @@ def fit_slices(slices: SliceArrays, fewest_instances: int = 2) -> ModelFit:
 def _witness_gap(slices: SliceArrays) -> Floats:
     _, first, instance = np.unique(slices.instance, return_index=True, return_inverse=True)
     log_rate = instance_log_rates(slices.log_rate, slices.weight, instance, len(first))
-    return witness_gaps(log_rate, slices.witness[first], slices.contender[first], slices.contenders)
+    return witness_gaps(log_rate, slices.witness[first], slices.contender[first], slices.paused)

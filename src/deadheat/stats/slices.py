@@ -33,6 +33,7 @@ class SliceArrays:
     weigh alike.
     `witness` is the log of its instance's rate without slices; NaN, or left out, if unknown.
     `silent` has a share for each contender: of its windows' time in which nothing was sent.
+    `paused` likewise: of its time in pauses.
     ValueError where the arrays do not fit together.
     """
 
@@ -46,12 +47,14 @@ class SliceArrays:
     weight: Floats = field(default_factory=lambda: np.zeros(0))
     witness: Floats = field(default_factory=lambda: np.zeros(0))
     silent: Floats = field(default_factory=lambda: np.zeros(0))
+    paused: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         if not len(self.weight):
             object.__setattr__(self, "weight", np.ones(len(self.log_rate)))
-        if not len(self.silent):
-            object.__setattr__(self, "silent", np.zeros(self.contenders))
+        for name in ("silent", "paused"):
+            if not len(getattr(self, name)):
+                object.__setattr__(self, name, np.zeros(self.contenders))
         if not len(self.witness):
             object.__setattr__(self, "witness", np.full(len(self.log_rate), np.nan))
         for name in ARRAYS:
