@@ -238,8 +238,8 @@ def plan_of(unfinished: Unfinished, catalog: Catalog) -> Plan:
 
 
 def _selection(unfinished: Unfinished, kept: StoredContender, catalog: Catalog) -> Selection:
-    if kept.server in catalog.servers:
-        return selection(catalog.servers[kept.server], kept.setting, kept.workers)
+    if server := catalog.find(kept.server):
+        return selection(server, kept.setting, kept.workers)
     reason = (
         f"the catalog has no server {kept.server}"
         if "language" in kept.manifest
