@@ -27,7 +27,6 @@ LOOKED_AT = (
 )
 SUFFIXES = {".py", ".rs", ".js", ".css", ".html", ".md", ".json", ".toml", ".txt"}
 ALLOWED = (
-    ROOT / "src" / "deadheat" / "store",  # old migrations, and values that old runs have
     ROOT / "src" / "deadheat" / "shipped",  # links to the catalog
     ROOT / "src" / "deadheat" / "report" / "formats" / "page.html",  # built, with libraries
     ROOT / "docs" / "results" / "servers.json",  # what servers printed

@@ -17,7 +17,6 @@ import pytest
 from deadheat.build.container_tool import ContainerTool, container_tool
 from deadheat.build.image_builder import ImageBuilder
 from deadheat.build.prepare import prepare
-from deadheat.campaign.capacity import Capacity
 from deadheat.catalog import load_server, selection
 from deadheat.cli import capacity
 from deadheat.host import HostError, Limits
@@ -30,7 +29,7 @@ from deadheat.measure.contender import Contender, contender_from
 from deadheat.measure.verify import verify
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
-from deadheat.store import Store
+from deadheat.store import Capacity, Store
 from tests.cli.conftest import Deadheat
 from tests.host.support import eventually
 

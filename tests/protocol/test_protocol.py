@@ -4,7 +4,7 @@ import pytest
 
 from deadheat.catalog import FileFault
 from deadheat.errors import DeadheatError
-from deadheat.protocol import Protocol, amend, load_protocol, protocol_names, stored_protocol
+from deadheat.protocol import Protocol, amend, load_protocol, protocol_names
 
 HERE = Path(__file__).resolve().parents[2]
 SMALL = """\
@@ -116,17 +116,3 @@ def test_protocol_round_trips_through_json(root: Path) -> None:
     """The store keeps a protocol as JSON for reports."""
     protocol = load_protocol(root, "small")
     assert Protocol.model_validate_json(protocol.model_dump_json()) == protocol
-
-
-def test_stored_protocol_without_a_key_names_the_key() -> None:
-    """Regression: the error was pydantic's own, without a hint."""
-    values = load_protocol(HERE, "quick").model_dump()
-    del values["connections"]
-    with pytest.raises(DeadheatError) as caught:
-        stored_protocol("20261120-1", values)
-    assert "pydantic" not in str(caught.value)
-    assert str(caught.value).startswith(
-        "run 20261120-1: its protocol cannot be read: connections: "
-    )
-    assert caught.value.hint is not None
-    assert "deadheat report 20261120-1" in caught.value.hint

@@ -9,7 +9,10 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from deadheat.store import Gate, Store, TrialRecord
+from deadheat.host import fake
+from deadheat.host.fingerprint import Fingerprint, IdleCpus
+from deadheat.protocol import Protocol
+from deadheat.store import Conclusion, Gate, Store, TrialRecord
 
 SETTLE: dict[str, Any] = {
     "name": "settle",
@@ -19,6 +22,7 @@ SETTLE: dict[str, Any] = {
     "keep_alive": True,
     "duration_s": 0.5,
     "aggregate": "median",
+    "warmup": {"kind": "none"},
     "stopping": {
         "kind": "settle",
         "invocations": 3,
@@ -34,18 +38,26 @@ QUICK: dict[str, Any] = {
     "duration_s": 1.0,
     "stopping": {"kind": "fixed", "repetitions": 3, "invocations": 1},
 }
-FINGERPRINT: dict[str, Any] = {
-    "cpu": {
-        "model": "Made CPU",
-        "logical": 2,
-        "allowed": [0, 1],
-        "virtual_machine": True,
-        "idle": {"driver": "haltpoll", "wake_up_us": 0, "hindrance": None},
-    },
-    "memory_total_bytes": 8 * 1024**3,
-    "kernel": "6.1.0",
-    "os": "Made OS 1",
-}
+FINGERPRINT = fake.FINGERPRINT.model_copy(
+    update={
+        "cpu": fake.FINGERPRINT.cpu.model_copy(
+            update={
+                "model": "Made CPU",
+                "virtual_machine": True,
+                "idle": IdleCpus(driver="haltpoll", wake_up_us=0, hindrance=None),
+            }
+        ),
+        "kernel": "6.1.0",
+        "os": "Made OS 1",
+    }
+)
+
+
+def made_protocol(values: Mapping[str, Any]) -> Protocol:
+    """The protocol of these values, in which a workload may be a name alone."""
+    plain = {"about": "made", "requests": [{"path": "/"}]}
+    workloads = [plain | workload for workload in values.get("workloads", ())]
+    return Protocol.model_validate({**values, "workloads": workloads})
 
 
 def histogram(requests: int, median_us: int = 1000) -> str:
@@ -69,7 +81,7 @@ class MadeRun:
 
     def __post_init__(self) -> None:
         self.run_id = self.store.begin_run(
-            protocol=self.protocol,
+            protocol=made_protocol(self.protocol),
             command=self.command,
             seed=self.seed,
             deadheat_version="0.1.0",
@@ -77,7 +89,8 @@ class MadeRun:
         )
         for role, cpus in (("server", range(self.cpus)), ("load", [self.cpus])):
             more = self.fingerprints.get(role, {})
-            self.store.add_host(self.run_id, role, list(cpus), {**FINGERPRINT, **more})
+            fingerprint = Fingerprint.model_validate({**FINGERPRINT.to_json(), **more})
+            self.store.add_host(self.run_id, role, list(cpus), fingerprint)
         self.ids: dict[str, int] = {}
         self.random = random.Random(self.seed)
 
@@ -164,7 +177,8 @@ class MadeRun:
                         )
 
     def end(self, state: str = "complete", why: str = "settled", **conclusion: Any) -> str:
-        self.store.end_run(self.run_id, state, {"why": why, **conclusion})
+        end = Conclusion.model_validate({"why": why, **conclusion})
+        self.store.end_run(self.run_id, state, end)
         return self.run_id
 
 

@@ -21,7 +21,7 @@ def heading_of(folder: Path, conclusion: dict[str, Any], **protocol: Any) -> str
         for block in (1, 2, 3):
             run.trial("a", 100.0, block=block)
             run.trial("b", 200.0, block=block)
-        store.end_run(run.run_id, "complete", conclusion)
+        run.end(**conclusion)
         view = load_view(store, run.run_id)
     return "\n".join(heading(view, analyze(view)))
 

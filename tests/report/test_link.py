@@ -21,7 +21,13 @@ CARD = {
     "interrupt_cpus": [0, 1, 4],
     "interrupt_targets": [0, 1, 4],
 }
-VETH = {"driver": "veth", "mtu_bytes": 1500, "offloads": {"tso": False}}
+VETH = {
+    "driver": "veth",
+    "mtu_bytes": 1500,
+    "offloads": {"tso": False},
+    "interrupt_cpus": [],
+    "interrupt_targets": [],
+}
 COUNTERS = {"RetransSegs": 3, "load_RetransSegs": 1, "ifInDiscards": 2, "load_ifOutDiscards": -4}
 
 

@@ -19,7 +19,14 @@ REPLAY: dict[str, Any] = {
     **QUICK,
     "residency": "alone",
     "order": "listed",
-    "origin": {"figures": "woo-2016"},
+    "origin": {
+        "figures": "woo-2016",
+        "command": "wrk",
+        "body": "Hello, world!",
+        "client_host": "same",
+        "server": "a machine",
+        "sources": ["a page"],
+    },
 }
 
 

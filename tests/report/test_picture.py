@@ -14,7 +14,7 @@ from deadheat.report.picture import NAMING, PICTURES, draw, png
 from deadheat.report.picture.decay import shares
 from deadheat.report.picture.lines import APART, TOP, apart
 from deadheat.report.picture.svg import LINE
-from tests.report.made import SETTLE, MadeRun, failed, made_run
+from tests.report.made import MadeRun, failed, made_run
 
 SPACE = "{http://www.w3.org/2000/svg}"
 
@@ -102,7 +102,7 @@ def test_spreads_names_that_would_overlap() -> None:
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_names_the_missing_data_of_a_picture(tmp_path: Path, picture: str) -> None:
-    run = made_run(tmp_path / "runs.sqlite", protocol={**SETTLE, "connections": []})
+    run = made_run(tmp_path / "runs.sqlite")
     with pytest.raises(DeadheatError, match=f"--picture {picture}"):
         draw(load_view(run.store, run.run_id), picture)
 

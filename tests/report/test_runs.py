@@ -32,12 +32,13 @@ def store(tmp_path: Path) -> Store:
             id=run_id,
             started_at=started,
             state="running",
-            protocol='{"name": "quick"}',
+            protocol='{"name": "quick", "workloads": []}',
             command="[]",
             seed=1,
             deadheat_version="0",
             generator_version="0",
             writer=json.dumps(Writer.this_process().to_json()),
+            conclusion="{}",
         )
     return store
 

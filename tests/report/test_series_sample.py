@@ -14,7 +14,7 @@ from deadheat.report.findings.analysis import analyze
 from deadheat.report.formats.json_document import write
 from deadheat.report.model import load
 from deadheat.report.model.load import SERIES_TRIALS_MAX, load_view
-from tests.report.made import MadeRun, made_run
+from tests.report.made import SETTLE, MadeRun, made_run
 
 TRIALS = SERIES_TRIALS_MAX + 40
 LOAD = [{"at_s": 0.1 * i, "ok": 100} for i in range(1, 6)]
@@ -22,7 +22,7 @@ LOAD = [{"at_s": 0.1 * i, "ok": 100} for i in range(1, 6)]
 
 @pytest.fixture
 def run(tmp_path: Path) -> MadeRun:
-    run = made_run(tmp_path / "runs.sqlite", protocol={"name": "made", "connections": [100]})
+    run = made_run(tmp_path / "runs.sqlite", protocol=SETTLE)
     run.contender("a")
     for block in range(TRIALS):
         run.trial("a", 9000.0 + block, block=block, at_s=float(block), series={"load": LOAD})

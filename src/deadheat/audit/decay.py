@@ -100,7 +100,7 @@ def decay_page(replay: Replay, series: Sequence[Series], published: Figures | No
             "label": replay.protocol.label,
             "protocol": replay.protocol.model_dump(),
             "command": replay.command,
-            "hosts": replay.hosts,
+            "hosts": {role: each.to_json() for role, each in replay.hosts.items()},
             "series": [asdict(each) for each in series],
         },
     )

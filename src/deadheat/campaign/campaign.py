@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from deadheat.build.builder import Builder
 from deadheat.campaign.alone import Alone
@@ -25,7 +24,7 @@ from deadheat.measure.contender import Contender, controls_for
 from deadheat.measure.warm_instance import EnteredContender
 from deadheat.measure.world import World
 from deadheat.protocol import Protocol
-from deadheat.store import Store
+from deadheat.store import Conclusion, Store
 from deadheat.store.listing import run_summary
 from deadheat.store.run_argument import run_argument
 
@@ -61,10 +60,10 @@ def conduct(plan: Plan, world: World, store: Store, builder: Builder, listen: Li
             lifecycle.start(world, contender)
             listen(Event(f"{contender.name} {NOT_OURS}"))
     run: Run | None = None
-    known: dict[str, Any] = {}
+    known = Conclusion()
     if plan.protocol.residency == "alone":
         plan, world, remarks = _fit(plan, world, listen)
-        known = {"missing": dict(plan.missing), "remarks": list(remarks)}
+        known = Conclusion(missing=dict(plan.missing), remarks=remarks)
     else:
         for remark in too_few(plan.protocol, world.server_host.fingerprint()):
             listen(Event(remark, trouble=True))
@@ -123,16 +122,16 @@ def _race(
     context = RunContext(world, protocol, store, run.id, entered, plan.seed, listen, past)
     if protocol.residency == "alone":
         Alone(context, plan.labels).run()
-        run.conclusion["why"] = "all repetitions done"
+        run.conclude(why="all repetitions done")
         return
     race = Race(context) if protocol.slices is None else SliceRace(context)
     begun_s = world.server_host.now_s() - past.elapsed_s
     try:
         look = race.run()
     except KeyboardInterrupt:
-        run.conclusion["look"] = race.standings.last.number
+        run.conclude(look=race.standings.last.number)
         raise
-    run.conclusion["race_s"] = world.server_host.now_s() - begun_s
+    run.conclude(race_s=world.server_host.now_s() - begun_s)
     if not race.standings.contenders_left:
         more = "; `deadheat verify` says more" if plan.selections else ""
         raise none_left(race.standings.tally.out, f"the reasons are printed above{more}")
@@ -140,7 +139,7 @@ def _race(
     if protocol.stopping.kind == "settle":
         answered = "settled" if protocol.stopping.question == "order" else "verdict reached"
         why = answered if look.settled else "budget spent"
-    run.conclusion |= {"why": why, "share": look.share, "look": look.number}
+    run.conclude(why=why, share=look.share, look=look.number)
     if plan.latency_s is not None:
         measure_latency(context, race.standings, race.invocation + 1, plan.latency_s)
 

@@ -1,8 +1,8 @@
 """`Run`: one run in the store, from its first row to its conclusion."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from deadheat import __version__
@@ -11,7 +11,7 @@ from deadheat.errors import DeadheatError, LinkLost
 from deadheat.host import Host
 from deadheat.measure.world import World, by_role
 from deadheat.protocol import Protocol
-from deadheat.store import Store
+from deadheat.store import Conclusion, Store
 
 
 @dataclass(slots=True)
@@ -19,7 +19,15 @@ class Run:
     """An open run. At the end, `conclusion` says why it stopped."""
 
     id: str
-    conclusion: dict[str, Any] = field(default_factory=dict)
+    conclusion: Conclusion
+
+    def conclude(self, **values: Any) -> None:
+        """Set these fields of the conclusion, which is stored when the run ends."""
+        self.conclusion = self.conclusion.changed(**values)
+
+    def end_as(self, why: str) -> None:
+        """Why it stopped, if nothing closer to it has said so."""
+        self.conclude(why=self.conclusion.why or why)
 
 
 @contextmanager
@@ -29,22 +37,21 @@ def open_run(
     protocol: Protocol,
     command: Sequence[str],
     seed: int,
-    known: Mapping[str, Any] | None = None,
+    known: Conclusion | None = None,
 ) -> Iterator[Run]:
     """Begin a run and store its hosts; end it as complete, interrupted or failed.
 
     `known` is the part of its conclusion that is known from the start.
     """
-    conclusion = dict(known or {})
     run_id = store.begin_run(
-        protocol=protocol.model_dump(),
+        protocol=protocol,
         command=command,
         seed=seed,
         deadheat_version=__version__,
         generator_version=f"{world.generator.name} {world.generator_version}",
-        conclusion=conclusion,
+        conclusion=known,
     )
-    with _ended(store, Run(run_id, conclusion)) as run:
+    with _ended(store, Run(run_id, known or Conclusion())) as run:
         _ready(world, protocol)
         store.add_host(run.id, "server", world.server_cpus, world.server_host.fingerprint())
         for role, side in by_role(world.loads).items():
@@ -83,7 +90,7 @@ def as_measured(protocol: Protocol, world: World) -> Protocol:
 
 
 def _is_awake(host: Host) -> bool:
-    return host.fingerprint()["cpu"]["idle"]["wake_up_us"] is not None
+    return host.fingerprint().cpu.idle.wake_up_us is not None
 
 
 def _hosts(world: World) -> list[Host]:
@@ -99,11 +106,11 @@ def _ended(store: Store, run: Run) -> Iterator[Run]:
         state = "complete"
     except KeyboardInterrupt:
         state = "interrupted"
-        run.conclusion.setdefault("why", "interrupted")
+        run.end_as("interrupted")
         raise
     except (DeadheatError, LinkLost) as error:
-        run.conclusion.setdefault("why", str(error))
+        run.end_as(str(error))
         raise
     finally:
-        run.conclusion.setdefault("why", "an error ended it" if state == "failed" else "done")
+        run.end_as("an error ended it" if state == "failed" else "done")
         store.end_run(run.id, state, run.conclusion)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from deadheat.campaign.capacity import Capacity, Objective, find_capacities
+from deadheat.campaign.capacity import Objective, find_capacities
 from deadheat.campaign.entry import enter_contenders, require_contenders
 from deadheat.campaign.run import open_run
 from deadheat.catalog import choose, selection
@@ -31,7 +31,7 @@ from deadheat.output import echo, echo_json
 from deadheat.protocol import amend, load_protocol
 from deadheat.report.findings.capacity import capacity_text
 from deadheat.report.format import count
-from deadheat.store import Store
+from deadheat.store import Capacity, Store
 from deadheat.store.run_argument import run_argument
 
 
@@ -105,14 +105,14 @@ def command(
         progress_view() as listen,
         open_run(store, world, protocol, command_line(), 0) as run,
     ):
-        run.conclusion["slo"] = slo
+        run.conclude(slo=slo)
         entered = enter_contenders(chosen, {}, world, store, run.id, builder, listen)
         require_contenders(entered)
         results = find_capacities(world, protocol, store, run.id, entered, objective, listen)
-        run.conclusion["capacities"] = [result.to_json() for result in results]
+        run.conclude(capacities=tuple(results))
     if as_json:
-        document = {"run": run.id, "slo": slo, "capacities": run.conclusion["capacities"]}
-        echo_json(document)
+        capacities = [result.model_dump() for result in results]
+        echo_json({"run": run.id, "slo": slo, "capacities": capacities})
         return
     echo("\n".join(_line(result, slo) for result in results))
     echo(f"full report: deadheat report {run_argument(run.id, store_path)}")

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from deadheat.cli.hosts import Hosts, host_of
 from deadheat.cli.one_host import database_on, engine_on, local_world, logs_on
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits, ProcessSpec
+from deadheat.host.fingerprint import Interface, LinkSpeed
 from deadheat.host.local import LocalHost
 from deadheat.host.ssh import SshHost
 from deadheat.load import generator, generator_version
 from deadheat.measure.lifecycle import is_taken
 from deadheat.measure.link import Link
-from deadheat.measure.link_interface import LinkInterface
 from deadheat.measure.link_probe import measure_link
 from deadheat.measure.world import LoadSide, World, cpus_of_load
 
@@ -69,7 +69,7 @@ def two_hosts(
             )
         server_engine, load_engine = (engine_on(host) for host in (server, load))
         chosen = load_engine if generator_name == "engine" else generator(generator_name)
-        server_cpus = server.fingerprint()["cpu"]["allowed"]
+        server_cpus = server.fingerprint().cpu.allowed
         load_cpus = cpus_of_load(load.fingerprint(), 1 if crowded else load_threads)
         database = context.enter_context(database_on(server, server_cpus, server_logs))
         sides = [context.enter_context(_side(host, load_threads)) for host in more]
@@ -106,11 +106,9 @@ def _probed(
     link = measure_link(world)
     machines = [_boot_of(host) for host in ways]
     for host, way in ways.items():
-        interface = LinkInterface.of(before[host], host.interface_to(way) if way else None)
-        if interface is not None:
-            host.interface = asdict(interface)
+        host.interface = Interface.of(before[host], host.interface_to(way) if way else None)
         if isinstance(host, SshHost):
-            host.network = asdict(link)
+            host.network = LinkSpeed(round_trip_us=link.round_trip_us, bytes_per_s=link.bytes_per_s)
             host.same_machine = len(set(machines)) < len(machines)
     return link
 

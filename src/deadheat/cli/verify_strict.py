@@ -12,6 +12,7 @@ from deadheat.cli.progress_view import progress_view
 from deadheat.cli.workbench import builder_on
 from deadheat.errors import DeadheatError
 from deadheat.host import Limits
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.measure.review import Check, review
 from deadheat.output import echo, echo_json
 from deadheat.report.formats.review_markdown import review_markdown
@@ -65,5 +66,5 @@ def require_server_host_only(hosts: Hosts) -> None:
         )
 
 
-def _machine(fingerprint: dict[str, object]) -> str:
-    return f"{fingerprint.get('os') or 'Linux'}, kernel {fingerprint.get('kernel') or 'unknown'}"
+def _machine(fingerprint: Fingerprint) -> str:
+    return f"{fingerprint.os or 'Linux'}, kernel {fingerprint.kernel}"

@@ -22,8 +22,8 @@ def examine(machine: Machine) -> list[Finding]:
 
 
 def containment(machine: Machine) -> Finding:
-    how = machine.fingerprint["containment"]
-    memory = machine.fingerprint["memory_source"]
+    how = machine.fingerprint.containment
+    memory = machine.fingerprint.memory_source
     if how != "cgroup-v2":
         meaning = (
             "CPU time is polled from /proc and servers are frozen by signals. Short-lived child "
@@ -42,7 +42,7 @@ def containment(machine: Machine) -> Finding:
 
 def memory(machine: Machine) -> Finding:
     available = machine.samples[-1].memory_available_bytes
-    total = machine.fingerprint["memory_total_bytes"]
+    total = machine.fingerprint.memory_total_bytes
     reading = f"{available / GIB:.1f} of {total / GIB:.1f} GiB available"
     if available >= 4 * GIB:
         return Finding("ok", "memory", reading, "Enough for a dozen servers in memory together.")

@@ -10,7 +10,7 @@ CHEAP_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_
 
 
 def cpus(machine: Machine) -> Finding:
-    allowed, logical = len(machine.cpu["allowed"]), machine.cpu["logical"]
+    allowed, logical = len(machine.cpu.allowed), machine.cpu.logical
     reading = f"{allowed} of {logical} usable"
     if allowed < 2:
         meaning = "A server and its load generator need one CPU each. Nothing can be compared here."
@@ -25,7 +25,7 @@ def cpus(machine: Machine) -> Finding:
 
 
 def virtual_cpu(machine: Machine) -> Finding | None:
-    if not machine.cpu["virtual_machine"]:
+    if not machine.cpu.virtual_machine:
         return None
     meaning = (
         "Other guests on the same machine share its caches, clock and memory. Only stolen CPU time "
@@ -51,7 +51,7 @@ def steal(machine: Machine) -> Finding | None:
 def other_load(machine: Machine) -> Finding | None:
     if (time := machine.cpu_time) is None:
         return None
-    last_minute = machine.fingerprint["load_average"][0]
+    last_minute = machine.fingerprint.load_average[0]
     reading = f"{100 * min(1.0, time.busy_share):.0f} % busy now, load average {last_minute:.2f}"
     if time.busy_share <= BUSY_SHARE_MAX:
         return Finding("ok", "other load", reading, "The CPUs are idle now.")
@@ -64,11 +64,11 @@ def other_load(machine: Machine) -> Finding | None:
 
 
 def governor(machine: Machine) -> Finding:
-    names = machine.cpu["governors"]
+    names = machine.cpu.governors
     reading = ", ".join(names)
-    if names == ["performance"]:
+    if names == ("performance",):
         return Finding("ok", "governor", reading, "The clock does not depend on the load.")
-    if names == ["unknown"]:
+    if names == ("unknown",):
         meaning = (
             "The clock frequency cannot be read here (usual in a virtual machine). Only the rate "
             "of the null server would show a throttled CPU."
@@ -81,7 +81,7 @@ def governor(machine: Machine) -> Finding:
 
 
 def turbo(machine: Machine) -> Finding | None:
-    on = machine.cpu["turbo"]
+    on = machine.cpu.turbo
     if on is None:
         return None
     if not on:
@@ -92,12 +92,12 @@ def turbo(machine: Machine) -> Finding | None:
     )
     intel = "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
     others = "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
-    command = intel if "Intel" in (machine.cpu["model"] or "") else others
+    command = intel if "Intel" in (machine.cpu.model or "") else others
     return Finding("warn", "turbo", "on", meaning, command)
 
 
 def smt(machine: Machine) -> Finding | None:
-    shared = _shared_cores(machine.cpu["siblings"], machine.cpu["allowed"])
+    shared = _shared_cores(machine.cpu.siblings, machine.cpu.allowed)
     if not shared:
         meaning = "The machine reports no two usable CPUs on one core."
         return Finding("ok", "smt", "no siblings", meaning)
@@ -111,10 +111,10 @@ def smt(machine: Machine) -> Finding | None:
 
 
 def idle_cpus(machine: Machine) -> Finding:
-    hindrance = machine.cpu["idle"]["hindrance"]
+    hindrance = machine.cpu.idle.hindrance
     if hindrance is None:
         meaning = "A race keeps them awake, because waking a CPU takes time from the servers."
-        return Finding("ok", "idle cpus", machine.cpu["idle"]["driver"], meaning)
+        return Finding("ok", "idle cpus", machine.cpu.idle.driver or "no driver", meaning)
     meaning = (
         "A race cannot keep idle CPUs awake. Waking one takes time from the servers, above all on "
         "a virtual machine, and makes rates scatter."
@@ -127,7 +127,7 @@ def idle_cpus(machine: Machine) -> Finding:
 
 
 def clocksource(machine: Machine) -> Finding | None:
-    name = machine.fingerprint["clocksource"]
+    name = machine.fingerprint.clocksource
     if name is None:
         return None
     if name in CHEAP_CLOCKS:

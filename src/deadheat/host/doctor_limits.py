@@ -8,8 +8,8 @@ TIME_WAIT_S = 60  # TCP_TIMEWAIT_LEN, fixed in the kernel
 
 
 def open_files(machine: Machine) -> Finding:
-    hard = machine.fingerprint["open_files_hard"]
-    reading = f"{machine.fingerprint['open_files_soft']} (can be raised to {hard})"
+    hard = machine.fingerprint.open_files_hard
+    reading = f"{machine.fingerprint.open_files_soft} (can be raised to {hard})"
     levels = [level for level in CONNECTION_LEVELS if hard >= level + DESCRIPTORS_RESERVED]
     if levels == list(CONNECTION_LEVELS):
         return Finding("ok", "open files", reading, f"Enough for {levels[-1]:,} connections.")

@@ -1,8 +1,7 @@
 """What `protocols/NAME.toml` may say: what to measure, as data."""
 
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -110,8 +109,20 @@ class Protocol(Strict):
 
     @property
     def label(self) -> str:
-        """The name with all that a reader must not overlook."""
-        return label_of(self.model_dump())
+        """The name with all that a reader must not overlook.
+
+        `replay of kzmake-2018, best of 5, scaled 0.1`; that of a protocol that replays nothing
+        begins with its name.
+        """
+        parts = [self.name]
+        if self.origin is not None:
+            repetitions = self.stopping.repetitions
+            parts = [f"replay of {self.name}", f"{self.aggregate} of {repetitions}"]
+        if self.duration_scale != 1:
+            parts.append(f"scaled {self.duration_scale:g}")
+        if (names := self.workload_names) != (HELLO,):
+            parts.append(f"workload{'s' if len(names) > 1 else ''} {', '.join(names)}")
+        return ", ".join([*parts, *self.deviations])
 
     @property
     def workload_names(self) -> tuple[str, ...]:
@@ -132,20 +143,15 @@ class Protocol(Strict):
         """The most connections of the first workload, which the live order and the ceiling show."""
         return Level(self.workload_names[0], max(self.connections))
 
+    def only(self, workload: str) -> Self:
+        """The protocol as if it had this workload alone."""
+        own = tuple(each for each in self.workloads if each.name == workload)
+        return self.model_copy(update={"workloads": own})
+
     def workload_named(self, name: str) -> Workload | None:
         """What is loaded for a workload; None for hello, which is a plain GET of the URL."""
         named = {workload.name: workload for workload in self.workloads}
         return None if name == HELLO else named[name]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _reads_one_workload(cls, values: Any) -> Any:
-        """Earlier stored runs have `workload`, one or null."""
-        if isinstance(values, Mapping) and "workload" in values:
-            others = {name: value for name, value in values.items() if name != "workload"}
-            single = values["workload"]
-            return {"workloads": () if single is None else (single,), **others}
-        return values
 
     @model_validator(mode="after")
     def _has_distinct_workloads(self) -> Self:
@@ -205,32 +211,3 @@ class Protocol(Strict):
         if self.recovery is not None and (self.restart != "never" or len(self.connections) > 1):
             raise ValueError("recovery needs restart = 'never' and a single connection level")
         return self
-
-
-def label_of(values: Mapping[str, Any]) -> str:
-    """A stored protocol's label: `replay of kzmake-2018, best of 5, scaled 0.1`.
-
-    A protocol that replays nothing is its name.
-    """
-    parts = [str(values.get("name", "?"))]
-    if values.get("origin"):
-        repetitions = values["stopping"]["repetitions"]
-        parts = [f"replay of {parts[0]}", f"{values['aggregate']} of {repetitions}"]
-    if (scale := values.get("duration_scale", 1)) != 1:
-        parts.append(f"scaled {scale:g}")
-    if (names := workload_names_of(values)) != (HELLO,):
-        parts.append(f"workload{'s' if len(names) > 1 else ''} {', '.join(names)}")
-    return ", ".join([*parts, *values.get("deviations", ())])
-
-
-def workload_names_of(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The workloads of a stored protocol; hello alone for runs of version 0.1."""
-    names = [str(each.get("name", "?")) for each in workloads_of(values)]
-    return tuple(names) or (HELLO,)
-
-
-def workloads_of(values: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """The workloads that a stored protocol defines; version 0.1 had none, later ones one."""
-    several = values.get("workloads")
-    listed = several if isinstance(several, list | tuple) else [values.get("workload")]
-    return tuple(each for each in listed if isinstance(each, Mapping))

@@ -1,11 +1,11 @@
 """Numbers, durations and foreign text as short texts, the same in every format."""
 
 import datetime
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from deadheat.duration import spell_duration
 from deadheat.foreign_text import escaped
+from deadheat.host.fingerprint import Fingerprint
 from deadheat.intervals import is_known as is_known
 from deadheat.store import Unit
 from deadheat.workload import HELLO
@@ -144,17 +144,17 @@ def listing(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def machine(fingerprint: Mapping[str, Any]) -> str:
+def machine(fingerprint: Fingerprint) -> str:
     """A host in one line."""
-    cpu = fingerprint.get("cpu", {})
-    parts = [str(cpu.get("model") or "unknown processor")]
-    if logical := cpu.get("logical"):
-        parts.append(count(logical, "CPU"))
-    if memory := fingerprint.get("memory_total_bytes"):
-        parts.append(f"{memory / MIB / 1024:.1f} GiB")
-    if cpu.get("virtual_machine"):
+    cpu = fingerprint.cpu
+    parts = [
+        cpu.model or "unknown processor",
+        count(cpu.logical, "CPU"),
+        f"{fingerprint.memory_total_bytes / MIB / 1024:.1f} GiB",
+    ]
+    if cpu.virtual_machine:
         parts.append("virtual machine")
-    if cpu.get("idle", {}).get("wake_up_us") is not None:
+    if cpu.idle.wake_up_us is not None:
         parts.append("idle CPUs kept awake")
-    parts += [str(fingerprint[key]) for key in ("os", "kernel") if fingerprint.get(key)]
+    parts += [text for text in (fingerprint.os, fingerprint.kernel) if text]
     return plain(", ".join(parts))

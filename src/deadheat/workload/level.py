@@ -1,7 +1,6 @@
 """`Level`: a workload and a number of connections, at which contenders are compared."""
 
 from dataclasses import dataclass
-from typing import Self
 
 HELLO = "hello"
 
@@ -26,14 +25,3 @@ class Level:
     @property
     def _prefix(self) -> str:
         return "" if self.workload == HELLO else f"{self.workload}, "
-
-    @property
-    def key(self) -> str:
-        """`route, 100`, as the conclusion of a run of several workloads has it."""
-        return f"{self.workload}, {self.connections}"
-
-    @classmethod
-    def of_key(cls, key: str, default: str) -> Self:
-        """The level of a key. One without a workload, `100`, is of the `default`."""
-        workload, _, connections = key.rpartition(", ")
-        return cls(workload or default, int(connections))

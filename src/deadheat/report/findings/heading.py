@@ -1,23 +1,20 @@
 """What was run, where and how: the lines above the tables."""
 
-import datetime
 import shlex
-from collections.abc import Mapping
-from typing import Any
 
 from deadheat.campaign.schedule import PROCESSES
-from deadheat.protocol import label_of
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis
 from deadheat.report.findings.link import link_lines
 from deadheat.report.model.view import RunView
+from deadheat.store import Resumption
 
 
 def heading(view: RunView, analysis: Analysis) -> list[str]:
     """A title, then what was measured, when, on what and with what."""
     contenders = format.count(len(view.contenders), "contender")
     lines = [
-        f"{contenders} under protocol {label_of(view.protocol)}: {_state(view)}",
+        f"{contenders} under protocol {view.protocol.label}: {_state(view)}",
         f"run {view.run_id}, {format.moment(view.started_at)}",
         _measured(view, analysis),
         *_resumed(view),
@@ -37,7 +34,7 @@ def _state(view: RunView) -> str:
     """`settled after 4 min`, `interrupted after 20 s`, or `the run is still under way`."""
     if view.state in format.UNENDED:
         return format.UNENDED[view.state]
-    why = str(view.conclusion.get("why") or view.state)
+    why = view.conclusion.why or view.state
     text = why if view.state in ("complete", why) else f"{view.state}: {why}"
     return f"{text} after {format.duration(view.race_s)}"
 
@@ -45,43 +42,41 @@ def _state(view: RunView) -> str:
 def _resumed(view: RunView) -> list[str]:
     """When the run was resumed; trials after that are from fresh processes."""
     return [
-        f"{_resumption(resumption)} "
-        f"{format.moment(datetime.datetime.fromisoformat(resumption['at']))} "
-        f"after {format.count(resumption['trials'], 'trial')}, with fresh processes"
-        for resumption in view.conclusion.get("resumed", ())
+        f"{_resumption(resumption)} {format.moment(resumption.at)} "
+        f"after {format.count(resumption.trials, 'trial')}, with fresh processes"
+        for resumption in view.conclusion.resumed
     ]
 
 
-def _resumption(resumption: Mapping[str, Any]) -> str:
-    more_s = resumption.get("more_s")
+def _resumption(resumption: Resumption) -> str:
+    more_s = resumption.more_s
     return "resumed" if more_s is None else f"given {format.duration(more_s)} more on"
 
 
 def _imported(view: RunView) -> list[str]:
     """The origin of an imported run."""
-    imported = view.conclusion.get("imported")
-    return [f"imported from {imported['from']}: measured elsewhere"] if imported else []
+    imported = view.conclusion.imported
+    return [f"imported from {imported.bundle}: measured elsewhere"] if imported else []
 
 
 def _measured(view: RunView, analysis: Analysis) -> str:
     levels = ", ".join(f"{connections:,}" for connections in view.levels)
-    kept = "keep-alive" if view.protocol.get("keep_alive", True) else "a connection per request"
+    kept = "keep-alive" if view.protocol.keep_alive else "a connection per request"
     load = f"at {levels} connections, {kept}"
     if view.trials == 0:
         return f"{load}: no trial"
     if not view.races:
         return f"{load}: {format.count(view.trials, 'trial')} at offered rates"
     trials = format.count(view.trials, "trial")
-    duration = format.duration(view.protocol.get("duration_s"))
-    if view.protocol.get("slices"):
-        rounds = view.protocol["slices"]["rounds"]
+    duration = format.duration(view.protocol.duration_s)
+    if (rule := view.protocol.slices) is not None:
         return (
-            f"{load}: {trials} of up to {format.count(rounds, 'slice')} of {duration}, in "
+            f"{load}: {trials} of up to {format.count(rule.rounds, 'slice')} of {duration}, in "
             f"{format.count(analysis.blocks, 'block')}; up to "
             f"{format.count(analysis.invocations, 'fresh start')} of each"
         )
     text = f"{load}: {trials} of {duration}"
-    if view.protocol.get("residency") == "alone":
+    if view.protocol.residency == "alone":
         return f"{text}, {_alone(view)}"
     return (
         f"{text} in {format.count(analysis.blocks, 'block')} over "
@@ -91,12 +86,12 @@ def _measured(view: RunView, analysis: Analysis) -> str:
 
 def _alone(view: RunView) -> str:
     """`3 repetitions of each, a process for each contender; for each trial of PHP 5`."""
-    repetitions = format.count(view.stopping.get("repetitions", 1), "repetition")
-    processes = PROCESSES[view.protocol.get("restart", "never")]
+    repetitions = format.count(view.protocol.stopping.repetitions, "repetition")
+    processes = PROCESSES[view.protocol.restart]
     shown = {contender.label for contender in view.contenders}
     others = [
         f"{PROCESSES[policy]} of {label}"
-        for label, policy in view.protocol.get("restarts", {}).items()
+        for label, policy in view.protocol.restarts.items()
         if label in shown
     ]
     return "; ".join(

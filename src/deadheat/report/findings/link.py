@@ -1,8 +1,8 @@
 """The link between two hosts in lines: what it adds, the interfaces, what was lost on it."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from deadheat.host.fingerprint import FarHost, Interface
 from deadheat.report import format
 from deadheat.report.model.link_losses import HostLosses
 from deadheat.report.model.view import RunView
@@ -22,15 +22,15 @@ SAME_MACHINE = (
 def link_lines(view: RunView) -> list[str]:
     """None for a run on one machine."""
     fingerprints = {host.role: host.fingerprint for host in view.hosts}
-    links = {role: each["link"] for role, each in fingerprints.items() if "link" in each}
+    links = {role: each.link for role, each in fingerprints.items() if each.link is not None}
     loads = len(fingerprints) - 1
-    lines = [SAME_MACHINE] if any(link.get("same_machine") for link in links.values()) else []
+    lines = [SAME_MACHINE] if any(link.same_machine for link in links.values()) else []
     if links:
         lines += [_times(links, loads), *_database(view, links), *_skew(view, loads)]
     lines += [
-        f"{_host(role)}'s interface: {_interface(each['interface'])}"
+        f"{_host(role)}'s interface: {_interface(each.interface)}"
         for role, each in fingerprints.items()
-        if isinstance(each.get("interface"), Mapping)
+        if each.interface is not None
     ]
     return [*lines, *_losses(view)]
 
@@ -41,13 +41,13 @@ def _host(role: str) -> str:
     return f"{name} host {number}".rstrip()
 
 
-def _times(links: Mapping[str, Mapping[str, Any]], loads: int) -> str:
+def _times(links: Mapping[str, FarHost], loads: int) -> str:
     """What the link adds to each slice; the load itself does not wait for it."""
     times = [
-        f"{_host(role)} {links[role]['agent_round_trip_us'] / 1000:.1f} ms"
+        f"{_host(role)} {links[role].agent_round_trip_us / 1000:.1f} ms"
         for role in sorted(links, key=lambda role: (role != "server", role))
     ]
-    trips_us = {role: link["agent_round_trip_us"] for role, link in links.items()}
+    trips_us = {role: link.agent_round_trip_us for role, link in links.items()}
     slice_us = SERVER_REQUESTS * trips_us.pop("server", 0.0)
     requests = LOAD_REQUESTS if loads == 1 else TOGETHER_REQUESTS
     slice_us += requests * max(trips_us.values(), default=0.0)
@@ -58,7 +58,7 @@ def _times(links: Mapping[str, Mapping[str, Any]], loads: int) -> str:
     )
 
 
-def _database(view: RunView, links: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _database(view: RunView, links: Mapping[str, FarHost]) -> Iterator[str]:
     """Where the workload's database ran, and what it adds to each slice of that workload."""
     contenders = (contender for each in view.by_workload for contender in each.contenders)
     trials = (trial for contender in contenders for trial in contender.trials)
@@ -66,7 +66,7 @@ def _database(view: RunView, links: Mapping[str, Mapping[str, Any]]) -> Iterator
         return
     text = "the database ran on the server host, on the CPUs of the server"
     if "server" in links:
-        added_us = DATABASE_REQUESTS * links["server"]["agent_round_trip_us"]
+        added_us = DATABASE_REQUESTS * links["server"].agent_round_trip_us
         text += f"; each of its slices takes about {added_us / 1000:.1f} ms more, between loads"
     yield text
 
@@ -81,34 +81,30 @@ def _skew(view: RunView, loads: int) -> list[str]:
     ]
 
 
-def _network(links: Mapping[str, Mapping[str, Any]]) -> str:
+def _network(links: Mapping[str, FarHost]) -> str:
     for link in links.values():
-        if "network" in link:
-            trip_us, bytes_per_s = link["network"]["round_trip_us"], link["network"]["bytes_per_s"]
-            rate = f"{bytes_per_s * 8 / 1e6:,.0f} Mbit/s"
-            return (
-                f"; the null server answers in {trip_us / 1000:.2f} ms over the link, with {rate}"
-            )
+        if (network := link.network) is not None:
+            rate = f"{network.bytes_per_s * 8 / 1e6:,.0f} Mbit/s"
+            answers = f"answers in {network.round_trip_us / 1000:.2f} ms over the link"
+            return f"; the null server {answers}, with {rate}"
     return ""
 
 
-def _interface(interface: Mapping[str, Any]) -> str:
+def _interface(interface: Interface) -> str:
     """`virtio_net, MTU 1,500 bytes, offloads gro, tso, interrupts on CPU 0,1`."""
-    offloads = interface.get("offloads") or {}
-    on = [name for name in sorted(offloads) if offloads[name]]
-    mtu = interface.get("mtu_bytes")
+    on = [name for name in sorted(interface.offloads) if interface.offloads[name]]
+    mtu = interface.mtu_bytes
     parts = [
-        str(interface.get("driver") or "unknown driver"),
-        f"MTU {mtu:,} bytes" if isinstance(mtu, int) else "unknown MTU",
+        interface.driver or "unknown driver",
+        "unknown MTU" if mtu is None else f"MTU {mtu:,} bytes",
         f"offloads {' '.join(on)}" if on else "no offloads",
         _interrupts(interface),
     ]
     return ", ".join(parts)
 
 
-def _interrupts(interface: Mapping[str, Any]) -> str:
-    served = interface.get("interrupt_cpus") or ()
-    targets = interface.get("interrupt_targets") or ()
+def _interrupts(interface: Interface) -> str:
+    served, targets = interface.interrupt_cpus, interface.interrupt_targets
     if not served and not targets:
         return "no interrupts"
     if not served:

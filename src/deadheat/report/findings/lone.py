@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from deadheat.measure.contender import NULL_SERVER
 from deadheat.report import format
-from deadheat.report.findings.analysis import CONFIDENCE, Level, Standing, valid_rates
+from deadheat.report.findings.analysis import Level, Standing, valid_rates
 from deadheat.report.findings.limits import limits
 from deadheat.report.model.statement import Statement
 from deadheat.report.model.view import RunView
@@ -50,7 +50,7 @@ def lone_rate(view: RunView, level: Level) -> LoneRate | None:
     rate_per_s = standing.cell.rate_per_s(view.aggregate)
     if not rates or rate_per_s is None:
         return None
-    confidence = view.stopping.get("confidence", CONFIDENCE)
+    confidence = view.protocol.stopping.confidence
     instances = len({invocation for invocation, *_ in rates})
     return LoneRate(standing, rate_per_s, half_width(rates, confidence), instances)
 

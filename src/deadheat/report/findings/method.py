@@ -28,11 +28,11 @@ def method(view: RunView, analysis: Analysis) -> tuple[str, ...]:
 def _schedule(view: RunView) -> Iterator[str]:
     if not view.races:
         yield _search(view)
-    elif view.protocol.get("slices"):
-        yield _slices(view)
-    elif view.protocol.get("residency") == "alone":
+    elif (rule := view.protocol.slices) is not None:
+        yield _slices(view, rule.rounds)
+    elif view.protocol.residency == "alone":
         yield _alone(view)
-        if view.protocol.get("recovery"):
+        if view.protocol.recovery is not None:
             yield (
                 "After each trial deadheat waited until the process was idle, and then until it "
                 "was as fast as in its first trial."
@@ -54,8 +54,8 @@ def _search(view: RunView) -> str:
     )
 
 
-def _slices(view: RunView) -> str:
-    rounds = format.count(view.protocol["slices"].get("rounds", 1), "round")
+def _slices(view: RunView, rounds_of_block: int) -> str:
+    rounds = format.count(rounds_of_block, "round")
     return (
         "deadheat started, verified and warmed up all contenders. In each round, one contender "
         f"after the other was thawed and loaded for one slice of {_duration(view)}, or longer if "
@@ -70,9 +70,9 @@ def _blocks(view: RunView) -> str:
         "The run stopped at a declared look once the order was settled, or when the budget was "
         "spent."
         if view.settles
-        else f"The plan had {format.count(view.stopping.get('repetitions', 1), 'block')}."
+        else f"The plan had {format.count(view.protocol.stopping.repetitions, 'block')}."
     )
-    order = "in a fixed order" if view.protocol.get("order") == "listed" else "in random order"
+    order = "in a fixed order" if view.protocol.order == "listed" else "in random order"
     return (
         f"deadheat started, verified and warmed up all contenders. In each block, {order}, one "
         f"contender was loaded for {_duration(view)} while the others were frozen. Rates are "
@@ -82,14 +82,14 @@ def _blocks(view: RunView) -> str:
 
 def _alone(view: RunView) -> str:
     """Nothing cancels a change of the machine here, so it says so."""
-    repetitions = format.count(view.stopping.get("repetitions", 1), "repetition")
-    processes = PROCESSES[view.protocol.get("restart", "never")]
+    repetitions = format.count(view.protocol.stopping.repetitions, "repetition")
+    processes = PROCESSES[view.protocol.restart]
     return (
         "The contenders ran one after the other, as in the comparison that this run repeats: "
         f"{repetitions} of {_duration(view)} for each, {processes}. No other contender was "
         "running. A change of the machine during the run therefore affects some contenders and "
         "not others."
-        if view.protocol.get("origin")
+        if view.protocol.origin is not None
         else f"The contenders ran one after the other: {repetitions} of {_duration(view)} for "
         f"each, {processes}. A change of the machine during the run therefore affects some "
         "contenders and not others."
@@ -97,4 +97,4 @@ def _alone(view: RunView) -> str:
 
 
 def _duration(view: RunView) -> str:
-    return format.duration(view.protocol.get("duration_s"))
+    return format.duration(view.protocol.duration_s)

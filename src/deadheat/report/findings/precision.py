@@ -70,7 +70,7 @@ def _noise(view: RunView, level: Level) -> Iterator[Statement]:
 
 def noise_means(view: RunView, level: Level) -> str:
     """What the noise of the machine means for the answer."""
-    if view.protocol.get("residency") == "alone":
+    if view.protocol.residency == "alone":
         return "rates and ratios may be off by as much, since each contender ran at another time"
     if level.ranking is None or len(level.ranking.rows) < 2:
         return "rates may be off by as much"
@@ -158,7 +158,7 @@ def _method_texts(view: RunView, analysis: Analysis) -> Iterator[str]:
     if view.sliced:
         yield f"{hold}; {_sliced_method(analysis)}"
         return
-    if view.protocol.get("residency") == "alone":
+    if view.protocol.residency == "alone":
         repetitions = format.count(analysis.blocks, "repetition")
         yield (
             f"{hold}; ratios of geometric means over {repetitions}; the contenders ran one after "
@@ -192,7 +192,7 @@ def _looks(view: RunView) -> str:
     """For how many looks the intervals hold: a race could end at each declared look."""
     if not view.settles:
         return ""
-    share = view.conclusion.get("share")
+    share = view.conclusion.share
     if share is None:
         return " for this look only: it was not a declared one, so the next may differ"
     spent = format.percent(share, 0)

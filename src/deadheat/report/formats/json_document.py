@@ -75,7 +75,10 @@ def build(view: RunView, analysis: Analysis, source: Source) -> to.Document:
     return to.Document.model_validate(
         {
             "run": _run(view, analysis),
-            "hosts": [dataclasses.asdict(host) for host in view.hosts],
+            "hosts": [
+                {"role": host.role, "cpus": host.cpus, "fingerprint": host.fingerprint.to_json()}
+                for host in view.hosts
+            ],
             "contenders": _contenders(views),
             "levels": [
                 _level(each, own, level, source) for each, own in pairs for level in own.levels
@@ -127,12 +130,12 @@ def _run(view: RunView, analysis: Analysis) -> to.Run:
         {
             "id": view.run_id,
             "state": view.state,
-            "why": view.conclusion.get("why"),
+            "why": view.conclusion.why,
             "started_at": view.started_at,
             "ended_at": view.ended_at,
             "elapsed_s": view.elapsed_s,
             "race_s": view.race_s,
-            "protocol": view.protocol,
+            "protocol": view.protocol.model_dump(mode="json"),
             "command": view.command,
             "seed": view.seed,
             "deadheat_version": view.deadheat_version,
@@ -234,7 +237,7 @@ def _latency(distribution: Distribution) -> Latency:
 
 def _capacity(view: RunView, result: CapacityResult) -> to.Capacity:
     return to.Capacity(
-        **result.capacity.to_json(),
+        **result.capacity.model_dump(),
         slo=objective(view),
         rate_per_s_per_cpu=result.rate_per_s_per_cpu,
         rate_per_s_per_100_mib=result.rate_per_s_per_100_mib,

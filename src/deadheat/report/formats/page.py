@@ -29,7 +29,7 @@ def write(view: RunView, analysis: Analysis, source: Source | None = None) -> st
     text = json_document.write(view, analysis, indent=None, source=source)
     packed = gzip.compress(text.encode(), GZIP_LEVEL, mtime=0)
     return fill(
-        title=format.plain(f"{view.protocol.get('name', '?')} {view.run_id} – deadheat"),
+        title=format.plain(f"{view.protocol.name} {view.run_id} – deadheat"),
         plain=_plain(view, analysis, source),
         document=base64.b64encode(packed).decode(),
     )

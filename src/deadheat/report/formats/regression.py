@@ -238,4 +238,4 @@ def _interval(ratio: float, low: float, high: float) -> str:
 
 
 def _margin(view: RunView) -> float:
-    return float(view.stopping.get("margin", 0.03))
+    return view.protocol.stopping.margin

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from deadheat.campaign.half_load import HALF_LOAD
 from deadheat.host.machine import host_key
-from deadheat.protocol import workload_names_of, workloads_of
 from deadheat.report.model.client_use import with_client_limits
 from deadheat.report.model.evidence import RawOutput, build_of, middle_trial, raw_output
 from deadheat.report.model.facts import Facts, grouped, place_in_load
@@ -67,7 +65,7 @@ def view_of(run: StoredRun, whole: bool, series_trials_max: int | None, kept: Ke
 def _workloads(run: StoredRun) -> tuple[str, ...]:
     """The protocol's workloads in its order, then any other that was measured."""
     measured = sorted({trial.workload for trial in run.trials})
-    names = tuple(dict.fromkeys([*workload_names_of(run.protocol), *measured]))
+    names = tuple(dict.fromkeys([*run.protocol.workload_names, *measured]))
     if len(names) > WORKLOADS_MAX:  # only in a file that was not written by a run
         raise StoreError(f"run {run.id}: expected at most {WORKLOADS_MAX} workloads")
     return names
@@ -85,7 +83,7 @@ def _on(
         ended_at=run.ended_at,
         state=run.state,
         last_trial_at_s=max((trial.at_s for trial in run.trials), default=None),
-        protocol=_protocol_of(run.protocol, workload),
+        protocol=run.protocol.only(workload),
         command=run.command,
         seed=run.seed,
         deadheat_version=run.deadheat_version,
@@ -112,14 +110,6 @@ def _skew_us(trial: StoredTrial) -> float | None:
     return skew_us
 
 
-def _protocol_of(values: Mapping[str, Any], workload: str) -> Mapping[str, Any]:
-    """The protocol as if it had this workload alone; one with a single workload stays as it is."""
-    workloads = workloads_of(values)
-    if len(workloads) < 2:
-        return values
-    return {**values, "workloads": [each for each in workloads if each.get("name") == workload]}
-
-
 def _series_trials_max(run: StoredRun, asked: int | None) -> int | None:
     """How many trials of a contender at a level have series in a run of this size."""
     if asked is None or len(run.trials) <= SERIES_TRIALS_IN_ALL:
@@ -131,7 +121,7 @@ def _series_trials_max(run: StoredRun, asked: int | None) -> int | None:
 def _levels(run: StoredRun, trials: Sequence[StoredTrial]) -> tuple[int, ...]:
     """The protocol's connections in its order, then any others that were measured."""
     measured = {trial.connections for trial in trials if trial.kind == "measure"}
-    return tuple(dict.fromkeys([*run.protocol.get("connections", ()), *sorted(measured)]))
+    return tuple(dict.fromkeys([*run.protocol.connections, *sorted(measured)]))
 
 
 def _contenders(

@@ -18,7 +18,7 @@ from deadheat.stats.modeled import modeled_names
 from deadheat.stats.slice_columns import SliceColumns, weight_of
 from deadheat.stats.slice_model import fit_slices
 from deadheat.stats.slices import Indices
-from deadheat.store.packed_rows import PackedRows
+from deadheat.store.rows import PackedRows
 
 
 def with_model(view: RunView, kept: Kept) -> RunView:
@@ -26,7 +26,7 @@ def with_model(view: RunView, kept: Kept) -> RunView:
 
     A run without slices stays as it is. Models are looked up in `kept`, and added to it.
     """
-    if not view.protocol.get("slices"):
+    if view.protocol.slices is None:
         return view
     later = tuple(with_model(each, kept) for each in view.later)
     sliced = {

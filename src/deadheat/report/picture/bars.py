@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from deadheat.protocol import label_of
 from deadheat.report import format
 from deadheat.report.findings.analysis import Analysis, Level, Standing
 from deadheat.report.findings.grouping import Groups, by_cores, by_language, framework
@@ -90,7 +89,7 @@ def _title(view: RunView, level: Level) -> str:
     if level.ranked:
         return f"{answer(view, level)}."
     at = format.count(level.connections, "connection")
-    return f"Requests/s at {at}, {label_of(view.protocol)}; no server is ranked."
+    return f"Requests/s at {at}, {view.protocol.label}; no server is ranked."
 
 
 def _row(chart: Chart, standing: Standing, y: float, color: str) -> list[str]:

@@ -1,0 +1,41 @@
+"""What columns hold, as values; `StoreError` for what cannot be read, with its run and field."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from deadheat.catalog import faults_text
+from deadheat.errors import DeadheatError
+from deadheat.inflate import parse
+
+Raw = TypeVar("Raw")
+Value = TypeVar("Value")
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class StoreError(DeadheatError):
+    """The store cannot be opened, read or written."""
+
+
+def decoded(decode: Callable[[Raw], Value], raw: Raw, run_id: str, field_name: str) -> Value:
+    """The decoded column. Raises `StoreError` that names the run and the field."""
+    try:
+        return decode(raw)
+    except ValueError as error:
+        raise StoreError(
+            f"run {run_id}: {field_name} cannot be read: {error}",
+            "the store or bundle is damaged, or was not written by deadheat",
+        ) from error
+
+
+def parsed(model: type[Model], text: str, run_id: str, field_name: str) -> Model:
+    """The column as a frozen value. Raises `StoreError`, also for what another version wrote."""
+    values = decoded(parse, text, run_id, field_name)
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise StoreError(
+            f"run {run_id}: {field_name} cannot be read: {faults_text(error, values)}",
+            "the store or bundle is damaged, or another version of deadheat wrote it",
+        ) from error
